@@ -1,0 +1,83 @@
+# Everything a developer runs. Needs git, make and Python 3.11 or later; the rest is installed into .venv.
+#
+#   make demo          fit, plot and explain one example; output in demo/
+#   make test          lint, types, unit tests and doctests
+#   make test-extras   the oldest supported dependencies, and tests that need optional software
+#   make test-slow     statistical runs of more than a minute, with the tables they print
+#   make test-oldest   scikit-learn's estimator checks on the oldest supported dependencies
+#   make lint, format  check, or rewrite, the code's form
+#   make bench         every benchmarks/bench_*.py in turn
+#   make dist          wheel and source distribution in dist/, and a check of what they contain
+#   make clean         remove all of the above
+
+PYTHON ?= python3
+BIN := .venv/bin
+OLDEST := .venv-oldest/bin
+
+# One BLAS thread per test process: the processes together already fill the cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PARALLEL := -n auto --dist loadgroup
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := test
+.PHONY: demo test test-extras test-slow test-oldest lint format bench dist clean
+.DELETE_ON_ERROR:
+
+demo: .venv/.demo-stamp
+	$(BIN)/python examples/demo.py
+
+test: lint
+	$(PYTEST) $(PARALLEL) -m "not slow and not extras"
+
+# pytest ends with 5 when it finds no test: right only as long as none carries the marker.
+test-extras: test-oldest .venv/.test-stamp
+	@status=0; $(PYTEST) $(PARALLEL) -m extras || status=$$?; \
+	if [ $$status -eq 5 ] && ! grep -rq --include='*.py' 'mark\.extras' tests; then \
+		echo "No test is marked 'extras' yet: nothing to run beyond the oldest dependencies."; \
+	else exit $$status; fi
+
+test-slow: .venv/.test-stamp
+	$(PYTEST) $(PARALLEL) -m slow -rA
+
+test-oldest: .venv-oldest/.stamp
+	$(ONE_THREAD) $(OLDEST)/python -m pytest $(PARALLEL) tests/test_estimators.py
+
+lint: .venv/.test-stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: .venv/.test-stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv/.test-stamp
+	@set -e; for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; $(BIN)/python "$$script"; \
+	done
+
+dist: .venv/.test-stamp
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	FCGBOOST_DIST=dist $(PYTEST) tests/test_dist.py
+
+clean:
+	rm -rf .venv .venv-oldest build demo dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python .venv-oldest/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fcgboost needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(@:/bin/python=)
+
+.venv/.demo-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[plot]'
+	@touch $@
+
+# The test environment holds all that the demo needs, so it stamps both.
+.venv/.test-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[lint,test]'
+	@touch .venv/.demo-stamp $@
+
+.venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/bin/python
+	$(OLDEST)/python -m pip install -qq --editable . $$($(OLDEST)/python .ci/oldest.py)
+	@touch $@

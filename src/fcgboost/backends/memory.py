@@ -1,0 +1,300 @@
+"""A design in this process's memory (NumPy, SciPy sparse matrices)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import hashing
+from fcgboost.backends.base import Array, Candidates, Columns, Design, Divisor
+from fcgboost.dictionaries import Dictionary, Sample
+
+# Temporary blocks hold about this many float64 numbers (8 MiB): small enough for the cache to
+# help, large enough that Python's part of the time is nothing.
+_BLOCK_ENTRIES = 1 << 20
+_CANDIDATES_AT_ONCE = 256
+# Room for columns that is taken at once; more is only found by copying.
+_COLUMNS_AT_FIRST = 1024
+# The kept Gram matrix is recomputed after so many updates, long before rounding shows.
+_GRAM_UPDATES = 64
+
+
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Cut rows into blocks so that a block of n_columns columns stays small."""
+    size = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+class MemoryDesign(Design):
+    """A dictionary over a NumPy array or CSR matrix.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
+        Positive.
+    standardize : bool
+        Whether atoms see columns of mean 0 and variance 1.
+    memory_budget : int, default=2**30
+        Bytes that stored candidates may take.
+    n_threads : int, default=1
+        Threads over blocks of candidates. The result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        X: Any,
+        weights: Array,
+        standardize: bool,
+        memory_budget: int = 2**30,
+        n_threads: int = 1,
+    ) -> None:
+        self.dictionary = dictionary
+        self.X = X
+        self.weights = weights
+        self.total_weight = float(weights.sum())
+        self.memory_budget = memory_budget
+        self.n_threads = n_threads
+        mean, variance = weighted_moments(X, weights)
+        if standardize:
+            self.shift, self.scale = mean, np.sqrt(variance)
+            self.scale[self.scale == 0.0] = 1.0
+        else:
+            self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
+        self.variance = float(np.mean(variance / self.scale**2))
+        self.low, self.high = _bounding_box(X)
+        self.fingerprints, self._distinct = np.unique(hashing.fingerprint(X), return_index=True)
+
+    def sample(self, n: int, key: int) -> Sample:
+        """Draw distinct rows in hash order."""
+        order = hashing.keyed_order(self.fingerprints, key, n)
+        rows = self.X[self._distinct[order]]
+        return Sample(rows, self.shift, self.scale, self.low, self.high, self.variance)
+
+    def candidates(
+        self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
+    ) -> MemoryCandidates:
+        """Lay atoms over the rows; keep their values where this pays and fits."""
+        n_bytes = 8 * self.X.shape[0] * atoms.shape[0]
+        budget = self.memory_budget
+        if store is True and n_bytes > budget:
+            raise MemoryError(
+                f"The dictionary of {self.X.shape[0]} rows x {atoms.shape[0]} candidates takes "
+                f"{n_bytes} bytes, and store=True asks to keep it in a budget of {budget} bytes. "
+                "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
+                "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
+            )
+        is_stored = n_bytes <= budget and reuse if store == "auto" else store
+        return MemoryCandidates(self, atoms, is_stored)
+
+    def columns(self, capacity: int, has_constant: bool) -> MemoryColumns:
+        """Give an empty set of columns."""
+        return MemoryColumns(self, capacity, has_constant)
+
+    def evaluate(self, atoms: Any) -> Array:
+        """Give all values of atoms, Fortran-ordered, of shape (n_samples, n_atoms)."""
+        values = np.empty((self.X.shape[0], atoms.shape[0]), order="F")
+
+        def fill(rows: slice) -> None:
+            values[rows] = self.dictionary.evaluate(self.X[rows], atoms, self.scale)
+
+        self.each(fill, row_blocks(*values.shape))
+        return values
+
+    def each(self, work: Callable[[slice], None], blocks: list[slice]) -> None:
+        """Do independent pieces of work, in threads where allowed."""
+        if self.n_threads == 1 or len(blocks) == 1:
+            for block in blocks:
+                work(block)
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            list(pool.map(work, blocks))
+
+
+class MemoryCandidates(Candidates):
+    """Candidates whose values are stored, or evaluated again in blocks at each pass."""
+
+    def __init__(self, design: MemoryDesign, atoms: Any, is_stored: bool) -> None:
+        self.atoms = atoms
+        self._design = design
+        self._values = design.evaluate(atoms) if is_stored else None
+        self._divisors: dict[Divisor, Array] = {"none": np.ones(atoms.shape[0])}
+
+    def correlate(self, R: Array, divisor: Divisor) -> Array:
+        """Give the scores of all candidates, one block of candidates at a time."""
+        n = self.atoms.shape[0]
+        scores = np.empty((n, R.shape[1]))
+        is_known = divisor in self._divisors
+        divisors = self._divisors[divisor] if is_known else np.empty(n)
+
+        def score(block: slice) -> None:
+            scores[block], sizes = self._score_block(block, R, "none" if is_known else divisor)
+            if not is_known:
+                divisors[block] = sizes
+
+        starts = range(0, n, _CANDIDATES_AT_ONCE)
+        self._design.each(score, [slice(i, min(i + _CANDIDATES_AT_ONCE, n)) for i in starts])
+        self._divisors[divisor] = divisors
+        is_nonzero = divisors[:, None] > 0.0
+        return np.divide(scores, divisors[:, None], out=np.zeros_like(scores), where=is_nonzero)
+
+    def _score_block(self, block: slice, R: Array, divisor: Divisor) -> tuple[Array, Array]:
+        """Score one block of candidates over all rows, and measure the atoms if asked."""
+        design = self._design
+        n = block.stop - block.start
+        dots, sizes = np.zeros((n, R.shape[1])), np.zeros(n)
+        atoms = self.atoms[block]
+        for rows in row_blocks(len(R), n):
+            if self._values is not None:
+                values = self._values[rows, block]
+            else:
+                values = design.dictionary.evaluate(design.X[rows], atoms, design.scale)
+            dots += values.T @ R[rows]
+            if divisor == "max":
+                np.maximum(sizes, np.abs(values).max(axis=0), out=sizes)
+            elif divisor == "norm":
+                sizes += design.weights[rows] @ values**2
+        return dots, np.sqrt(sizes / design.total_weight) if divisor == "norm" else sizes
+
+
+class MemoryColumns(Columns):
+    """The selected columns, Fortran-ordered, with a Gram matrix kept between calls."""
+
+    def __init__(self, design: MemoryDesign, capacity: int, has_constant: bool) -> None:
+        self.has_constant = has_constant
+        self.factors = np.ones(int(has_constant))
+        self._design = design
+        n_rows = design.X.shape[0]
+        # Pages of a Fortran-ordered array that were never written take no memory.
+        self._capacity = capacity + int(has_constant)
+        self._storage = np.empty((n_rows, min(self._capacity, _COLUMNS_AT_FIRST)), order="F")
+        self._storage[:, : int(has_constant)] = 1.0
+        self._gram: Array = np.zeros((0, 0))
+        self._gram_weights: Array = np.zeros(n_rows)
+        self._gram_updates = 0
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.factors)
+
+    @property
+    def _A(self) -> Array:  # noqa: N802 - a matrix
+        return self._storage[:, : self.n_columns]
+
+    def append(self, atoms: Any) -> None:
+        """Evaluate, scale and store columns."""
+        values = self._design.evaluate(atoms)
+        scaling = self._design.dictionary.scaling
+        if scaling == "max":
+            sizes = np.abs(values).max(axis=0)
+        elif scaling == "norm":
+            sizes = np.sqrt(self._design.weights @ values**2 / self._design.total_weight)
+        else:
+            sizes = np.ones(values.shape[1])
+        factors = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+        first, n_columns = self.n_columns, self.n_columns + len(factors)
+        if n_columns > self._storage.shape[1]:
+            larger = np.empty((len(values), min(self._capacity, 2 * n_columns)), order="F")
+            larger[:, :first] = self._A
+            self._storage = larger
+        self._storage[:, first:n_columns] = values * factors
+        self.factors = np.concatenate([self.factors, factors])
+
+    def column(self, position: int) -> Array:
+        """Give one column."""
+        return self._storage[:, position]
+
+    def matvec(self, coef: Array) -> Array:
+        """Give A coef."""
+        return np.asarray(self._A @ coef)
+
+    def rmatvec(self, vector: Array) -> Array:
+        """Give A^T vector."""
+        return np.asarray(self._A.T @ vector)
+
+    def gram(self, weights: Array) -> Array:
+        """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
+        changed = np.flatnonzero(weights != self._gram_weights)
+        n_kept = len(self._gram)
+        is_stale = self._gram_updates >= _GRAM_UPDATES or 4 * len(changed) > len(weights)
+        if n_kept == 0 or is_stale:
+            self._gram = self._cross(weights, 0)
+            self._gram_updates = 0
+        else:
+            if len(changed):
+                rows = self._storage[changed, :n_kept]
+                steps = (weights - self._gram_weights)[changed, None]
+                self._gram = self._gram + rows.T @ (steps * rows)
+                self._gram_updates += 1
+            if n_kept < self.n_columns:
+                new = self._cross(weights, n_kept)
+                self._gram = np.block([[self._gram, new[:n_kept]], [new[:n_kept].T, new[n_kept:]]])
+        self._gram_weights = weights
+        return self._gram.copy()
+
+    def _cross(self, weights: Array, first: int) -> Array:
+        """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
+        k = self.n_columns
+        cross = np.zeros((k, k - first))
+        active = np.flatnonzero(weights)
+        for block in row_blocks(len(active), k):
+            rows = self._storage[active[block], :k]
+            cross += rows.T @ (weights[active[block], None] * rows[:, first:])
+        return cross
+
+    def triangle(self, weights: Array, target: Array) -> Array:
+        """Give the triangle by blocks of rows, each reduced together with the last one."""
+        k = self.n_columns
+        active = np.flatnonzero(weights)
+        R = np.zeros((k + 1, k + 1))
+        for block in row_blocks(len(active), k + 1):
+            rows = active[block]
+            values = np.hstack([self._storage[rows, :k], target[rows, None]])
+            R = np.linalg.qr(np.vstack([R, np.sqrt(weights[rows, None]) * values]), mode="r")
+        return R
+
+    def rows(self, function: Callable[..., Array], *vectors: Array) -> Array:
+        """Map an elementwise function over m-vectors."""
+        return function(*vectors)
+
+    def total(self, function: Callable[..., Array], *vectors: Array) -> float:
+        """Sum an elementwise function of m-vectors."""
+        return float(function(*vectors).sum())
+
+    def least(self, vector: Array) -> float:
+        """Give the smallest entry."""
+        return float(vector.min())
+
+
+def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
+    """Give the mean and variance of every column; weights are counts."""
+    total = weights.sum()
+    mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total
+    if sparse.issparse(X):
+        # Deviations of the stored entries, then the mean's own for all the zeros.
+        deviations = X.copy().astype(np.float64)
+        deviations.data = (deviations.data - mean[deviations.indices]) ** 2
+        stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weights
+        squares = deviations.T @ weights + (total - stored) * mean**2
+    else:
+        squares = np.zeros(X.shape[1])
+        for rows in row_blocks(*X.shape):
+            squares += weights[rows] @ (X[rows] - mean) ** 2
+    variance = np.asarray(squares, dtype=np.float64).ravel() / total
+    # A constant column's variance is rounding: sqrt of it would blow the column up.
+    variance[variance <= 10 * np.finfo(np.float64).eps ** 2 * mean**2 * len(weights)] = 0.0
+    return mean, variance
+
+
+def _bounding_box(X: Any) -> tuple[Array, Array]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    return np.asarray(low, np.float64).ravel(), np.asarray(high, np.float64).ravel()

@@ -1,0 +1,23 @@
+"""Which atoms exist: families of functions whose members are rows of an array."""
+
+from fcgboost.dictionaries.base import (
+    Array,
+    Dictionary,
+    InnerProductDictionary,
+    Sample,
+    SmoothDictionary,
+)
+from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
+from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
+
+__all__ = [
+    "Array",
+    "Dictionary",
+    "GaussDictionary",
+    "InnerProductDictionary",
+    "PolynomialDictionary",
+    "ReluDictionary",
+    "Sample",
+    "SigmoidDictionary",
+    "SmoothDictionary",
+]

@@ -1,0 +1,177 @@
+"""Which atoms exist: families of functions whose members are rows of an array.
+
+A dictionary proposes atoms (`candidates`) and evaluates them (`evaluate`). One row holds all of
+an atom's parameters in the units of the raw inputs: standardisation is folded into the row,
+w / s and b - mu . w / s for inner products; distances only need the scale s, which the model
+keeps as one vector. So inputs are never centred, and sparse inputs stay sparse.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+Array = NDArray[np.float64]
+Scaling = Literal["none", "max", "norm"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a dictionary may look at when it proposes atoms.
+
+    Attributes
+    ----------
+    rows : ndarray or CSR matrix of shape (n_drawn, n_features)
+        Distinct rows of the data, raw, in the order of their keyed hashes.
+    shift, scale : ndarray of shape (n_features,)
+        The standardisation: (x - shift) / scale. Zeros and ones where there is none.
+    low, high : ndarray of shape (n_features,)
+        The bounding box of the data, raw.
+    variance : float
+        The mean variance of the standardised columns (1 after standardisation).
+    """
+
+    rows: Any
+    shift: Array
+    scale: Array
+    low: Array
+    high: Array
+    variance: float
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return len(self.scale)
+
+    def dense_rows(self) -> Array:
+        """The drawn rows as a dense array."""
+        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        return np.asarray(rows, dtype=np.float64)
+
+
+class Dictionary(BaseEstimator, ABC):
+    """A family of atoms.
+
+    A sub-class stores its parameters in `__init__` and nothing else. `scaling` says what is
+    done to a column before it is scored and corrected: "none", "max" (largest absolute value
+    1 on the training data, as the theory wants) or "norm" (empirical norm 1). The ridge acts
+    on the coefficients of the scaled columns; the model stores those of the unscaled atoms.
+    """
+
+    scaling: Scaling = "none"
+
+    @abstractmethod
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose at most n atoms.
+
+        Parameters
+        ----------
+        sample : Sample
+            At most n distinct rows and the shape of the data.
+        n : int
+        key : int
+            The only source of randomness: equal keys give equal atoms.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (at most n, n_parameters)
+        """
+
+    @abstractmethod
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        """Give the values of atoms at the rows of X.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+        atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
+        scale : ndarray of shape (n_features,)
+            One standardised unit of each column; rows of inner products hold it already.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_atoms)
+        """
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError that names a parameter with an impossible value."""
+        check_choice(self, "scaling", ("none", "max", "norm"))
+
+
+class SmoothDictionary(Dictionary):
+    """A dictionary that knows the slope of its functions in the inputs."""
+
+    @abstractmethod
+    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+        """Give the gradient in x of sum_j coef_j g_j(x) at the rows of X.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+
+
+class InnerProductDictionary(SmoothDictionary):
+    """Atoms profile(<w, x> + b); a row is (w, b), standardisation folded in."""
+
+    @abstractmethod
+    def profile(self, z: Array) -> Array:
+        """Give the values of the atoms for z = <w, x> + b."""
+
+    @abstractmethod
+    def slope(self, z: Array) -> Array:
+        """Give the derivative of the profile."""
+
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        """Give profile(<w, x> + b)."""
+        return self.profile(affine(X, atoms))
+
+    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+        """Give sum_j coef_j profile'(z_j) w_j."""
+        weights, _ = split_last(atoms)
+        return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
+
+
+def split_last(atoms: Any) -> tuple[Any, Array]:
+    """Split rows into a vector part and the last parameter."""
+    last = atoms[:, -1:]
+    last = last.toarray() if sparse.issparse(last) else last
+    return atoms[:, :-1], np.asarray(last, dtype=np.float64).ravel()
+
+
+def affine(X: Any, atoms: Any) -> Array:
+    """Give <w, x> + b for rows (w, b), a fresh dense array."""
+    weights, offsets = split_last(atoms)
+    z = dense_product(X, weights)
+    z += offsets
+    return z
+
+
+def dense_product(X: Any, rows: Any) -> Array:
+    """Give X rows^T as a fresh dense array, whichever of the two is sparse."""
+    product = X @ rows.T
+    product = product.toarray() if sparse.issparse(product) else product
+    return np.asarray(product, dtype=np.float64)
+
+
+def check_positive(part: Dictionary, name: str) -> None:
+    """Raise a ValueError unless a parameter is a positive finite number."""
+    value = getattr(part, name)
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (is_number and np.isfinite(value) and value > 0):
+        raise ValueError(f"{type(part).__name__}: {name} must be a positive number, got {value!r}.")
+
+
+def check_choice(part: Dictionary, name: str, choices: tuple[str, ...]) -> None:
+    """Raise a ValueError unless a parameter is one of some words."""
+    value = getattr(part, name)
+    if value not in choices:
+        raise ValueError(
+            f"{type(part).__name__}: {name} must be one of {list(choices)}, got {value!r}."
+        )

@@ -1,0 +1,160 @@
+"""Kernels centred at points: Gauss and polynomial."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost.dictionaries.base import (
+    Array,
+    InnerProductDictionary,
+    Sample,
+    Scaling,
+    SmoothDictionary,
+    check_choice,
+    check_positive,
+    dense_product,
+    split_last,
+)
+
+
+class GaussDictionary(SmoothDictionary):
+    """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
+
+    Parameters
+    ----------
+    width : float or "scale", default="scale"
+        sigma, in standardised units. "scale" is sqrt(d v / 2), v the mean variance of the
+        columns, which is the width of scikit-learn's SVC with gamma="scale".
+    centers : {"data", "box"}, default="data"
+        Training inputs, or points drawn uniformly from their bounding box.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    def __init__(
+        self,
+        width: float | Literal["scale"] = "scale",
+        centers: Literal["data", "box"] = "data",
+        scaling: Scaling = "none",
+    ) -> None:
+        self.width = width
+        self.centers = centers
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        """Check width, centers and scaling."""
+        super().check_parameters()
+        check_choice(self, "centers", ("data", "box"))
+        if self.width != "scale":
+            check_positive(self, "width")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose atoms centred at training inputs or in their bounding box."""
+        centers = _centers(sample, self.centers, n, key)
+        width = self.width
+        if width == "scale":
+            width = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
+        widths = np.full((centers.shape[0], 1), float(width))
+        if sparse.issparse(centers):
+            return sparse.hstack([centers, widths], format="csr")
+        return np.hstack([centers, widths])
+
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        """Give exp(-|(x - c) / s|^2 / (2 sigma^2))."""
+        centers, widths = split_last(atoms)
+        if not sparse.issparse(X) and not sparse.issparse(centers):
+            # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
+            # from cancelling where the columns lie far from the origin.
+            origin = centers.mean(axis=0)
+            X, centers = X - origin, centers - origin
+        columns = _squared_distances(_divide(X, scale), _divide(centers, scale))
+        columns /= -2.0 * widths**2
+        return np.exp(columns, out=columns)
+
+    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
+        """Give sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
+        centers, widths = split_last(atoms)
+        pulls = self.evaluate(X, atoms, scale) * (coef / widths**2)
+        dense = X.toarray() if sparse.issparse(X) else X
+        toward = np.asarray(pulls @ centers)
+        return (toward - pulls.sum(axis=1, keepdims=True) * dense) / scale**2
+
+
+class PolynomialDictionary(InnerProductDictionary):
+    """Polynomial kernel atoms (1 + (<x, c> + b) / q)^p; b = 0 before scaling is folded in.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The power p.
+    q : float, default=1.0
+        Divides the inner product; 1 in the paper.
+    centers : {"data", "box"}, default="data"
+    scaling : {"none", "max", "norm"}, default="none"
+        The paper's polynomial atoms are evidently not rescaled.
+    """
+
+    def __init__(
+        self,
+        degree: int = 3,
+        q: float = 1.0,
+        centers: Literal["data", "box"] = "data",
+        scaling: Scaling = "none",
+    ) -> None:
+        self.degree = degree
+        self.q = q
+        self.centers = centers
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        """Check degree, q, centers and scaling."""
+        super().check_parameters()
+        check_choice(self, "centers", ("data", "box"))
+        check_positive(self, "degree")
+        check_positive(self, "q")
+        if int(self.degree) != self.degree:
+            raise ValueError(f"PolynomialDictionary: degree must be whole, got {self.degree!r}.")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose atoms centred at training inputs or in their bounding box."""
+        centers = _centers(sample, self.centers, n, key)
+        if sparse.issparse(centers):
+            centers = centers.toarray()
+        weights = (centers - sample.shift) / sample.scale**2
+        return np.hstack([weights, -(weights @ sample.shift)[:, None]])
+
+    def profile(self, z: Array) -> Array:
+        """Give (1 + z / q)^p."""
+        return (1.0 + z / self.q) ** int(self.degree)
+
+    def slope(self, z: Array) -> Array:
+        """Give (p / q) (1 + z / q)^(p - 1)."""
+        return (self.degree / self.q) * (1.0 + z / self.q) ** (int(self.degree) - 1)
+
+
+def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
+    """Give raw centres: the drawn rows, or points of the bounding box."""
+    if where == "data":
+        return sample.rows if sparse.issparse(sample.rows) else sample.dense_rows()
+    unit = np.random.default_rng(key).random((n, sample.n_features))
+    return sample.low + unit * (sample.high - sample.low)
+
+
+def _divide(X: Any, scale: Array) -> Any:
+    return X @ sparse.diags_array(1.0 / scale) if sparse.issparse(X) else X / scale
+
+
+def _squared_distances(X: Any, centers: Any) -> Array:
+    distances = dense_product(X, centers)
+    distances *= -2.0
+    distances += _squared_norms(X)[:, None]
+    distances += _squared_norms(centers)
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def _squared_norms(X: Any) -> Array:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)

@@ -1,0 +1,119 @@
+"""Neurons with random weights: sigmoid and rectified linear."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from fcgboost.dictionaries.base import (
+    Array,
+    InnerProductDictionary,
+    Sample,
+    Scaling,
+    check_choice,
+)
+
+
+class SigmoidDictionary(InnerProductDictionary):
+    """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
+
+    Parameters
+    ----------
+    slope_range : float or pair of floats, default=(1.0, 10.0)
+        The length of w in standardised units: log-uniform in a range, or fixed.
+    weights : {"sparse", "box"}, default="sparse"
+        "sparse": a direction with 1..d non-zero coordinates, its half-way plane through a
+        training input. "box": w and b uniform in [-1, 1], the classical choice.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    def __init__(
+        self,
+        slope_range: float | tuple[float, float] = (1.0, 10.0),
+        weights: Literal["sparse", "box"] = "sparse",
+        scaling: Scaling = "none",
+    ) -> None:
+        self.slope_range = slope_range
+        self.weights = weights
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        """Check slope_range, weights and scaling."""
+        super().check_parameters()
+        check_choice(self, "weights", ("sparse", "box"))
+        slopes = np.atleast_1d(np.asarray(self.slope_range, dtype=np.float64))
+        if slopes.size > 2 or not (slopes > 0).all() or slopes[0] > slopes[-1]:
+            raise ValueError(
+                "SigmoidDictionary: slope_range must be a positive number or a pair "
+                f"low <= high of positive numbers, got {self.slope_range!r}."
+            )
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose random neurons."""
+        generator = np.random.default_rng(key)
+        atoms = _neurons(sample, self.weights, n, generator)
+        ends = np.log(np.atleast_1d(np.asarray(self.slope_range, dtype=np.float64)))
+        return atoms * np.exp(generator.uniform(ends[0], ends[-1], size=(n, 1)))
+
+    def profile(self, z: Array) -> Array:
+        """Give 1 / (1 + exp(-z)), written so that no exponential overflows."""
+        return 0.5 * (1.0 + np.tanh(0.5 * z))
+
+    def slope(self, z: Array) -> Array:
+        """Give g (1 - g)."""
+        g = self.profile(z)
+        return g * (1.0 - g)
+
+
+class ReluDictionary(InnerProductDictionary):
+    """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
+
+    Parameters
+    ----------
+    weights : {"sparse", "box"}, default="sparse"
+        "sparse": a unit direction with 1..d non-zero coordinates, its hinge through a training
+        input. "box": w and b uniform in [-1, 1], the classical choice.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    def __init__(
+        self, weights: Literal["sparse", "box"] = "sparse", scaling: Scaling = "none"
+    ) -> None:
+        self.weights = weights
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        """Check weights and scaling."""
+        super().check_parameters()
+        check_choice(self, "weights", ("sparse", "box"))
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose random neurons."""
+        return _neurons(sample, self.weights, n, np.random.default_rng(key))
+
+    def profile(self, z: Array) -> Array:
+        """Give max(0, z)."""
+        return np.maximum(z, 0.0)
+
+    def slope(self, z: Array) -> Array:
+        """Give 1 where z > 0, else 0."""
+        return np.where(z > 0.0, 1.0, 0.0)
+
+
+def _neurons(sample: Sample, weights: str, n: int, generator: np.random.Generator) -> Array:
+    """Draw (w, b) in standardised units and fold the standardisation in."""
+    d = sample.n_features
+    if weights == "box":
+        w = generator.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
+        b = generator.uniform(-1.0, 1.0, size=n) - w @ sample.shift
+        return np.hstack([w, b[:, None]])
+    w = generator.standard_normal((n, d))
+    n_nonzero = generator.integers(1, d + 1, size=n)
+    ranks = generator.random((n, d)).argsort(axis=1).argsort(axis=1)
+    w[ranks >= n_nonzero[:, None]] = 0.0
+    w /= np.linalg.norm(w, axis=1, keepdims=True)
+    w /= sample.scale
+    # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
+    through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
+    return np.hstack([w, -np.einsum("ij,ij->i", w, through)[:, None]])

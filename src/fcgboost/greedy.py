@@ -1,0 +1,360 @@
+"""THE loop: select, correct, record, stop.
+
+One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
+number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
+share the pass over the candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost import hashing
+from fcgboost.backends.base import Array, Design, Divisor
+from fcgboost.dictionaries import Dictionary
+from fcgboost.losses import Loss
+from fcgboost.model import Model
+from fcgboost.schemes import Scheme
+from fcgboost.selection import Choice, Selection, choose
+from fcgboost.solvers.base import Problem, Solution
+from fcgboost.stopping import Status, Step, StoppingRule
+
+# A score below this share of what the residual could give is a sum of rounding errors.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Trace(Sequence[Step]):
+    """One record per step, with the coefficients, so nothing needs to be run again.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
+        Every atom that entered, in order of entry.
+    entered : ndarray of shape (n_atoms,)
+        The step at which each atom entered.
+    start : ndarray of shape (n_outputs,)
+        The constants before the first step.
+    """
+
+    steps: tuple[Step, ...]
+    atoms: Any
+    entered: NDArray[np.intp]
+    start: Array
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Step]: ...
+    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Give one attribute of all steps as an array, such as "n_atoms" or "seconds"."""
+        return np.array([getattr(step, name) for step in self.steps])
+
+    def model(self, k: int, dictionary: Dictionary, scale: Array) -> Model:
+        """Give the model after k steps."""
+        coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
+        intercept = self.steps[k - 1].intercept if k else self.start
+        n_atoms = coef.shape[1]
+        atoms, entered = self.atoms[:n_atoms], self.entered[:n_atoms]
+        return Model(dictionary, atoms, coef, intercept, scale, entered)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the loop needs to know besides the data.
+
+    Attributes
+    ----------
+    loss : Loss
+    scheme : Scheme
+    selection : Selection
+    n_candidates : int
+        The size of a fixed dictionary.
+    max_iter : int
+        The step limit, which is also the room kept for columns.
+    l2 : float
+    fit_intercept, normalize, reselect : bool
+    tol : float
+        A best score below tol times the first one ends an output.
+    key : int
+        The seed of all draws.
+    """
+
+    loss: Loss
+    scheme: Scheme
+    selection: Selection
+    n_candidates: int
+    max_iter: int
+    l2: float
+    fit_intercept: bool
+    normalize: bool
+    reselect: bool
+    tol: float
+    key: int
+
+
+@dataclass
+class Output:
+    """The state of one output: its columns, which atoms they are, and its coefficients."""
+
+    problem: Problem
+    coef: Array
+    objective: float
+    atoms: list[int] = field(default_factory=list)
+    first_score: float = 0.0
+    status: Status | None = None
+
+    def atom_coef(self, n_atoms: int) -> Array:
+        """Give the coefficients of atoms (not of columns), in the order of the trace."""
+        columns = self.problem.columns
+        full = np.zeros(n_atoms)
+        full[self.atoms] = (self.coef * columns.factors)[int(columns.has_constant) :]
+        return full
+
+    @property
+    def intercept(self) -> float:
+        """The coefficient of the constant."""
+        return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
+
+    def take(self, position: int, atom: Any) -> int:
+        """Give the column of an atom, appending it if the output does not have it yet."""
+        if position not in self.atoms:
+            self.atoms.append(position)
+            self.problem.columns.append(atom)
+            self.coef = np.append(self.coef, 0.0)
+        return self.atoms.index(position) + int(self.problem.columns.has_constant)
+
+
+class Registry:
+    """All atoms that entered, once each, in order of entry."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.ids: list[int] = []
+        self.entered: list[int] = []
+
+    def place(self, atom: Any, id_: int, k: int) -> int:
+        """Give the position of an atom, adding it if it is new."""
+        if id_ not in self.ids:
+            self.rows.append(atom)
+            self.ids.append(id_)
+            self.entered.append(k)
+        return self.ids.index(id_)
+
+    def active(self, output: Output) -> set[int]:
+        """Give the ids of an output's atoms."""
+        return {self.ids[position] for position in output.atoms}
+
+    def atoms(self, empty: Any) -> Any:
+        """Give all rows as one array; `empty` is an array of no atoms."""
+        stack = sparse.vstack if sparse.issparse(empty) else np.vstack
+        return stack([empty, *self.rows]) if self.rows else empty
+
+
+class Validator:
+    """The atoms' values on validation data, and a score of the decision values there.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Gives the columns of parameter rows on the validation data.
+    score : callable
+        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better.
+    """
+
+    def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
+        self._evaluate = evaluate
+        self._score = score
+        self._columns: list[Array] = []
+
+    def __call__(self, step: Step, registry: Registry) -> float:
+        """Score a step."""
+        for atom in registry.rows[len(self._columns) :]:
+            self._columns.append(self._evaluate(atom)[:, 0])
+        return self._score(np.stack(self._columns, axis=1) @ step.coef.T + step.intercept)
+
+
+def fit_path(
+    design: Design,
+    targets: Sequence[Array],
+    recipe: Recipe,
+    rules: Sequence[StoppingRule] = (),
+    validator: Validator | None = None,
+    resume: Trace | None = None,
+) -> tuple[Trace, Status]:
+    """Run the greedy loop.
+
+    Parameters
+    ----------
+    design : Design
+    targets : sequence of m-vectors of -1 and +1
+        One per output.
+    recipe : Recipe
+    rules : sequence of stopping rules
+        Asked after every step, in order; the first answer counts.
+    validator : Validator or None
+    resume : Trace or None
+        A path on the same data to go on from.
+
+    Returns
+    -------
+    Trace, Status
+    """
+    path = _Path(design, targets, recipe, resume)
+    steps = list(resume.steps) if resume is not None else []
+    status: Status | None = None
+    while status is None and len(steps) < recipe.max_iter:
+        k = len(steps) + 1
+        choices = path.select(k)
+        solutions = path.correct(choices, k)
+        if not any(solutions):
+            break
+        step = path.record(choices, solutions, k)
+        if validator is not None:
+            step = replace(step, validation_score=validator(step, path.registry))
+        steps.append(step)
+        status = next((s for s in (rule(step) for rule in rules) if s is not None), None)
+    return path.trace(steps), status or path.status
+
+
+class _Path:
+    """The state of one run of the loop."""
+
+    def __init__(
+        self, design: Design, targets: Sequence[Array], recipe: Recipe, resume: Trace | None
+    ) -> None:
+        self.recipe = recipe
+        self.registry = Registry()
+        self.outputs = [_new_output(design, y, recipe) for y in targets]
+        self.start = np.array([output.intercept for output in self.outputs])
+        self.started = time.perf_counter()
+        self.pools = recipe.selection.pools(design, recipe.n_candidates, recipe.key)
+        self.divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
+        self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
+        if resume is not None and len(resume):
+            self._replay(resume)
+
+    @property
+    def status(self) -> Status:
+        """How the outputs ended; the step limit where one could have gone on."""
+        endings = [output.status for output in self.outputs]
+        return endings[0] or Status.STEP_LIMIT if all(endings) else Status.STEP_LIMIT
+
+    def select(self, k: int) -> list[Choice | None]:
+        """Choose an atom for every output; outputs that can not go on end here."""
+        running = [output for output in self.outputs if output.status is None]
+        if not running:
+            return [None] * len(self.outputs)
+        scheme = self.recipe.scheme
+        R = np.stack([_residual(scheme, output, k) for output in running], axis=1)
+        active = [self.registry.active(output) for output in running]
+        repeats = scheme.reselects or self.recipe.reselect
+        pool = self.pools(k, () if repeats else set.intersection(*active))
+        excluded = [set[int]() if repeats else ids for ids in active]
+        chosen = choose(pool, R, self.divisor, excluded)
+        sizes = np.abs(R).sum(axis=0)
+        for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
+            output.status = self._ending(output, choice, float(size), ids)
+        found = iter(chosen)
+        choices = [next(found) if output in running else None for output in self.outputs]
+        return [c if o.status is None else None for o, c in zip(self.outputs, choices, strict=True)]
+
+    def _ending(
+        self, output: Output, choice: Choice | None, size: float, active: set[int]
+    ) -> Status | None:
+        """Say why an output can not take its choice, if so."""
+        if choice is None:
+            return Status.EXHAUSTED
+        if choice.score <= _ROUNDING * size:
+            return Status.ZERO_SCORE
+        if choice.score < self.recipe.tol * output.first_score:
+            return Status.TOLERANCE
+        if choice.id in active and not self.recipe.scheme.reselects:
+            return Status.STALLED
+        return None
+
+    def correct(self, choices: list[Choice | None], k: int) -> list[Solution | None]:
+        """Let the chosen atoms in and move the coefficients."""
+        solutions: list[Solution | None] = []
+        for output, choice in zip(self.outputs, choices, strict=True):
+            if choice is None:
+                solutions.append(None)
+                continue
+            output.first_score = output.first_score or choice.score
+            newest = output.take(self.registry.place(choice.atom, choice.id, k), choice.atom)
+            solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
+            output.coef, output.objective = solution.coef, solution.objective
+            solutions.append(solution)
+        return solutions
+
+    def record(
+        self, choices: list[Choice | None], solutions: list[Solution | None], k: int
+    ) -> Step:
+        """Write down a step."""
+        n_atoms = len(self.registry.rows)
+        solved = [solution for solution in solutions if solution is not None]
+        places = [self.registry.ids.index(c.id) if c is not None else -1 for c in choices]
+        return Step(
+            k=k,
+            chosen=np.array(places),
+            scores=np.array([c.score if c is not None else 0.0 for c in choices]),
+            objectives=np.array([output.objective for output in self.outputs]),
+            coef=np.stack([output.atom_coef(n_atoms) for output in self.outputs]),
+            intercept=np.array([output.intercept for output in self.outputs]),
+            solver_iterations=sum(solution.n_iter for solution in solved),
+            residual=max(solution.residual for solution in solved),
+            is_corrected=all(solution.status is Status.CONVERGED for solution in solved),
+            seconds=time.perf_counter() - self.started,
+        )
+
+    def trace(self, steps: list[Step]) -> Trace:
+        """Collect the steps and the atoms that entered."""
+        entered = np.array(self.registry.entered, dtype=np.intp)
+        return Trace(tuple(steps), self.registry.atoms(self.no_atoms), entered, self.start)
+
+    def _replay(self, trace: Trace) -> None:
+        """Bring back the state at the end of a trace, without solving anything again."""
+        last = trace[-1]
+        self.started -= last.seconds
+        ids = hashing.fingerprint(trace.atoms)
+        for position, k in enumerate(trace.entered):
+            atom = trace.atoms[position : position + 1]
+            self.registry.place(atom, int(ids[position]), int(k))
+        for c, output in enumerate(self.outputs):
+            for step in trace:
+                if step.chosen[c] >= 0:
+                    output.first_score = output.first_score or float(step.scores[c])
+                    output.take(int(step.chosen[c]), self.registry.rows[step.chosen[c]])
+            columns = output.problem.columns
+            coef = last.coef[c, output.atoms]
+            constant = last.intercept[c : c + int(columns.has_constant)]
+            output.coef = np.concatenate([constant, coef]) / columns.factors
+            output.objective = float(last.objectives[c])
+
+
+def _new_output(design: Design, y: Array, recipe: Recipe) -> Output:
+    columns = design.columns(recipe.max_iter, recipe.fit_intercept)
+    problem = Problem(recipe.loss, y, design.weights, columns, recipe.l2)
+    constant = recipe.loss.initial(y, design.weights)
+    coef = np.full(int(recipe.fit_intercept), constant)
+    return Output(problem, coef, problem.objective(coef))
+
+
+def _residual(scheme: Scheme, output: Output, k: int) -> Array:
+    problem = output.problem
+    anchor = scheme.anchor(problem, output.coef, k)
+    return -problem.slopes(problem.columns.matvec(anchor))

@@ -1,0 +1,72 @@
+"""Randomness that belongs to the data, not to its order.
+
+Every random draw in the package is keyed by a seed and by the *values* of the rows. A row's
+fingerprint is a sum, over its non-zero entries, of a mixed (column, bits of the value), so a
+dense and a sparse matrix with the same values have the same fingerprints, whatever the order
+of the rows, their weights, or how they are split over machines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Words = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK_ENTRIES = 1 << 20
+
+
+def mix(words: Words) -> Words:
+    """Scramble 64-bit words (the finaliser of splitmix64, a bijection)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def derive(key: int, word: int) -> int:
+    """Make a new key out of a key and a number, such as a step."""
+    both = np.array([key, word], dtype=np.uint64)
+    return int(mix(mix(both[:1]) + (both[1:] + np.uint64(1)) * _GOLDEN)[0])
+
+
+def fingerprint(X: Any) -> Words:
+    """Give one word per row that depends on the row's float64 values alone.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_samples,)
+    """
+    columns = mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _GOLDEN)
+    if sparse.issparse(X):
+        entries = _entry_words(np.asarray(X.data), columns[X.indices])
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
+        return mix(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+    rows_at_once = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
+    blocks = [
+        _entry_words(X[start : start + rows_at_once], columns).sum(axis=1, dtype=np.uint64)
+        for start in range(0, X.shape[0], rows_at_once)
+    ]
+    return mix(np.concatenate(blocks)) if blocks else np.zeros(0, np.uint64)
+
+
+def _entry_words(values: Any, columns: Words) -> Words:
+    # Adding 0.0 turns -0.0 into 0.0; zeros count nothing, so sparse equals dense.
+    exact = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    return np.where(exact == 0.0, np.uint64(0), mix(exact.view(np.uint64) ^ columns))
+
+
+def keyed_order(fingerprints: Words, key: int, n: int | None = None) -> NDArray[np.intp]:
+    """Give the positions of the n smallest keyed hashes, in the order of these hashes."""
+    hashes = mix(fingerprints ^ np.uint64(derive(key, 0)))
+    if n is None or n >= len(hashes):
+        return np.argsort(hashes, kind="stable")
+    smallest = np.argpartition(hashes, n)[:n]
+    return smallest[np.argsort(hashes[smallest], kind="stable")]

@@ -1,0 +1,214 @@
+"""What is minimised: margin losses phi(t), t = y f, with labels y in {-1, +1}.
+
+A loss is a small parameter object. `Loss` is what every loss has; the other abstract classes
+add what only some have: a curvature (Newton's method), a proximal map (ADMM), a probability.
+A solver states which of them it needs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+Array = NDArray[np.float64]
+
+
+class Loss(BaseEstimator, ABC):
+    """A convex margin loss. All methods work elementwise on arrays of one shape."""
+
+    @abstractmethod
+    def value(self, y: Array, f: Array) -> Array:
+        """Give phi(y f)."""
+
+    @abstractmethod
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Give the derivative of phi(y f) in f, y phi'(y f); a subgradient at a kink."""
+
+    @abstractmethod
+    def initial(self, y: Array, weights: Array) -> float:
+        """Give the constant f that minimises the weighted mean loss."""
+
+
+class CurvedLoss(Loss):
+    """A loss with a (generalised) second derivative."""
+
+    #: An upper bound of the curvature, infinite where there is none.
+    curvature_bound: float
+
+    @abstractmethod
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Give the second derivative of phi(y f) in f."""
+
+
+class ProximalLoss(Loss):
+    """A loss whose proximal map is known in closed form."""
+
+    @abstractmethod
+    def prox(self, z: Array, tau: float) -> Array:
+        """Give argmin over r of phi(r) + (tau / 2) (r - z)^2, on margins."""
+
+
+class ProbabilityLoss(Loss):
+    """A loss whose population minimiser determines P(y = 1 | x)."""
+
+    @abstractmethod
+    def probability(self, f: Array) -> Array:
+        """Give P(y = 1) for decision values f; f is clipped to [-1, 1]."""
+
+
+def _positive_share(y: Array, weights: Array) -> float:
+    return float(weights[y > 0].sum() / weights.sum())
+
+
+class SquaredHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
+    """The squared hinge phi(t) = max(0, 1 - t)^2, the paper's loss.
+
+    Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2: theory,
+    not calibration. The proximal map is the lemma of the paper's Appendix B.
+    """
+
+    curvature_bound = 2.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Give max(0, 1 - y f)^2."""
+        return np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Give -2 y max(0, 1 - y f)."""
+        return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Give 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
+        return np.where(y * f < 1.0, 2.0, 0.0)
+
+    def prox(self, z: Array, tau: float) -> Array:
+        """Give z where z >= 1, else (2 + tau z) / (2 + tau)."""
+        return np.where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
+
+    def probability(self, f: Array) -> Array:
+        """Give (1 + clip(f)) / 2."""
+        return (1.0 + np.clip(f, -1.0, 1.0)) / 2.0
+
+    def initial(self, y: Array, weights: Array) -> float:
+        """Give 2 p - 1, p the weight of the positive labels."""
+        return 2.0 * _positive_share(y, weights) - 1.0
+
+
+class Square(CurvedLoss, ProximalLoss, ProbabilityLoss):
+    """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
+
+    curvature_bound = 2.0
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Give (1 - y f)^2."""
+        return (1.0 - y * f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Give -2 y (1 - y f)."""
+        return -2.0 * y * (1.0 - y * f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Give 2."""
+        return np.full_like(y * f, 2.0)
+
+    def prox(self, z: Array, tau: float) -> Array:
+        """Give (2 + tau z) / (2 + tau)."""
+        return (2.0 + tau * z) / (2.0 + tau)
+
+    def probability(self, f: Array) -> Array:
+        """Give (1 + clip(f)) / 2."""
+        return (1.0 + np.clip(f, -1.0, 1.0)) / 2.0
+
+    def initial(self, y: Array, weights: Array) -> float:
+        """Give 2 p - 1, p the weight of the positive labels."""
+        return 2.0 * _positive_share(y, weights) - 1.0
+
+
+class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
+    """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki)."""
+
+    curvature_bound = float("inf")
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Give max(0, 1 - y f)^3."""
+        return np.maximum(0.0, 1.0 - y * f) ** 3
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Give -3 y max(0, 1 - y f)^2."""
+        return -3.0 * y * np.maximum(0.0, 1.0 - y * f) ** 2
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        """Give 6 max(0, 1 - y f)."""
+        return 6.0 * np.maximum(0.0, 1.0 - y * f)
+
+    def prox(self, z: Array, tau: float) -> Array:
+        """Give z where z >= 1, else 1 - e, the root of 3 e^2 + tau e = tau (1 - z)."""
+        gap = np.maximum(0.0, 1.0 - z)
+        # This form of the quadratic's root does not cancel for a small gap.
+        return np.where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + np.sqrt(1.0 + 12.0 * gap / tau)))
+
+    def probability(self, f: Array) -> Array:
+        """Give (1 + c)^2 / ((1 + c)^2 + (1 - c)^2), c = clip(f)."""
+        up, down = (1.0 + np.clip(f, -1.0, 1.0)) ** 2, (1.0 - np.clip(f, -1.0, 1.0)) ** 2
+        return up / (up + down)
+
+    def initial(self, y: Array, weights: Array) -> float:
+        """Give the c at which p (1 - c)^2 = (1 - p) (1 + c)^2."""
+        p = _positive_share(y, weights)
+        up, down = np.sqrt(p), np.sqrt(1.0 - p)
+        return float((up - down) / (up + down))
+
+
+class Hinge(ProximalLoss):
+    """The hinge phi(t) = max(0, 1 - t). It determines a class, but no probability."""
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Give max(0, 1 - y f)."""
+        return np.maximum(0.0, 1.0 - y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        """Give -y where y f < 1, else 0."""
+        return np.where(y * f < 1.0, -y, 0.0)
+
+    def prox(self, z: Array, tau: float) -> Array:
+        """Give z where z >= 1, z + 1 / tau where z < 1 - 1 / tau, else 1."""
+        return np.where(z >= 1.0, z, np.minimum(z + 1.0 / tau, 1.0))
+
+    def initial(self, y: Array, weights: Array) -> float:
+        """Give the majority label, 0 on a tie."""
+        return float(np.sign(2.0 * _positive_share(y, weights) - 1.0))
+
+
+def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
+    """Turn decision values into class probabilities that sum to one.
+
+    Two classes: the loss's own probability. More: the Euclidean projection onto the simplex of
+    p(clip f) + (f - clip f) / 2 per class; the linear tails keep the order of the classes where
+    f is clipped, and with f and -f the projection equals the formula for two classes.
+
+    Parameters
+    ----------
+    loss : ProbabilityLoss
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+    """
+    if decision.ndim == 1:
+        positive = loss.probability(decision)
+        return np.stack([1.0 - positive, positive], axis=1)
+    tails = (decision - np.clip(decision, -1.0, 1.0)) / 2.0
+    return _project_onto_simplex(loss.probability(decision) + tails)
+
+
+def _project_onto_simplex(points: Array) -> Array:
+    descending = -np.sort(-points, axis=1)
+    excess = np.cumsum(descending, axis=1) - 1.0
+    counts = np.arange(1, points.shape[1] + 1)
+    support = (descending - excess / counts > 0.0).sum(axis=1)
+    threshold = excess[np.arange(len(points)), support - 1] / support
+    return np.maximum(0.0, points - threshold[:, None])

@@ -1,0 +1,72 @@
+"""Gradient descent with the step 1 / L: the paper's yardstick for ADMM."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from fcgboost.backends.base import Array
+from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
+from fcgboost.stopping import Status
+
+
+class GradientDescentSolver(Solver):
+    """Gradient descent from u = 0 with step 1 / L (figure "ADMM against GD" of the paper).
+
+    L = c lambda_max(A^T S A) / sum(s) + 2 lambda, c the bound of the loss's curvature.
+
+    Parameters
+    ----------
+    tol : float, default=1e-10
+        Ends when the gradient's largest entry is below tol times that at u = 0.
+    max_iter : int, default=10000
+    keep_history : bool, default=False
+    """
+
+    needs = CurvedLoss
+    needs_text = "a gradient with a Lipschitz constant"
+
+    def __init__(
+        self, tol: float = 1e-10, max_iter: int = 10_000, keep_history: bool = False
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.keep_history = keep_history
+
+    def accepts(self, loss: Loss) -> bool:
+        """Whether the curvature of the loss is bounded."""
+        return isinstance(loss, CurvedLoss) and np.isfinite(loss.curvature_bound)
+
+    def solve(self, problem: Problem, coef: Array) -> Solution:
+        """Solve from zero, as the paper does; `coef` only says how many there are."""
+        start = time.perf_counter()
+        columns, penalty = problem.columns, problem.penalty
+        step = 1.0 / _smoothness(problem)
+        coef = np.zeros_like(coef)
+        history: list[Iteration] = []
+        scale = residual = 1.0
+        for n_iter in range(self.max_iter + 1):
+            f = columns.matvec(coef)
+            gradient = columns.rmatvec(problem.slopes(f)) + 2.0 * penalty * coef
+            size = float(np.abs(gradient).max(initial=0.0))
+            scale = (size or 1.0) if n_iter == 0 else scale
+            residual = size / scale
+            if self.keep_history:
+                seconds = time.perf_counter() - start
+                history.append(Iteration(problem.objective(coef, f), residual, seconds))
+            if residual <= self.tol or n_iter == self.max_iter:
+                break
+            coef = coef - step * gradient
+        status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
+        objective = problem.objective(coef, f)
+        return Solution(coef, objective, status, n_iter, residual, tuple(history))
+
+
+def _smoothness(problem: Problem) -> float:
+    loss: Loss = problem.loss
+    assert isinstance(loss, CurvedLoss)
+    gram = problem.columns.gram(problem.weights) / problem.total_weight
+    largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
+    return (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0

@@ -1,0 +1,130 @@
+"""When to end: the record of a step, the named endings, and small rules.
+
+A stopping rule is any callable that takes a `Step` and returns a `Status` to end the loop or
+None to go on. A user's callback is the same thing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a fit or a solver ended; the value is a sentence for the user."""
+
+    CONVERGED = "The solver reached its tolerance."
+    NOT_CONVERGED = "The solver used all its iterations before reaching its tolerance."
+    STEP_LIMIT = "The loop made all the steps it was allowed (max_iter)."
+    TOLERANCE = "The best score fell below tol times the first one."
+    ZERO_SCORE = "No candidate is correlated with the residual: nothing is left to fit."
+    EXHAUSTED = "Every candidate is in the model already."
+    STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
+    VALIDATION = "The validation score has not improved for n_iter_no_change steps."
+    CALLBACK = "A callback ended the fit."
+
+    def __str__(self) -> str:
+        return f"{self.name.lower()}: {self.value}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is known after one step of the greedy loop.
+
+    Attributes
+    ----------
+    k : int
+        The number of steps made so far; the first step has k = 1.
+    chosen : ndarray of shape (n_outputs,)
+        The position of the atom each output chose; -1 for an output that had ended.
+    scores : ndarray of shape (n_outputs,)
+        The score of that atom; 0 for an output that had ended.
+    objectives : ndarray of shape (n_outputs,)
+        The regularised objective after correction.
+    coef : ndarray of shape (n_outputs, n_atoms)
+        The coefficients after correction, atoms in order of entry.
+    intercept : ndarray of shape (n_outputs,)
+    solver_iterations : int
+        Iterations of the corrections of this step, summed over outputs.
+    residual : float
+        The largest optimality residual the corrections of this step reported.
+    is_corrected : bool
+        Whether every correction of this step reached its solver's tolerance.
+    seconds : float
+        Time since the start of the loop.
+    validation_score : float or None
+        The score on validation data, larger is better.
+    """
+
+    k: int
+    chosen: NDArray[np.intp]
+    scores: Array
+    objectives: Array
+    coef: Array
+    intercept: Array
+    solver_iterations: int
+    residual: float
+    is_corrected: bool
+    seconds: float
+    validation_score: float | None = None
+
+    @property
+    def n_atoms(self) -> int:
+        """The number of distinct atoms in the model."""
+        return int(self.coef.shape[1])
+
+
+StoppingRule = Callable[[Step], Status | None]
+
+
+def theory_steps(n_samples: float) -> int:
+    """Give k0 = ceil(sqrt(m / ln m)), the number of steps of Theorems 1 and 2.
+
+    Parameters
+    ----------
+    n_samples : float
+        The number of samples m, or the sum of their weights; 3 where it is smaller.
+
+    Examples
+    --------
+    >>> theory_steps(1000)
+    13
+    """
+    m = max(3.0, float(n_samples))
+    return math.ceil(math.sqrt(m / math.log(m)))
+
+
+@dataclass(frozen=True)
+class StepLimit:
+    """End after a number of steps."""
+
+    max_iter: int
+
+    def __call__(self, step: Step) -> Status | None:
+        """Give STEP_LIMIT from step max_iter on."""
+        return Status.STEP_LIMIT if step.k >= self.max_iter else None
+
+
+class NoImprovement:
+    """End when the validation score has not improved for some steps.
+
+    The rule remembers the best score it saw, so each fit needs its own.
+    """
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self._best = -math.inf
+        self._best_step = 0
+
+    def __call__(self, step: Step) -> Status | None:
+        """Give VALIDATION once `patience` steps have passed since the best one."""
+        if step.validation_score is not None and step.validation_score > self._best:
+            self._best, self._best_step = step.validation_score, step.k
+        return Status.VALIDATION if step.k - self._best_step >= self.patience else None

@@ -1,0 +1,290 @@
+"""The map of the package, enforced on its source text.
+
+A room is a module named by its path below `src/fcgboost`: `losses`, `solvers.newton`. The tables
+say what each may import; when a room is added or moves, its line here changes with it.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "fcgboost"
+
+NOTHING: frozenset[str] = frozenset()
+CORE = {
+    "losses",
+    "hashing",
+    "dictionaries",
+    "stopping",
+    "backends.*",
+    "solvers.*",
+    "selection",
+    "schemes",
+    "model",
+    "greedy",
+    "validation",
+}
+
+# Room -> the rooms it may import, from the bottom up. A key or a value may be a pattern; of
+# several keys that match a room the first one counts. `__init__` is the package's own face.
+ROOMS: dict[str, set[str] | frozenset[str]] = {
+    "losses": NOTHING,
+    "hashing": NOTHING,
+    "dictionaries": {"hashing"},
+    "stopping": NOTHING,
+    "backends.base": {"dictionaries", "hashing"},
+    "backends.memory": {"backends.base", "dictionaries", "hashing"},
+    "backends": {"backends.*"},
+    "solvers.base": {"losses", "stopping", "backends.base"},
+    "solvers.*": {"solvers.base", "losses", "stopping", "backends.base"},
+    "solvers": {"solvers.*"},
+    "selection": {"dictionaries", "backends.base", "hashing"},
+    "schemes": {"solvers.base", "losses", "backends.base"},
+    "model": {"dictionaries"},
+    "greedy": {
+        "backends.base",
+        "dictionaries",
+        "losses",
+        "model",
+        "schemes",
+        "selection",
+        "solvers.base",
+        "stopping",
+    },
+    "validation": {"dictionaries", "losses", "hashing"},
+    "estimators": CORE,
+    "search": CORE | {"estimators"},
+    "datasets": NOTHING,
+    "plotting": {"greedy"},
+    "__init__": {"*"},
+}
+
+# Beside the standard library, free in every room.
+FREE = {"numpy", "scipy"}
+# Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
+BASE_ESTIMATOR_ONLY = {"losses", "dictionaries", "solvers.*", "selection", "schemes"}
+ALL_OF_SKLEARN = {"estimators", "validation", "search", "datasets", "plotting"}
+# Imported inside the function that needs them, with an error naming the extra to install.
+OPTIONAL = {"cvxpy", "dask", "matplotlib", "numba", "onnx", "pandas", "polars", "torch"}
+
+MAX_FILE_LINES = 400
+MAX_BODY_LINES = 60
+
+# Where packages come from is a matter of the machine. The brackets keep the patterns from
+# matching themselves.
+PACKAGE_HOSTS = re.compile(r"index[-]url|/simpl[e]/|pypi[.]org|https?://\S*(registry|mirror)")
+
+
+class Module(NamedTuple):
+    """A source file of the package."""
+
+    room: str
+    path: Path
+
+    def tree(self) -> ast.Module:
+        return ast.parse(self.path.read_text(encoding="utf-8"))
+
+
+class Import(NamedTuple):
+    """One imported name: `from module import name`, or `import module` with no name."""
+
+    module: str
+    name: str | None
+    line: int
+
+    def __str__(self) -> str:
+        text = f"from {self.module} import {self.name}" if self.name else f"import {self.module}"
+        return f"line {self.line}: {text}"
+
+
+def find_modules() -> list[Module]:
+    source = ROOT / "src" / PACKAGE
+    modules = []
+    for path in sorted(source.rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        if len(parts) > 1 and parts[-1] == "__init__":
+            parts = parts[:-1]
+        modules.append(Module(".".join(parts), path))
+    return modules
+
+
+MODULES = find_modules()
+each_module = pytest.mark.parametrize("module", MODULES, ids=[module.room for module in MODULES])
+
+
+def matches(room: str, patterns: set[str] | frozenset[str]) -> bool:
+    return any(fnmatchcase(room, pattern) for pattern in patterns)
+
+
+def allowed_rooms(room: str) -> set[str] | frozenset[str] | None:
+    return next((rooms for key, rooms in ROOMS.items() if fnmatchcase(room, key)), None)
+
+
+def absolute_module(node: ast.ImportFrom, module: Module) -> str:
+    """Resolve the dots of a relative import against the file's place in the package."""
+    if node.level == 0:
+        return node.module or ""
+    folder = (PACKAGE, *module.path.relative_to(ROOT / "src" / PACKAGE).parts[:-1])
+    base = folder[: len(folder) - node.level + 1]
+    return ".".join((*base, node.module) if node.module else base)
+
+
+def imports_in(module: Module, nodes: Iterator[ast.AST]) -> Iterator[Import]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, None, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = absolute_module(node, module)
+            yield from (Import(source, alias.name, node.lineno) for alias in node.names)
+
+
+def walk_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that run when the module is imported: no function bodies, no typing."""
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        is_typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if not is_function and not is_typing:
+            yield child
+            yield from walk_at_import(child)
+
+
+def imported_room(found: Import) -> str:
+    """Name the room an import of the package reaches: a submodule where the name is one."""
+    rooms = {module.room for module in MODULES}
+    module = found.module.removeprefix(PACKAGE).lstrip(".")
+    submodule = f"{module}.{found.name}".lstrip(".")
+    if found.name is not None and submodule in rooms:
+        return submodule
+    return module or "__init__"
+
+
+def is_allowed_outside(found: Import, room: str) -> bool:
+    """Tell whether a room may import this name from outside the package."""
+    top = found.module.partition(".")[0]
+    if top == "sklearn":
+        is_base = (found.module, found.name) == ("sklearn.base", "BaseEstimator")
+        return matches(room, ALL_OF_SKLEARN) or (is_base and matches(room, BASE_ESTIMATOR_ONLY))
+    return top in sys.stdlib_module_names or top in FREE or top in OPTIONAL
+
+
+def calls_of(module: Module, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(module.tree()):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            yield node
+
+
+def commented_lines(module: Module) -> set[int]:
+    text = module.path.read_text(encoding="utf-8")
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
+
+
+def body_length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the lines of a function's body, its docstring left out."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_the_table_lists_rooms_from_the_bottom_up() -> None:
+    keys = list(ROOMS)
+    for place, (room, allowed) in enumerate(ROOMS.items()):
+        known = {key for key in keys[:place] if "*" not in key} | {"solvers.*", "backends.*", "*"}
+        assert allowed <= known, f"{room} may import {allowed - known}, listed below it or nowhere"
+
+
+@each_module
+def test_every_room_is_in_the_table(module: Module) -> None:
+    assert allowed_rooms(module.room) is not None, (
+        f"{module.room} is not on the map: add it to ROOMS in {Path(__file__).name}"
+    )
+
+
+@each_module
+def test_a_room_imports_only_the_rooms_it_may(module: Module) -> None:
+    allowed = allowed_rooms(module.room) or NOTHING
+    inside = [
+        found
+        for found in imports_in(module, ast.walk(module.tree()))
+        if found.module.partition(".")[0] == PACKAGE
+    ]
+    breaches = [str(found) for found in inside if not matches(imported_room(found), allowed)]
+    assert not breaches, f"{module.room} may import {sorted(allowed) or 'no other room'}"
+
+
+@each_module
+def test_a_room_imports_only_the_dependencies_it_may(module: Module) -> None:
+    breaches = [
+        str(found)
+        for found in imports_in(module, ast.walk(module.tree()))
+        if found.module.partition(".")[0] != PACKAGE and not is_allowed_outside(found, module.room)
+    ]
+    assert not breaches, f"not allowed in {module.room}, or unknown to {Path(__file__).name}"
+
+
+@each_module
+def test_optional_dependencies_are_imported_inside_functions(module: Module) -> None:
+    breaches = [
+        str(found)
+        for found in imports_in(module, walk_at_import(module.tree()))
+        if found.module.partition(".")[0] in OPTIONAL
+    ]
+    assert not breaches
+
+
+@each_module
+def test_nothing_prints(module: Module) -> None:
+    assert not [call.lineno for call in calls_of(module, "print")]
+
+
+@each_module
+def test_hasattr_gives_its_reason_on_the_same_line(module: Module) -> None:
+    reasons = commented_lines(module)
+    bare = [call.lineno for call in calls_of(module, "hasattr") if call.end_lineno not in reasons]
+    assert not bare
+
+
+@each_module
+def test_a_file_is_short(module: Module) -> None:
+    n_lines = len(module.path.read_text(encoding="utf-8").splitlines())
+    assert n_lines <= MAX_FILE_LINES
+
+
+@each_module
+def test_a_function_body_fits_one_screen(module: Module) -> None:
+    functions = (
+        node
+        for node in ast.walk(module.tree())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    lengths = {
+        f"{function.name}:{function.lineno}": body_length(function) for function in functions
+    }
+    assert not {name: length for name, length in lengths.items() if length > MAX_BODY_LINES}
+
+
+def test_no_file_names_a_package_host() -> None:
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout, so there are no tracked files")
+    paths = [ROOT / name for name in listing.stdout.decode().split("\0") if name]
+    naming = [
+        str(path.relative_to(ROOT))
+        for path in paths
+        if path.is_file() and PACKAGE_HOSTS.search(path.read_text("utf-8", errors="ignore"))
+    ]
+    assert not naming

@@ -1,0 +1,109 @@
+"""What is shipped: the package and its licence in the wheel, all of the project in the sdist.
+
+The distributions are built here, without the network, or taken from the folder named by the
+environment variable FCGBOOST_DIST (`make dist`).
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+MEGABYTE = 1_000_000
+
+# One process builds, and runs all the tests that look at the result.
+pytestmark = pytest.mark.xdist_group("dist")
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if "FCGBOOST_DIST" in os.environ:
+        return ROOT / os.environ["FCGBOOST_DIST"]
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    return dist / f"fcgboost-{VERSION}-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def sdist_names(dist: Path) -> set[str]:
+    """Names of the files in the sdist, relative to its one top folder."""
+    with tarfile.open(dist / f"fcgboost-{VERSION}.tar.gz") as archive:
+        names = [PurePosixPath(member.name) for member in archive.getmembers() if member.isfile()]
+    assert {name.parts[0] for name in names} == {f"fcgboost-{VERSION}"}
+    return {str(PurePosixPath(*name.parts[1:])) for name in names}
+
+
+def python_files(*folders: str) -> set[str]:
+    return {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+    }
+
+
+def test_one_wheel_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
+    assert {path.name for path in dist.iterdir()} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"}
+
+
+def test_wheel_is_pure_python_and_small(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        header = archive.read(f"fcgboost-{VERSION}.dist-info/WHEEL").decode()
+    assert "Root-Is-Purelib: true" in header
+    assert wheel.stat().st_size < MEGABYTE
+
+
+def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) -> None:
+    info = f"fcgboost-{VERSION}.dist-info"
+    modules = {name.removeprefix("src/") for name in python_files("src")}
+    metadata = {f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")}
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert names == modules | {"fcgboost/py.typed"} | metadata
+
+
+def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", "import fcgboost as f; print(f.__version__); print(f.__file__)"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    version, location = done.stdout.splitlines()
+    assert version == VERSION
+    assert Path(location).is_relative_to(tmp_path)
+
+
+def test_sdist_holds_source_tests_and_project_files(sdist_names: set[str]) -> None:
+    project = {"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
+    assert python_files("src", "tests") | project <= sdist_names
+
+
+def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:
+    made = {"__pycache__", "build", "demo", "dist"}
+    hidden = {".ci", ".gitignore"}
+    unwanted = {
+        name
+        for name in sdist_names
+        for part in PurePosixPath(name).parts
+        if part in made or part.endswith(".pyc") or (part.startswith(".") and part not in hidden)
+    }
+    assert not unwanted
