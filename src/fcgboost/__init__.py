@@ -2,4 +2,63 @@
 
 from importlib.metadata import version
 
+from fcgboost import datasets
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+)
+from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
+from fcgboost.schemes import (
+    Epsilon,
+    FullyCorrective,
+    Original,
+    Rescaled,
+    Shrinkage,
+    Truncation,
+)
+from fcgboost.search import FCGBoostClassifierCV
+from fcgboost.selection import AllCandidates, SampledCandidates
+from fcgboost.solvers import (
+    AdmmSolver,
+    GradientDescentSolver,
+    InteriorPointSolver,
+    NewtonSolver,
+)
+from fcgboost.stopping import Status, Step, theory_steps
+
 __version__ = version("fcgboost")
+
+__all__ = [
+    "AdmmSolver",
+    "AllCandidates",
+    "CubedHinge",
+    "Dictionary",
+    "Epsilon",
+    "FCGBoostClassifier",
+    "FCGBoostClassifierCV",
+    "FullyCorrective",
+    "GaussDictionary",
+    "GradientDescentSolver",
+    "Hinge",
+    "InteriorPointSolver",
+    "Loss",
+    "NewtonSolver",
+    "Original",
+    "PolynomialDictionary",
+    "ReluDictionary",
+    "Rescaled",
+    "SampledCandidates",
+    "Shrinkage",
+    "SigmoidDictionary",
+    "Square",
+    "SquaredHinge",
+    "Status",
+    "Step",
+    "Truncation",
+    "datasets",
+    "theory_steps",
+]

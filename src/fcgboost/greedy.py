@@ -73,6 +73,9 @@ class Trace(Sequence[Step]):
         return Model(dictionary, atoms, coef, intercept, scale, entered)
 
 
+Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What the loop needs to know besides the data.
@@ -107,7 +110,7 @@ class Recipe:
     key: int
 
 
-@dataclass
+@dataclass(eq=False)
 class Output:
     """The state of one output: its columns, which atoms they are, and its coefficients."""
 
@@ -194,6 +197,7 @@ def fit_path(
     recipe: Recipe,
     rules: Sequence[StoppingRule] = (),
     validator: Validator | None = None,
+    watcher: Watcher | None = None,
     resume: Trace | None = None,
 ) -> tuple[Trace, Status]:
     """Run the greedy loop.
@@ -207,6 +211,8 @@ def fit_path(
     rules : sequence of stopping rules
         Asked after every step, in order; the first answer counts.
     validator : Validator or None
+    watcher : callable or None
+        Sees every step together with a function that gives the path so far; may end it.
     resume : Trace or None
         A path on the same data to go on from.
 
@@ -227,7 +233,10 @@ def fit_path(
         if validator is not None:
             step = replace(step, validation_score=validator(step, path.registry))
         steps.append(step)
-        status = next((s for s in (rule(step) for rule in rules) if s is not None), None)
+        endings = [rule(step) for rule in rules]
+        if watcher is not None:
+            endings.append(watcher(step, lambda: path.trace(steps)))
+        status = next((ending for ending in endings if ending is not None), None)
     return path.trace(steps), status or path.status
 
 
@@ -263,9 +272,8 @@ class _Path:
         R = np.stack([_residual(scheme, output, k) for output in running], axis=1)
         active = [self.registry.active(output) for output in running]
         repeats = scheme.reselects or self.recipe.reselect
-        pool = self.pools(k, () if repeats else set.intersection(*active))
         excluded = [set[int]() if repeats else ids for ids in active]
-        chosen = choose(pool, R, self.divisor, excluded)
+        chosen = choose(self.pools(k, excluded), R, self.divisor)
         sizes = np.abs(R).sum(axis=0)
         for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
             output.status = self._ending(output, choice, float(size), ids)

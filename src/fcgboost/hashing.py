@@ -63,9 +63,14 @@ def _entry_words(values: Any, columns: Words) -> Words:
     return np.where(exact == 0.0, np.uint64(0), mix(exact.view(np.uint64) ^ columns))
 
 
+def keyed(fingerprints: Words, key: int) -> Words:
+    """Give the hash of every fingerprint under a key."""
+    return mix(fingerprints ^ np.uint64(derive(key, 0)))
+
+
 def keyed_order(fingerprints: Words, key: int, n: int | None = None) -> NDArray[np.intp]:
     """Give the positions of the n smallest keyed hashes, in the order of these hashes."""
-    hashes = mix(fingerprints ^ np.uint64(derive(key, 0)))
+    hashes = keyed(fingerprints, key)
     if n is None or n >= len(hashes):
         return np.argsort(hashes, kind="stable")
     smallest = np.argpartition(hashes, n)[:n]

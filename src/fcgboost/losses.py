@@ -59,6 +59,12 @@ class ProbabilityLoss(Loss):
         """Give P(y = 1) for decision values f; f is clipped to [-1, 1]."""
 
 
+def _shortfall(y: Array, f: Array) -> Array:
+    """Give max(0, 1 - y f), how far the margin is below one."""
+    shortfall: Array = np.maximum(0.0, 1.0 - y * f)
+    return shortfall
+
+
 def _positive_share(y: Array, weights: Array) -> float:
     return float(weights[y > 0].sum() / weights.sum())
 
@@ -74,11 +80,11 @@ class SquaredHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
 
     def value(self, y: Array, f: Array) -> Array:
         """Give max(0, 1 - y f)^2."""
-        return np.maximum(0.0, 1.0 - y * f) ** 2
+        return _shortfall(y, f) ** 2
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Give -2 y max(0, 1 - y f)."""
-        return -2.0 * y * np.maximum(0.0, 1.0 - y * f)
+        return -2.0 * y * _shortfall(y, f)
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Give 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
@@ -134,15 +140,15 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
 
     def value(self, y: Array, f: Array) -> Array:
         """Give max(0, 1 - y f)^3."""
-        return np.maximum(0.0, 1.0 - y * f) ** 3
+        return _shortfall(y, f) ** 3
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Give -3 y max(0, 1 - y f)^2."""
-        return -3.0 * y * np.maximum(0.0, 1.0 - y * f) ** 2
+        return -3.0 * y * _shortfall(y, f) ** 2
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Give 6 max(0, 1 - y f)."""
-        return 6.0 * np.maximum(0.0, 1.0 - y * f)
+        return 6.0 * _shortfall(y, f)
 
     def prox(self, z: Array, tau: float) -> Array:
         """Give z where z >= 1, else 1 - e, the root of 3 e^2 + tau e = tau (1 - z)."""
@@ -167,7 +173,7 @@ class Hinge(ProximalLoss):
 
     def value(self, y: Array, f: Array) -> Array:
         """Give max(0, 1 - y f)."""
-        return np.maximum(0.0, 1.0 - y * f)
+        return _shortfall(y, f)
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Give -y where y f < 1, else 0."""
@@ -206,9 +212,13 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
 
 
 def _project_onto_simplex(points: Array) -> Array:
+    # A shift of a row does not change its projection; the largest entry at 0 keeps the sums
+    # below exact where decision values are huge.
+    points = points - points.max(axis=1, keepdims=True)
     descending = -np.sort(-points, axis=1)
     excess = np.cumsum(descending, axis=1) - 1.0
     counts = np.arange(1, points.shape[1] + 1)
     support = (descending - excess / counts > 0.0).sum(axis=1)
     threshold = excess[np.arange(len(points)), support - 1] / support
-    return np.maximum(0.0, points - threshold[:, None])
+    projected: Array = np.maximum(0.0, points - threshold[:, None])
+    return projected

@@ -156,8 +156,9 @@ class Epsilon(_PlainLineScheme):
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Give epsilon in the direction of descent."""
-        slopes = problem.slopes(problem.columns.matvec(base))
-        return -self.epsilon * float(np.sign(problem.columns.rmatvec(slopes)[newest]))
+        columns = problem.columns
+        slope = _slope(problem, columns.matvec(base), columns.column(newest))
+        return -self.epsilon * float(np.sign(slope))
 
 
 class Rescaled(LineScheme):
@@ -206,7 +207,7 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     sign = -np.sign(start)
     low, high, b, slope = 0.0, np.inf, 0.0, -abs(start)
     for _ in range(200):
-        if abs(slope) <= 1e-14 * abs(start) or high - low <= 1e-15 * high:
+        if abs(slope) <= 1e-14 * abs(start) or high - low <= 1e-15 * low:
             break
         bend = _bend(problem, f + sign * b * g, g)
         b = b - slope / bend if bend > 0.0 else np.inf

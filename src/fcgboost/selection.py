@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,14 +24,24 @@ _SCAN_ENTRIES = 10_000_000
 
 @dataclass(frozen=True)
 class Pool:
-    """The candidates of one step, and a word per candidate that identifies its atom."""
+    """The candidates of one step.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    ids : ndarray of uint64, shape (n_candidates,)
+        A word per candidate that identifies its atom.
+    allowed : ndarray of bool, shape (n_candidates, n_outputs)
+        Which candidates each output may choose.
+    """
 
     candidates: Candidates
     ids: NDArray[np.uint64]
+    allowed: NDArray[np.bool_]
 
 
-#: Gives the pool of step k; `active` holds the ids that every output already has.
-PoolSource = Callable[[int, Collection[int]], Pool]
+#: Gives the pool of step k; for every output the ids that it must not choose.
+PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
 
 
 class Selection(BaseEstimator, ABC):
@@ -69,8 +79,8 @@ class AllCandidates(Selection):
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
-        pool = Pool(candidates, hashing.fingerprint(atoms))
-        return lambda k, active: pool
+        ids = hashing.fingerprint(atoms)
+        return lambda k, excluded: Pool(candidates, ids, _allowed(ids, excluded))
 
 
 class SampledCandidates(Selection):
@@ -91,15 +101,19 @@ class SampledCandidates(Selection):
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw a new sample, with a new key, for every step."""
 
-        def draw(k: int, active: Collection[int]) -> Pool:
+        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
             step_key = hashing.derive(key, k)
-            # So many more that the sample is full even if all active atoms are drawn again.
-            n_drawn = self.size + len(active)
+            # So many more that the sample is full even if all excluded atoms are drawn again.
+            n_drawn = self.size + max(map(len, excluded))
             sample = design.sample(n_drawn, step_key)
             atoms = design.dictionary.candidates(sample, n_drawn, step_key)
             ids = hashing.fingerprint(atoms)
-            fresh = np.flatnonzero(~_is_in(ids, active))[: self.size]
-            return Pool(design.candidates(atoms[fresh], reuse=False, store="auto"), ids[fresh])
+            # The first ones that an output may choose, as if it were alone.
+            allowed = _allowed(ids, excluded)
+            allowed &= np.cumsum(allowed, axis=0) <= self.size
+            kept = np.flatnonzero(allowed.any(axis=1))
+            candidates = design.candidates(atoms[kept], reuse=False, store="auto")
+            return Pool(candidates, ids[kept], allowed[kept])
 
         return draw
 
@@ -120,9 +134,7 @@ class Choice:
     score: float
 
 
-def choose(
-    pool: Pool, R: Array, divisor: Divisor, excluded: list[Collection[int]]
-) -> list[Choice | None]:
+def choose(pool: Pool, R: Array, divisor: Divisor) -> list[Choice | None]:
     """Choose the best candidate for every output.
 
     Parameters
@@ -132,22 +144,21 @@ def choose(
         The negative gradients of the weighted mean loss.
     divisor : {"none", "max", "norm"}
         What the atoms are divided by before they are scored.
-    excluded : list of collections of ids
-        For every output, the atoms that must not be chosen.
 
     Returns
     -------
     list of Choice or None
-        None for an output whose candidates are all excluded.
+        None for an output that may choose no candidate.
     """
     if len(pool.ids) == 0:
         return [None] * R.shape[1]
     scores = np.abs(pool.candidates.correlate(R, divisor))
-    return [_best(pool, scores[:, c], excluded[c]) for c in range(R.shape[1])]
+    return [
+        _best(pool, scores[:, c], np.flatnonzero(pool.allowed[:, c])) for c in range(R.shape[1])
+    ]
 
 
-def _best(pool: Pool, scores: Array, excluded: Collection[int]) -> Choice | None:
-    allowed = np.flatnonzero(~_is_in(pool.ids, excluded))
+def _best(pool: Pool, scores: Array, allowed: NDArray[np.intp]) -> Choice | None:
     if len(allowed) == 0:
         return None
     best = scores[allowed].max()
@@ -155,5 +166,6 @@ def _best(pool: Pool, scores: Array, excluded: Collection[int]) -> Choice | None
     return Choice(pool.candidates.atoms[j : j + 1], int(pool.ids[j]), float(scores[j]))
 
 
-def _is_in(ids: NDArray[np.uint64], some: Collection[int]) -> NDArray[np.bool_]:
-    return np.isin(ids, np.fromiter(some, dtype=np.uint64, count=len(some)))
+def _allowed(ids: NDArray[np.uint64], excluded: Sequence[Collection[int]]) -> NDArray[np.bool_]:
+    words = [np.fromiter(some, dtype=np.uint64, count=len(some)) for some in excluded]
+    return np.stack([~np.isin(ids, some) for some in words], axis=1)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
@@ -19,8 +20,10 @@ _BLOCK_ENTRIES = 1 << 20
 _CANDIDATES_AT_ONCE = 256
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
-# The kept Gram matrix is recomputed after so many updates, long before rounding shows.
+# The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
+# this share of its squared norm: long before rounding shows.
 _GRAM_UPDATES = 64
+_GRAM_LOSS = 1e-3
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
@@ -61,21 +64,25 @@ class MemoryDesign(Design):
         self.total_weight = float(weights.sum())
         self.memory_budget = memory_budget
         self.n_threads = n_threads
+        self.low, self.high = _bounding_box(X)
         mean, variance = weighted_moments(X, weights)
+        variance[_is_constant(self.low, self.high)] = 0.0
         if standardize:
-            self.shift, self.scale = mean, np.sqrt(variance)
-            self.scale[self.scale == 0.0] = 1.0
+            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
         else:
             self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
+        self.deviation = np.sqrt(variance)
         self.variance = float(np.mean(variance / self.scale**2))
-        self.low, self.high = _bounding_box(X)
+        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
         self.fingerprints, self._distinct = np.unique(hashing.fingerprint(X), return_index=True)
 
     def sample(self, n: int, key: int) -> Sample:
         """Draw distinct rows in hash order."""
         order = hashing.keyed_order(self.fingerprints, key, n)
         rows = self.X[self._distinct[order]]
-        return Sample(rows, self.shift, self.scale, self.low, self.high, self.variance)
+        return Sample(
+            rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
+        )
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
@@ -176,6 +183,7 @@ class MemoryColumns(Columns):
         self._storage = np.empty((n_rows, min(self._capacity, _COLUMNS_AT_FIRST)), order="F")
         self._storage[:, : int(has_constant)] = 1.0
         self._gram: Array = np.zeros((0, 0))
+        self._gram_peak: Array = np.zeros(0)
         self._gram_weights: Array = np.zeros(n_rows)
         self._gram_updates = 0
 
@@ -223,21 +231,29 @@ class MemoryColumns(Columns):
         """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
         changed = np.flatnonzero(weights != self._gram_weights)
         n_kept = len(self._gram)
-        is_stale = self._gram_updates >= _GRAM_UPDATES or 4 * len(changed) > len(weights)
-        if n_kept == 0 or is_stale:
-            self._gram = self._cross(weights, 0)
-            self._gram_updates = 0
-        else:
-            if len(changed):
-                rows = self._storage[changed, :n_kept]
-                steps = (weights - self._gram_weights)[changed, None]
-                self._gram = self._gram + rows.T @ (steps * rows)
-                self._gram_updates += 1
-            if n_kept < self.n_columns:
-                new = self._cross(weights, n_kept)
-                self._gram = np.block([[self._gram, new[:n_kept]], [new[:n_kept].T, new[n_kept:]]])
-        self._gram_weights = weights
+        is_mostly_new = n_kept == 0 or 2 * len(changed) > np.count_nonzero(weights)
+        if is_mostly_new or self._gram_updates >= _GRAM_UPDATES:
+            self._renew_gram(weights)
+        elif len(changed):
+            rows = self._storage[changed, :n_kept]
+            steps = (weights - self._gram_weights)[changed, None]
+            self._gram = self._gram + rows.T @ (steps * rows)
+            self._gram_updates += 1
+            # What is left of a column must not drown in the rounding errors of what went.
+            if (np.diag(self._gram) < _GRAM_LOSS * self._gram_peak).any():
+                self._renew_gram(weights)
+        n_kept = len(self._gram)
+        if n_kept < self.n_columns:
+            new = self._cross(weights, n_kept)
+            self._gram = np.block([[self._gram, new[:n_kept]], [new[:n_kept].T, new[n_kept:]]])
+        peak = np.append(self._gram_peak, np.zeros(len(self._gram) - len(self._gram_peak)))
+        self._gram_peak = np.maximum(peak, np.diag(self._gram))
+        self._gram_weights = weights.copy()
         return self._gram.copy()
+
+    def _renew_gram(self, weights: Array) -> None:
+        self._gram, self._gram_peak = self._cross(weights, 0), np.zeros(0)
+        self._gram_updates = 0
 
     def _cross(self, weights: Array, first: int) -> Array:
         """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
@@ -257,7 +273,8 @@ class MemoryColumns(Columns):
         for block in row_blocks(len(active), k + 1):
             rows = active[block]
             values = np.hstack([self._storage[rows, :k], target[rows, None]])
-            R = np.linalg.qr(np.vstack([R, np.sqrt(weights[rows, None]) * values]), mode="r")
+            stacked = np.vstack([R, np.sqrt(weights[rows, None]) * values])
+            R = np.asarray(np.linalg.qr(stacked, mode="r"))
         return R
 
     def rows(self, function: Callable[..., Array], *vectors: Array) -> Array:
@@ -278,19 +295,29 @@ def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
     total = weights.sum()
     mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total
     if sparse.issparse(X):
-        # Deviations of the stored entries, then the mean's own for all the zeros.
-        deviations = X.copy().astype(np.float64)
-        deviations.data = (deviations.data - mean[deviations.indices]) ** 2
-        stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weights
-        squares = deviations.T @ weights + (total - stored) * mean**2
+        squares = _squared_deviations(X, weights, mean)
     else:
         squares = np.zeros(X.shape[1])
         for rows in row_blocks(*X.shape):
             squares += weights[rows] @ (X[rows] - mean) ** 2
-    variance = np.asarray(squares, dtype=np.float64).ravel() / total
-    # A constant column's variance is rounding: sqrt of it would blow the column up.
-    variance[variance <= 10 * np.finfo(np.float64).eps ** 2 * mean**2 * len(weights)] = 0.0
-    return mean, variance
+    return mean, squares / total
+
+
+def _squared_deviations(X: Any, weights: Array, mean: Array) -> Array:
+    """Sum the weighted squared deviations of the columns of a sparse matrix."""
+    deviations = (X.data - mean[X.indices]) ** 2
+    squares = sparse.csr_array((deviations, X.indices, X.indptr), shape=X.shape).T @ weights
+    stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weights
+    # The zeros that are not stored; without exact zeros for full columns, rounding of the
+    # difference times a large mean would be taken for variance.
+    is_full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    unstored = np.where(is_full, 0.0, weights.sum() - stored)
+    return np.asarray(squares + unstored * mean**2)
+
+
+def _is_constant(low: Array, high: Array) -> NDArray[np.bool_]:
+    """Whether a column's spread is mere rounding: a unit scale must not blow that up."""
+    return high - low <= 8.0 * np.finfo(np.float64).eps * np.maximum(np.abs(low), np.abs(high))
 
 
 def _bounding_box(X: Any) -> tuple[Array, Array]:

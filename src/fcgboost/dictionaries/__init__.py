@@ -6,6 +6,8 @@ from fcgboost.dictionaries.base import (
     InnerProductDictionary,
     Sample,
     SmoothDictionary,
+    check_choice,
+    check_positive,
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
@@ -20,4 +22,6 @@ __all__ = [
     "Sample",
     "SigmoidDictionary",
     "SmoothDictionary",
+    "check_choice",
+    "check_positive",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,8 @@ class Sample:
         The bounding box of the data, raw.
     variance : float
         The mean variance of the standardised columns (1 after standardisation).
+    mean_square : float
+        The mean squared norm of the standardised rows (n_features after standardisation).
     """
 
     rows: Any
@@ -43,6 +46,7 @@ class Sample:
     low: Array
     high: Array
     variance: float
+    mean_square: float
 
     @property
     def n_features(self) -> int:
@@ -50,7 +54,7 @@ class Sample:
         return len(self.scale)
 
     def dense_rows(self) -> Array:
-        """The drawn rows as a dense array."""
+        """Give the drawn rows as a dense float64 array."""
         rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
         return np.asarray(rows, dtype=np.float64)
 
@@ -160,18 +164,23 @@ def dense_product(X: Any, rows: Any) -> Array:
     return np.asarray(product, dtype=np.float64)
 
 
+def is_positive(value: Any) -> bool:
+    """Whether a value is a positive finite number."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(0.0 < value < np.inf)
+
+
 def check_positive(part: Dictionary, name: str) -> None:
     """Raise a ValueError unless a parameter is a positive finite number."""
     value = getattr(part, name)
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (is_number and np.isfinite(value) and value > 0):
+    if not is_positive(value):
         raise ValueError(f"{type(part).__name__}: {name} must be a positive number, got {value!r}.")
 
 
 def check_choice(part: Dictionary, name: str, choices: tuple[str, ...]) -> None:
     """Raise a ValueError unless a parameter is one of some words."""
     value = getattr(part, name)
-    if value not in choices:
+    if not (isinstance(value, str) and value in choices):
         raise ValueError(
             f"{type(part).__name__}: {name} must be one of {list(choices)}, got {value!r}."
         )

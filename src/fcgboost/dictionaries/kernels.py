@@ -27,7 +27,7 @@ class GaussDictionary(SmoothDictionary):
     ----------
     width : float or "scale", default="scale"
         sigma, in standardised units. "scale" is sqrt(d v / 2), v the mean variance of the
-        columns, which is the width of scikit-learn's SVC with gamma="scale".
+        columns: on standardised inputs the width of scikit-learn's SVC with gamma="scale".
     centers : {"data", "box"}, default="data"
         Training inputs, or points drawn uniformly from their bounding box.
     scaling : {"none", "max", "norm"}, default="none"
@@ -47,7 +47,7 @@ class GaussDictionary(SmoothDictionary):
         """Check width, centers and scaling."""
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
-        if self.width != "scale":
+        if not (isinstance(self.width, str) and self.width == "scale"):
             check_positive(self, "width")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
@@ -77,20 +77,21 @@ class GaussDictionary(SmoothDictionary):
         """Give sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
         pulls = self.evaluate(X, atoms, scale) * (coef / widths**2)
-        dense = X.toarray() if sparse.issparse(X) else X
-        toward = np.asarray(pulls @ centers)
-        return (toward - pulls.sum(axis=1, keepdims=True) * dense) / scale**2
+        points = X.toarray() if sparse.issparse(X) else X
+        away = pulls.sum(axis=1, keepdims=True) * points
+        return np.asarray((pulls @ centers - away) / scale**2)
 
 
 class PolynomialDictionary(InnerProductDictionary):
-    """Polynomial kernel atoms (1 + (<x, c> + b) / q)^p; b = 0 before scaling is folded in.
+    """Polynomial kernel atoms (1 + <x, c> / q)^p; a row is (w, b), so that z = <x, c> / q.
 
     Parameters
     ----------
     degree : int, default=3
         The power p.
-    q : float, default=1.0
-        Divides the inner product; 1 in the paper.
+    q : float or "scale", default="scale"
+        Divides the inner product; 1 in the paper. "scale" is the mean of |x|^2 in standardised
+        units (d after standardisation), as gamma="scale" is for scikit-learn's SVC.
     centers : {"data", "box"}, default="data"
     scaling : {"none", "max", "norm"}, default="none"
         The paper's polynomial atoms are evidently not rescaled.
@@ -99,7 +100,7 @@ class PolynomialDictionary(InnerProductDictionary):
     def __init__(
         self,
         degree: int = 3,
-        q: float = 1.0,
+        q: float | Literal["scale"] = "scale",
         centers: Literal["data", "box"] = "data",
         scaling: Scaling = "none",
     ) -> None:
@@ -113,7 +114,8 @@ class PolynomialDictionary(InnerProductDictionary):
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_positive(self, "degree")
-        check_positive(self, "q")
+        if self.q != "scale":
+            check_positive(self, "q")
         if int(self.degree) != self.degree:
             raise ValueError(f"PolynomialDictionary: degree must be whole, got {self.degree!r}.")
 
@@ -122,16 +124,17 @@ class PolynomialDictionary(InnerProductDictionary):
         centers = _centers(sample, self.centers, n, key)
         if sparse.issparse(centers):
             centers = centers.toarray()
-        weights = (centers - sample.shift) / sample.scale**2
+        q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
+        weights = (centers - sample.shift) / (q * sample.scale**2)
         return np.hstack([weights, -(weights @ sample.shift)[:, None]])
 
     def profile(self, z: Array) -> Array:
-        """Give (1 + z / q)^p."""
-        return (1.0 + z / self.q) ** int(self.degree)
+        """Give (1 + z)^p."""
+        return (1.0 + z) ** int(self.degree)
 
     def slope(self, z: Array) -> Array:
-        """Give (p / q) (1 + z / q)^(p - 1)."""
-        return (self.degree / self.q) * (1.0 + z / self.q) ** (int(self.degree) - 1)
+        """Give p (1 + z)^(p - 1)."""
+        return self.degree * (1.0 + z) ** (int(self.degree) - 1)
 
 
 def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
@@ -157,4 +160,4 @@ def _squared_distances(X: Any, centers: Any) -> Array:
 def _squared_norms(X: Any) -> Array:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))

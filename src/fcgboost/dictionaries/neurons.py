@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from fcgboost.dictionaries.base import (
     Sample,
     Scaling,
     check_choice,
+    is_positive,
 )
 
 
@@ -42,8 +44,8 @@ class SigmoidDictionary(InnerProductDictionary):
         """Check slope_range, weights and scaling."""
         super().check_parameters()
         check_choice(self, "weights", ("sparse", "box"))
-        slopes = np.atleast_1d(np.asarray(self.slope_range, dtype=np.float64))
-        if slopes.size > 2 or not (slopes > 0).all() or slopes[0] > slopes[-1]:
+        ends = self._ends()
+        if len(ends) != 2 or not all(map(is_positive, ends)) or ends[0] > ends[1]:
             raise ValueError(
                 "SigmoidDictionary: slope_range must be a positive number or a pair "
                 f"low <= high of positive numbers, got {self.slope_range!r}."
@@ -51,10 +53,15 @@ class SigmoidDictionary(InnerProductDictionary):
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose random neurons."""
-        generator = np.random.default_rng(key)
-        atoms = _neurons(sample, self.weights, n, generator)
-        ends = np.log(np.atleast_1d(np.asarray(self.slope_range, dtype=np.float64)))
-        return atoms * np.exp(generator.uniform(ends[0], ends[-1], size=(n, 1)))
+        low, high = np.log(self._ends())
+        slopes = np.exp(np.random.default_rng([key, 1]).uniform(low, high, size=(n, 1)))
+        return slopes * _neurons(sample, self.weights, n, key)
+
+    def _ends(self) -> tuple[Any, ...]:
+        """Give the range as a tuple, of one number twice where it is a number."""
+        if isinstance(self.slope_range, Sequence | np.ndarray):
+            return tuple(self.slope_range)
+        return self.slope_range, self.slope_range
 
     def profile(self, z: Array) -> Array:
         """Give 1 / (1 + exp(-z)), written so that no exponential overflows."""
@@ -90,7 +97,7 @@ class ReluDictionary(InnerProductDictionary):
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose random neurons."""
-        return _neurons(sample, self.weights, n, np.random.default_rng(key))
+        return _neurons(sample, self.weights, n, key)
 
     def profile(self, z: Array) -> Array:
         """Give max(0, z)."""
@@ -101,16 +108,21 @@ class ReluDictionary(InnerProductDictionary):
         return np.where(z > 0.0, 1.0, 0.0)
 
 
-def _neurons(sample: Sample, weights: str, n: int, generator: np.random.Generator) -> Array:
-    """Draw (w, b) in standardised units and fold the standardisation in."""
+def _neurons(sample: Sample, weights: str, n: int, key: int) -> Array:
+    """Draw (w, b) in standardised units and fold the standardisation in.
+
+    Every kind of number has its own stream, filled atom by atom: fewer atoms of the same key
+    are the first ones of more.
+    """
     d = sample.n_features
+    first, second, third = np.random.default_rng(key).spawn(3)
     if weights == "box":
-        w = generator.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
-        b = generator.uniform(-1.0, 1.0, size=n) - w @ sample.shift
+        w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
+        b = second.uniform(-1.0, 1.0, size=n) - w @ sample.shift
         return np.hstack([w, b[:, None]])
-    w = generator.standard_normal((n, d))
-    n_nonzero = generator.integers(1, d + 1, size=n)
-    ranks = generator.random((n, d)).argsort(axis=1).argsort(axis=1)
+    w = first.standard_normal((n, d))
+    n_nonzero = second.integers(1, d + 1, size=n)
+    ranks = third.random((n, d)).argsort(axis=1).argsort(axis=1)
     w[ranks >= n_nonzero[:, None]] = 0.0
     w /= np.linalg.norm(w, axis=1, keepdims=True)
     w /= sample.scale

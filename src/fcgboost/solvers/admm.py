@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
@@ -85,7 +86,7 @@ class AdmmSolver(Solver):
         return Solution(u, problem.objective(u, Au), status, n_iter, residual, tuple(history))
 
 
-def _prox_of(loss: Loss):  # type: ignore[no-untyped-def]
+def _prox_of(loss: Loss) -> Callable[[Array, float], Array]:
     assert isinstance(loss, ProximalLoss)
     return loss.prox
 

@@ -9,7 +9,6 @@ A the selected columns; the constant column carries no lambda. The paper's probl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -129,12 +128,3 @@ class Solver(BaseEstimator, ABC):
     def accepts(self, loss: Loss) -> bool:
         """Whether the solver can minimise this loss."""
         return isinstance(loss, self.needs)
-
-
-def check_pair(solver: Solver, loss: Loss, alternatives: Callable[[Loss], list[str]]) -> None:
-    """Raise one clear error if a solver cannot minimise a loss."""
-    if not solver.accepts(loss):
-        raise ValueError(
-            f"{type(solver).__name__} cannot minimise {type(loss).__name__}: it needs "
-            f"{solver.needs_text}. Solvers for this loss: {alternatives(loss)}."
-        )

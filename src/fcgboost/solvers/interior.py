@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,26 +15,20 @@ from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
 
 _TO_BOUNDARY = 0.995
-
-
-@dataclass(frozen=True)
-class _State:
-    """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a; B = diag(y) A."""
-
-    u: Array
-    xi: Array
-    t: Array
-    a: Array
-    b: Array
+# Iterations without a better residual after which rounding is all that is left.
+_PATIENCE = 15
+# Repeated atoms make the system singular; a ridge of this size only picks one direction.
+_RIDGE = 1e-14
+_REFINEMENTS = 3
 
 
 class InteriorPointSolver(Solver):
     """Mehrotra's predictor-corrector method for the hinge.
 
-    min over u, xi >= 0 of c xi + lambda |u|^2 subject to xi + B u - 1 >= 0, c = s / sum(s). The
-    iterates satisfy both constraints and the dual box, so the complementarity gap bounds the
-    distance to the optimal objective. Each iteration solves k x k systems with the matrix
-    2 lambda I + B^T W B, W = 1 / (t / a + xi / b).
+    min over u, xi >= 0 of c xi + lambda |u|^2 subject to xi + B u - 1 >= 0, c = s / sum(s) and
+    B = diag(y) A. The iterates satisfy both constraints and the dual box, so the
+    complementarity gap bounds the distance to the optimal objective. Each iteration solves
+    k x k systems with the matrix 2 lambda I + B^T W B, W = 1 / (t / a + xi / b).
 
     Parameters
     ----------
@@ -54,32 +49,94 @@ class InteriorPointSolver(Solver):
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only says how many there are."""
         start = time.perf_counter()
-        columns = problem.columns
-        c = columns.rows(lambda s: s / problem.total_weight, problem.weights)
-        ones = columns.rows(np.ones_like, c)
-        half = columns.rows(lambda c: c / 2.0, c)
-        state = _State(np.zeros_like(coef), 2.0 * ones, ones, half, half)
+        state = _State.middle(problem, np.zeros_like(coef))
         scale = problem.gradient_scale()
-        best, best_residual = state.u, np.inf
+        best, best_residual, best_iter = state.u, np.inf, 0
         history: list[Iteration] = []
         for n_iter in range(self.max_iter + 1):
-            stationarity = _back(problem, state.a) - 2.0 * problem.penalty * state.u
-            gap = columns.total(
-                lambda t, a, x, b: t * a + x * b, state.t, state.a, state.xi, state.b
-            )
+            gap, stationarity = state.gap(problem), state.stationarity(problem)
             residual = max(gap, float(np.abs(stationarity).max(initial=0.0)) / scale)
             if residual < best_residual:
-                best, best_residual = state.u, residual
+                best, best_residual, best_iter = state.u, residual, n_iter
             if self.keep_history:
                 seconds = time.perf_counter() - start
                 history.append(Iteration(problem.objective(state.u), residual, seconds))
-            # Past the attainable accuracy the residual grows again: the best iterate is kept.
-            if residual <= self.tol or n_iter == self.max_iter or residual > 1e3 * best_residual:
+            # Past the attainable accuracy nothing improves: the best iterate is kept.
+            if residual <= self.tol or n_iter - best_iter == _PATIENCE or n_iter == self.max_iter:
                 break
-            state = _iterate(problem, state, stationarity, gap)
+            state = _iterate(problem, state, stationarity, 0.1 * self.tol)
         status = Status.CONVERGED if best_residual <= self.tol else Status.NOT_CONVERGED
         objective = problem.objective(best)
         return Solution(best, objective, status, n_iter, best_residual, tuple(history))
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A direction; b moves against a."""
+
+    u: Array
+    xi: Array
+    t: Array
+    a: Array
+
+
+@dataclass(frozen=True)
+class _State:
+    """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a."""
+
+    u: Array
+    xi: Array
+    t: Array
+    a: Array
+    b: Array
+
+    @classmethod
+    def middle(cls, problem: Problem, u: Array) -> _State:
+        """Give u = 0 with the duals half-way."""
+        rows, total = problem.columns.rows, problem.total_weight
+        half = rows(lambda s: s / (2.0 * total), problem.weights)
+        ones = rows(np.ones_like, half)
+        return cls(u, rows(lambda x: 2.0 * x, ones), ones, half, half)
+
+    def gap(self, problem: Problem) -> float:
+        """Give the sum of t a + xi b, zero at the solution."""
+        total = problem.columns.total
+        return total(np.multiply, self.t, self.a) + total(np.multiply, self.xi, self.b)
+
+    def stationarity(self, problem: Problem) -> Array:
+        """Give B^T a - 2 lambda u, zero at the solution."""
+        return _back(problem, self.a) - 2.0 * problem.penalty * self.u
+
+    def reach(self, problem: Problem, move: _Move) -> float:
+        """Give the largest step in (0, 1] that keeps all slacks and duals positive."""
+        longest = problem.columns.rows(
+            lambda x, dx, t, dt, a, da, b: np.minimum(
+                np.minimum(_longest(x, dx), _longest(t, dt)),
+                np.minimum(_longest(a, da), _longest(b, -da)),
+            ),
+            *(self.xi, move.xi, self.t, move.t, self.a, move.a, self.b),
+        )
+        return min(1.0, problem.columns.least(longest))
+
+    def moved(self, problem: Problem, move: _Move, length: float) -> _State:
+        """Give the state after a step."""
+
+        def forward(x: Array, d: Array) -> Array:
+            return x + length * d
+
+        rows = problem.columns.rows
+        return _State(
+            forward(self.u, move.u),
+            rows(forward, self.xi, move.xi),
+            rows(forward, self.t, move.t),
+            rows(forward, self.a, move.a),
+            rows(lambda b, d: b - length * d, self.b, move.a),
+        )
+
+
+def _longest(x: Array, d: Array) -> Array:
+    """Give how far x > 0 can go along d, elementwise."""
+    return np.where(d < 0.0, -x / np.where(d < 0.0, d, -1.0), np.inf)
 
 
 def _back(problem: Problem, vector: Array) -> Array:
@@ -87,59 +144,60 @@ def _back(problem: Problem, vector: Array) -> Array:
     return problem.columns.rmatvec(problem.columns.rows(np.multiply, problem.y, vector))
 
 
-def _iterate(problem: Problem, state: _State, stationarity: Array, gap: float) -> _State:
-    """Predict with no centring, choose the centring from it, correct, and move."""
-    columns = problem.columns
-    n_products = 2.0 * columns.total(np.ones_like, state.t)
-    weights = columns.rows(
-        lambda t, a, x, b: 1.0 / (t / a + x / b), state.t, state.a, state.xi, state.b
+def _iterate(problem: Problem, state: _State, stationarity: Array, floor: float) -> _State:
+    """Predict with no centring, choose the centring from it, correct, and move.
+
+    A gap below `floor` is not aimed at: it would only spoil the condition of the systems that
+    the stationarity residual still needs.
+    """
+    rows = problem.columns.rows
+    gap = state.gap(problem)
+    move_by = _newton_system(problem, state, stationarity)
+    ta, xb = rows(np.multiply, state.t, state.a), rows(np.multiply, state.xi, state.b)
+    guess = move_by(rows(np.negative, ta), rows(np.negative, xb))
+    predicted = state.moved(problem, guess, state.reach(problem, guess)).gap(problem)
+    # Products are centred in proportion to the weights, so that a weight equals a repetition.
+    mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * problem.total_weight)
+    s = problem.weights
+    move = move_by(
+        rows(lambda s, q, dt, da: mu * s - q - dt * da, s, ta, guess.t, guess.a),
+        rows(lambda s, q, dx, da: mu * s - q + dx * da, s, xb, guess.xi, guess.a),
     )
+    return state.moved(problem, move, min(1.0, _TO_BOUNDARY * state.reach(problem, move)))
+
+
+def _newton_system(
+    problem: Problem, state: _State, stationarity: Array
+) -> Callable[[Array, Array], _Move]:
+    """Give the function from wanted changes of t a and xi b to the move that makes them."""
+    columns = problem.columns
+    rows = columns.rows
+    weights = rows(lambda t, a, x, b: 1.0 / (t / a + x / b), state.t, state.a, state.xi, state.b)
     system = columns.gram(weights)  # B^T W B = A^T W A: labels have size one
     system[np.diag_indices_from(system)] += 2.0 * problem.penalty
-    # Repeated atoms make the system singular; a rounding-sized ridge only picks one direction.
-    system[np.diag_indices_from(system)] += 1e-14 * np.diag(system).max(initial=1e-300)
-    factor = linalg.cho_factor(system)
+    solve = _refined_solve(system)
 
-    def moves(mu: float, second: tuple[Array, Array] | None) -> tuple[Array, ...]:
-        zero = columns.rows(np.zeros_like, state.t)
-        ta, xb = second if second is not None else (zero, zero)
-        r1 = columns.rows(lambda t, a, q: (mu - t * a - q) / a, state.t, state.a, ta)
-        r2 = columns.rows(lambda x, b, q: (mu - x * b - q) / b, state.xi, state.b, xb)
-        push = columns.rows(lambda w, p, q: w * (p - q), weights, r1, r2)
-        du = linalg.cho_solve(factor, stationarity + _back(problem, push))
-        Bdu = columns.rows(np.multiply, problem.y, columns.matvec(du))
-        da = columns.rows(lambda w, p, q, e: w * (p - q - e), weights, r1, r2, Bdu)
-        dxi = columns.rows(lambda q, x, b, d: q + x * d / b, r2, state.xi, state.b, da)
-        dt = columns.rows(np.add, dxi, Bdu)
-        return du, dxi, dt, da
+    def move_by(ta: Array, xb: Array) -> _Move:
+        p, q = rows(np.divide, ta, state.a), rows(np.divide, xb, state.b)
+        push = rows(lambda w, p, q: w * (p - q), weights, p, q)
+        u = solve(stationarity + _back(problem, push))
+        Bu = rows(np.multiply, problem.y, columns.matvec(u))
+        a = rows(lambda w, p, q, e: w * (p - q - e), weights, p, q, Bu)
+        xi = rows(lambda q, x, b, a: q + x * a / b, q, state.xi, state.b, a)
+        return _Move(u, xi, rows(np.add, xi, Bu), a)
 
-    du, dxi, dt, da = moves(0.0, None)
-    primal = min(_reach(problem, state.xi, dxi), _reach(problem, state.t, dt))
-    dual = min(_reach(problem, state.a, da), _reach(problem, state.b, -da))
-    predicted = columns.total(
-        lambda t, dt, a, da: (t + primal * dt) * (a + dual * da), state.t, dt, state.a, da
-    ) + columns.total(
-        lambda x, dx, b, da: (x + primal * dx) * (b - dual * da), state.xi, dxi, state.b, da
-    )
-    mu = (predicted / gap) ** 3 * gap / n_products
-    second = (columns.rows(np.multiply, dt, da), columns.rows(lambda d, a: -d * a, dxi, da))
-    du, dxi, dt, da = moves(mu, second)
-    primal = min(_reach(problem, state.xi, dxi), _reach(problem, state.t, dt))
-    dual = min(_reach(problem, state.a, da), _reach(problem, state.b, -da))
-    # One length for both: with a ridge the stationarity condition couples primal and dual.
-    length = min(1.0, _TO_BOUNDARY * min(primal, dual))
-    return _State(
-        state.u + length * du,
-        columns.rows(lambda x, d: x + length * d, state.xi, dxi),
-        columns.rows(lambda x, d: x + length * d, state.t, dt),
-        columns.rows(lambda x, d: x + length * d, state.a, da),
-        columns.rows(lambda x, d: x - length * d, state.b, da),
-    )
+    return move_by
 
 
-def _reach(problem: Problem, vector: Array, move: Array) -> float:
-    """Give the largest step in (0, 1] that keeps vector + step x move >= 0."""
-    steps = problem.columns.rows(
-        lambda v, d: np.where(d < 0.0, -v / np.where(d < 0.0, d, -1.0), np.inf), vector, move
-    )
-    return min(1.0, problem.columns.least(steps))
+def _refined_solve(system: Array) -> Callable[[Array], Array]:
+    """Give the solver of a semidefinite system; refinement takes out what the ridge puts in."""
+    ridge = _RIDGE * np.diag(system).max(initial=np.finfo(np.float64).tiny)
+    factor = linalg.cho_factor(system + ridge * np.eye(len(system)))
+
+    def solve(right: Array) -> Array:
+        solution = np.zeros_like(right)
+        for _ in range(_REFINEMENTS):
+            solution += linalg.cho_solve(factor, right - system @ solution)
+        return solution
+
+    return solve

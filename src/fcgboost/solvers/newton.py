@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -16,11 +17,16 @@ from fcgboost.stopping import Status
 _SAFE_CONDITION = 1e-10
 # Directions whose singular value is smaller than this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-10
+# Share of the gradient that straight parts of the loss may leave without curvature.
+_FLAT_SHARE = 1e-2
 _ARMIJO = 1e-4
+_TRIALS = 50
+# Changes of the objective below this share of its terms are not trusted.
+_ROUNDING = 1e-15
 
 
 class NewtonSolver(Solver):
-    """Newton's method with a backtracking line search.
+    """Newton's method with a line search.
 
     For the squared hinge the Hessian is 2 A_act^T S A_act / sum(s) + 2 lambda I over the rows
     with y f < 1, constant between changes of the active set, so the method ends at the exact
@@ -49,42 +55,77 @@ class NewtonSolver(Solver):
         start = time.perf_counter()
         columns, penalty = problem.columns, problem.penalty
         scale = problem.gradient_scale()
-        f = columns.matvec(coef)
-        objective = problem.objective(coef, f)
+        point = _Point.at(problem, coef, columns.matvec(coef))
         history: list[Iteration] = []
         n_iter = 0
         while True:
-            slopes = problem.slopes(f)
-            gradient = columns.rmatvec(slopes) + 2.0 * penalty * coef
+            gradient = columns.rmatvec(point.slopes) + 2.0 * penalty * point.coef
             residual = float(np.abs(gradient).max(initial=0.0)) / scale
             if self.keep_history:
-                history.append(Iteration(objective, residual, time.perf_counter() - start))
+                seconds = time.perf_counter() - start
+                history.append(Iteration(point.objective, residual, seconds))
             if residual <= self.tol or n_iter == self.max_iter:
                 break
-            direction = _direction(problem, coef, f, slopes, gradient)
-            moved = _line_search(
-                problem, coef, f, direction, objective, float(gradient @ direction)
-            )
+            direction = _direction(problem, point, gradient)
+            # What the sums in A u and in the objective may lose.
+            rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
+            moved = _line_search(problem, point, direction, float(gradient @ direction), rounding)
             if moved is None:
                 break
-            coef, f, objective = moved
+            point = moved
             n_iter += 1
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        return Solution(coef, objective, status, n_iter, residual, tuple(history))
+        return Solution(point.coef, point.objective, status, n_iter, residual, tuple(history))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Coefficients, and there f = A coef, the objective and the slopes in f."""
+
+    coef: Array
+    f: Array
+    objective: float
+    slopes: Array
+
+    @classmethod
+    def at(cls, problem: Problem, coef: Array, f: Array) -> _Point:
+        return cls(coef, f, problem.objective(coef, f), problem.slopes(f))
 
 
 def _curvatures(problem: Problem, f: Array) -> Array:
-    loss: Loss = problem.loss
-    assert isinstance(loss, CurvedLoss)
-    curvature = loss.curvature
+    """Give the second derivative of the weighted mean loss in every f_i, an m-vector."""
+    loss = _curved(problem.loss)
     return problem.columns.rows(
-        lambda y, s, f: s * curvature(y, f) / problem.total_weight, problem.y, problem.weights, f
+        lambda y, s, f: s * loss.curvature(y, f) / problem.total_weight,
+        problem.y,
+        problem.weights,
+        f,
     )
 
 
-def _direction(problem: Problem, coef: Array, f: Array, slopes: Array, gradient: Array) -> Array:
+def _lifted(problem: Problem, curvatures: Array, slopes: Array) -> Array:
+    """Give rows that have a slope but no curvature the bound of the curvature.
+
+    Where the loss is straight the quadratic model is unbounded; the bound majorises the loss.
+    """
+    bound = _curved(problem.loss).curvature_bound
+    bound = (bound if np.isfinite(bound) else 1.0) / problem.total_weight
+    return problem.columns.rows(
+        lambda h, g, s: np.where((h == 0.0) & (g != 0.0), s * bound, h),
+        curvatures,
+        slopes,
+        problem.weights,
+    )
+
+
+def _curved(loss: Loss) -> CurvedLoss:
+    assert isinstance(loss, CurvedLoss)
+    return loss
+
+
+def _direction(problem: Problem, point: _Point, gradient: Array) -> Array:
     """Give the Newton direction, from the normal equations where they are safe."""
-    curvatures = _curvatures(problem, f)
+    curvatures = _curvatures(problem, point.f)
     hessian = problem.columns.gram(curvatures)
     hessian[np.diag_indices_from(hessian)] += 2.0 * problem.penalty
     # Columns of unit size: what a bad scale spoils is not what a rank-revealing solve mends.
@@ -94,48 +135,71 @@ def _direction(problem: Problem, coef: Array, f: Array, slopes: Array, gradient:
     if info == 0:
         condition, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max())
         if condition > _SAFE_CONDITION:
-            return -linalg.cho_solve((factor, False), gradient / sizes) / sizes
-    return _least_norm_direction(problem, coef, curvatures, slopes)
+            return np.asarray(-linalg.cho_solve((factor, False), gradient / sizes) / sizes)
+    direction, left = _least_norm_direction(problem, point, curvatures)
+    if left > _FLAT_SHARE * np.abs(gradient).max():
+        lifted = _lifted(problem, curvatures, point.slopes)
+        direction, _ = _least_norm_direction(problem, point, lifted)
+    return direction
 
 
-def _least_norm_direction(problem: Problem, coef: Array, curvatures: Array, slopes: Array) -> Array:
+def _least_norm_direction(
+    problem: Problem, point: _Point, curvatures: Array
+) -> tuple[Array, float]:
     """Minimise the quadratic model by a singular value decomposition.
 
-    The model is half of sum_i h_i (a_i d - r_i)^2 + |sqrt(2 lambda) (d + u)|^2 + q d, with
-    r = -slope / h on curved rows; q collects the slopes of rows without curvature.
+    The model is half of sum_i h_i (a_i d - r_i)^2 + |sqrt(2 lambda) (d + u)|^2, plus q d, with
+    r = -slope / h on curved rows; q collects the slopes of rows without curvature. Also give
+    the largest entry of the part of q that the model cannot balance.
     """
     columns = problem.columns
     target = columns.rows(
-        lambda h, g: np.where(h > 0.0, -g / np.where(h > 0.0, h, 1.0), 0.0), curvatures, slopes
+        lambda h, g: np.where(h > 0.0, -g / np.where(h > 0.0, h, 1.0), 0.0),
+        curvatures,
+        point.slopes,
     )
     straight = columns.rmatvec(
-        columns.rows(lambda h, g: np.where(h > 0.0, 0.0, g), curvatures, slopes)
+        columns.rows(lambda h, g: np.where(h > 0.0, 0.0, g), curvatures, point.slopes)
     )
     R = columns.triangle(curvatures, target)[:-1]
     ridge = np.sqrt(2.0 * problem.penalty)
     stacked = np.vstack([R[:, :-1], np.diag(ridge)])
-    right = np.concatenate([R[:, -1], -ridge * coef])
+    right = np.concatenate([R[:, -1], -ridge * point.coef])
     sizes = np.linalg.norm(stacked, axis=0)
     sizes[sizes == 0.0] = 1.0
     U, singular, Vt = linalg.svd(stacked / sizes, full_matrices=False)
     kept = singular > _RANK_TOLERANCE * singular[0]
     U, singular, Vt = U[:, kept], singular[kept], Vt[kept]
-    step = (U.T @ right - (Vt @ (straight / sizes)) / singular) / singular
-    return np.asarray(Vt.T @ step) / sizes
+    pull = Vt @ (straight / sizes)
+    step = (U.T @ right - pull / singular) / singular
+    left = straight - sizes * (Vt.T @ pull)
+    return np.asarray(Vt.T @ step) / sizes, float(np.abs(left).max())
 
 
 def _line_search(
-    problem: Problem, coef: Array, f: Array, direction: Array, objective: float, slope: float
-) -> tuple[Array, Array, float] | None:
-    """Halve the step until the objective falls enough; None where rounding is all that is left."""
+    problem: Problem, point: _Point, direction: Array, slope: float, rounding: float
+) -> _Point | None:
+    """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
+
+    From length 1 a step that is too short is doubled, one between two others is their middle.
+    None where rounding is all that is left. Objectives are compared up to rounding, slopes
+    decide near the minimum, as in Hager and Zhang (2005).
+    """
     if not slope < 0.0:
         return None
-    along = problem.columns.matvec(direction)
-    length = 1.0
-    while length > 1e-10:
-        moved, values = coef + length * direction, f + length * along
-        new = problem.objective(moved, values)
-        if new <= objective + _ARMIJO * length * slope:
-            return moved, values, new
-        length /= 2.0
+    columns = problem.columns
+    along = columns.matvec(direction)
+    shortest, longest, length = 0.0, np.inf, 1.0
+    for _ in range(_TRIALS):
+        moved = _Point.at(problem, point.coef + length * direction, point.f + length * along)
+        there = columns.total(np.multiply, moved.slopes, along)
+        there += 2.0 * float(problem.penalty * moved.coef @ direction)
+        fallen = moved.objective <= point.objective + _ARMIJO * length * slope + rounding
+        if fallen and abs(there) <= 0.5 * abs(slope):
+            return moved
+        if fallen and there < 0.0:
+            shortest = length
+        else:
+            longest = length
+        length = min(2.0 * length, (shortest + longest) / 2.0)
     return None

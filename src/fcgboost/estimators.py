@@ -1,0 +1,204 @@
+"""The classifier: the border between a user's data and the loop."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from fcgboost.callbacks import CallbackSupport, with_callbacks
+from fcgboost.dictionaries import Dictionary
+from fcgboost.fitting import Run, all_or_nothing, check_data, check_parameters
+from fcgboost.losses import Loss
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.schemes import Scheme
+from fcgboost.selection import Selection
+from fcgboost.solvers import Solver
+from fcgboost.stopping import Status
+
+
+class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
+    """Sparse classifier by fully corrective greedy boosting.
+
+    In every step the atom of a dictionary that is most correlated with the residual enters the
+    model, and the coefficients of all atoms are fitted again. Several classes are fitted one
+    against the rest.
+
+    Parameters
+    ----------
+    dictionary : {"gauss", "polynomial", "sigmoid", "relu"} or Dictionary, default="gauss"
+        Which atoms exist. Objects such as `GaussDictionary(width=0.5)` give full control.
+    loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
+        What is minimised. All but the hinge determine probabilities.
+    scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
+            or Scheme, default="fully_corrective"
+        How coefficients move in a step. Only full correction uses `solver` and `l2`.
+    solver : {"auto", "newton", "admm", "gradient_descent", "interior_point"} or Solver, \
+            default="auto"
+        What solves the fully corrective problem. "auto" is exact: Newton's method, for the
+        hinge an interior point method. "admm" with l2=0 is the paper to the letter.
+    selection : {"auto", "all", "sampled"} or Selection, default="auto"
+        Score all candidates in every step, or a fresh sample per step. "auto" samples where
+        m x n exceeds ten million.
+    n_candidates : int or None, default=None
+        The size n of a dictionary that is scored in full; None is the number of samples m.
+    max_iter : int, "auto" or "theory", default="auto"
+        The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
+        validation data the best of k0, 2 k0, ..., 5 k0.
+    l2 : float or "auto", default="auto"
+        The ridge lambda on the coefficients; "auto" is 1 / m.
+    fit_intercept : bool, default=True
+        Whether a constant, without ridge, is in the model from the start.
+    standardize : bool, default=True
+        Whether atoms see columns of mean 0 and variance 1. Sparse X is never centred.
+    normalize : bool, default=False
+        Whether scores are divided by the atom's empirical norm (orthogonal matching pursuit).
+    reselect : bool, default=False
+        Whether full correction may choose an active atom again, as Algorithm 1 of the paper
+        to the letter does; the fit then ends with the status "stalled".
+    validation_fraction : float or None, default=None
+        Share of the rows set aside to choose the number of steps. None is none, but 0.1 where
+        n_iter_no_change is set and fit gets no validation data.
+    n_iter_no_change : int or None, default=None
+        Steps without a better validation score after which the fit ends.
+    scoring : str, callable or None, default=None
+        The validation score, as in scikit-learn; None is accuracy.
+    tol : float, default=1e-6
+        A best score below tol times the first one ends the fit.
+    class_weight : dict, "balanced" or None, default=None
+    warm_start : bool, default=False
+        Whether fit goes on from the last path (same data, larger max_iter).
+    device : "cpu", default="cpu"
+        Where to compute.
+    n_jobs : int or None, default=None
+        Threads that evaluate candidates. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seeds the choice of candidates.
+    verbose : int, default=0
+        1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X had string column names.
+    atoms_ : ndarray or CSR matrix of shape (n_atoms_, n_parameters)
+        The atoms' parameters in order of entry, in the units of the raw inputs.
+    coef_ : ndarray of shape (1 or n_classes, n_atoms_)
+    intercept_ : ndarray of shape (1 or n_classes,)
+    n_atoms_ : int
+    n_iter_ : int
+        The number of steps in the model.
+    trace_ : Trace
+        A record of every step, also of those that validation did not keep.
+    status_ : Status
+        How the fit ended.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+    model_ : Model
+        The bare model: dictionary, atoms, coefficients.
+
+    References
+    ----------
+    J. Zeng, M. Zhang and S.-B. Lin, "Fully-Corrective Gradient Boosting with Squared Hinge:
+    Fast Learning Rates and Early Stopping", arXiv:2004.00179.
+
+    Examples
+    --------
+    >>> from fcgboost import FCGBoostClassifier
+    >>> from fcgboost.datasets import make_simulation
+    >>> X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
+    >>> X_test, y_test = make_simulation(1000, noise=None, random_state=1)
+    >>> clf = FCGBoostClassifier("relu", max_iter="theory", random_state=0).fit(X, y)
+    >>> clf.n_atoms_
+    13
+    >>> bool(clf.score(X_test, y_test) > 0.93)
+    True
+    """
+
+    status_: Status
+    # The theory's number of steps for the training data.
+    _k0_: int
+
+    def __init__(
+        self,
+        dictionary: str | Dictionary = "gauss",
+        loss: str | Loss = "squared_hinge",
+        scheme: str | Scheme = "fully_corrective",
+        solver: str | Solver = "auto",
+        selection: str | Selection = "auto",
+        n_candidates: int | None = None,
+        max_iter: int | Literal["auto", "theory"] = "auto",
+        l2: float | Literal["auto"] = "auto",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        normalize: bool = False,
+        reselect: bool = False,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int | None = None,
+        scoring: Any = None,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.dictionary = dictionary
+        self.loss = loss
+        self.scheme = scheme
+        self.solver = solver
+        self.selection = selection
+        self.n_candidates = n_candidates
+        self.max_iter = max_iter
+        self.l2 = l2
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.normalize = normalize
+        self.reselect = reselect
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.tol = tol
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Counts: a weight of 2 is a row given twice, 0 a row left out.
+        X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
+            Data that chooses the number of steps.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            parts = check_parameters(self, has_validation_data=X_val is not None)
+            given = (X_val, y_val, sample_weight_val)
+            run = Run(self, parts, *check_data(self, X, y, sample_weight, given))
+            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
+            trace, self.status_ = run.path(self.stopping_rules(), watcher)
+            self.__dict__.update(run.attributes(trace))
+            close(trace)
+        return self

@@ -1,0 +1,389 @@
+"""From parameters and checked data to one run of the loop, and back to fitted attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_random_state
+
+from fcgboost import hashing
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
+from fcgboost.losses import Loss, class_probabilities
+from fcgboost.prediction import winners
+from fcgboost.progress import Progress
+from fcgboost.schemes import FullyCorrective, Scheme
+from fcgboost.selection import Selection, default_selection
+from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
+from fcgboost.validation import (
+    Array,
+    check_known_labels,
+    check_labels,
+    check_matrix,
+    check_number,
+    check_weights,
+    class_weights,
+    hash_split,
+    make_part,
+    make_solver,
+)
+
+#: Parameters that may change between a fit and its continuation under warm_start.
+_MAY_CHANGE = {"max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"}
+
+# Rows on which the slope of the model is averaged for feature_importances_.
+_IMPORTANCE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Data:
+    """Checked data: rows of positive weight, labels as codes."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    weights: Array
+
+    def take(self, rows: NDArray[Any]) -> Data:
+        """Give some of the rows."""
+        return Data(self.X[rows], self.codes[rows], self.weights[rows])
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """Give a word for all rows with their labels and weights, whatever their order."""
+        labelled = hashing.fingerprint(self.X) ^ hashing.mix(self.codes.astype(np.uint64))
+        weighed = hashing.mix(labelled + self.weights.view(np.uint64))
+        return (*self.X.shape, int(weighed.sum(dtype=np.uint64)))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The objects that an estimator's parameters name."""
+
+    dictionary: Dictionary
+    loss: Loss
+    scheme: Scheme
+    selection: Selection | None
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Leave a failed fit as if it had never been called."""
+    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(estimator) if name.endswith("_")]:
+            delattr(estimator, name)
+        vars(estimator).update(fitted)
+        raise
+
+
+def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
+    """Check all parameters and turn names into parts, before any work."""
+    p = estimator
+    dictionary: Dictionary = make_part("dictionary", p.dictionary)
+    dictionary.check_parameters()
+    loss: Loss = make_part("loss", p.loss)
+    scheme: Scheme = make_part("scheme", p.scheme)
+    if isinstance(scheme, FullyCorrective):
+        if scheme.solver is not None and p.solver != "auto":
+            raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
+        own = "auto" if scheme.solver is None else scheme.solver
+        scheme = FullyCorrective(make_solver(p.solver if p.solver != "auto" else own, loss))
+    elif p.solver != "auto":
+        make_part("solver", p.solver)
+    is_auto = isinstance(p.selection, str) and p.selection == "auto"
+    selection = None if is_auto else make_part("selection", p.selection)
+    if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
+        check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
+    if not (isinstance(p.l2, str) and p.l2 == "auto"):
+        check_number("l2 ('auto' or a number)", p.l2, 0)
+    if p.n_candidates is not None:
+        check_number("n_candidates", p.n_candidates, 1, whole=True)
+    check_number("tol", p.tol, 0)
+    if p.device != "cpu":
+        raise ValueError(f"device must be 'cpu' in this version, got {p.device!r}.")
+    _check_validation_parameters(p, has_validation_data)
+    return Parts(dictionary, loss, scheme, selection)
+
+
+def _check_validation_parameters(p: Any, has_validation_data: bool) -> None:
+    if p.validation_fraction is not None:
+        check_number("validation_fraction", p.validation_fraction, 0, strict=True)
+        if p.validation_fraction >= 1:
+            raise ValueError(
+                f"validation_fraction must be less than 1, got {p.validation_fraction!r}."
+            )
+        if has_validation_data:
+            raise ValueError("Give X_val or validation_fraction, not both.")
+    if p.n_iter_no_change is not None:
+        check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
+
+
+def check_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any]
+) -> tuple[NDArray[Any], Data, Data | None]:
+    """Check the data and give the classes, the training part and the validation part."""
+    X_val, y_val, sample_weight_val = given
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    if (X_val is None) != (y_val is None):
+        raise ValueError("Pass X_val and y_val together.")
+    X = check_matrix(estimator, X, reset=True)
+    classes, codes = check_labels(y)
+    data = _weigh(Data(X, codes, check_weights(sample_weight, X.shape[0])))
+    classes, data = _keep_present_classes(classes, data)
+    per_class = class_weights(estimator.class_weight, classes, data.codes, data.weights)
+    data = _weigh(replace(data, weights=data.weights * per_class[data.codes]))
+    if X_val is None:
+        return classes, data, None
+    X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+    codes = check_known_labels(y_val, classes)
+    check_lengths("X_val and y_val", X_val.shape[0], len(codes))
+    weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
+    return classes, data, _weigh(Data(X_val, codes, weights))
+
+
+def check_lengths(names: str, first: int, second: int) -> None:
+    """Raise a ValueError unless two numbers of rows agree."""
+    if first != second:
+        raise ValueError(f"{names} have {first} and {second} rows.")
+
+
+def _weigh(data: Data) -> Data:
+    """Leave out rows of weight zero: a weight is a count."""
+    check_lengths("X and y", data.X.shape[0], len(data.codes))
+    kept = data.weights > 0.0
+    if not kept.any():
+        raise ValueError("All sample weights are zero: there is nothing to fit.")
+    return data if kept.all() else data.take(kept)
+
+
+def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[Any], Data]:
+    present, codes = np.unique(data.codes, return_inverse=True)
+    if len(present) < 2:
+        raise ValueError(
+            f"y has only one class ({classes[present[0]]!r}) among the rows of positive weight; "
+            "a classifier needs at least two classes."
+        )
+    return classes[present], replace(data, codes=codes)
+
+
+class Run:
+    """One run of the loop.
+
+    Parameters
+    ----------
+    estimator : FCGBoostClassifier
+    parts : Parts
+    classes : ndarray of shape (n_classes,)
+    train : Data
+    validation : Data or None
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        parts: Parts,
+        classes: NDArray[Any],
+        train: Data,
+        validation: Data | None,
+    ) -> None:
+        p = self.estimator = estimator
+        self.classes = classes
+        self.resume, self.key = _continuation(p, train, validation)
+        fraction = p.validation_fraction
+        if fraction is None and p.n_iter_no_change is not None and validation is None:
+            fraction = 0.1
+        if fraction is not None:
+            train, validation = _split(train, fraction, self.key)
+        self.validation = validation
+        m = float(train.weights.sum())
+        self.k0 = theory_steps(m)
+        n = int(np.ceil(m)) if p.n_candidates is None else int(p.n_candidates)
+        limits = {"auto": 5 * self.k0, "theory": self.k0}
+        self.recipe = Recipe(
+            loss=parts.loss,
+            scheme=parts.scheme,
+            selection=parts.selection or default_selection(m, n),
+            n_candidates=n,
+            max_iter=limits.get(p.max_iter, p.max_iter),
+            l2=1.0 / m if p.l2 == "auto" else float(p.l2),
+            fit_intercept=bool(p.fit_intercept),
+            normalize=bool(p.normalize),
+            reselect=bool(p.reselect),
+            tol=float(p.tol),
+            key=self.key,
+        )
+        self.design = MemoryDesign(
+            parts.dictionary,
+            train.X,
+            train.weights,
+            standardize=bool(p.standardize),
+            memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
+            n_threads=joblib.effective_n_jobs(p.n_jobs),
+        )
+        self.targets = _targets(train.codes, len(classes))
+        if self.resume is not None and len(self.resume) > self.recipe.max_iter:
+            raise ValueError(
+                f"max_iter={self.recipe.max_iter} is less than the {len(self.resume)} steps that "
+                "warm_start goes on from; use truncate(k) for a shorter model."
+            )
+
+    def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
+        """Run the loop with the estimator's own rules and the user's."""
+        p = self.estimator
+        if p.n_iter_no_change is not None:
+            patience = NoImprovement(int(p.n_iter_no_change))
+            for step in self.resume or ():
+                patience(step)
+            rules = [patience, *rules]
+        progress = Progress(self.recipe.max_iter, int(p.verbose))
+        try:
+            return fit_path(
+                self.design,
+                self.targets,
+                self.recipe,
+                [progress, *rules],
+                self._validator(),
+                watcher,
+                self.resume,
+            )
+        finally:
+            progress.close()
+
+    def attributes(self, trace: Trace) -> dict[str, Any]:
+        """Give what a fit sets on the estimator."""
+        k = self._kept(trace)
+        return {
+            "classes_": self.classes,
+            "model_": trace.model(k, self.design.dictionary, self.design.scale),
+            "trace_": trace,
+            "n_iter_": k,
+            "_sample_": self.design.sample(_IMPORTANCE_ROWS, self.key).rows,
+            "_deviation_": self.design.deviation,
+            "_key_": self.key,
+            "_k0_": self.k0,
+        }
+
+    def _kept(self, trace: Trace) -> int:
+        """Choose the number of steps: the best on validation, the fewest of equals."""
+        if self.validation is None or len(trace) == 0:
+            return len(trace)
+        ks = list(range(1, len(trace) + 1))
+        if self.estimator.max_iter == "auto":
+            multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= len(trace)]
+            ks = multiples if len(trace) in multiples else [*multiples, len(trace)]
+        scores = trace.column("validation_score")
+        return max(ks, key=lambda k: float(scores[k - 1]))
+
+    def _validator(self) -> Validator | None:
+        data = self.validation
+        if data is None:
+            return None
+        design = self.design
+        score = _scorer(self.estimator, data, self.classes, self.recipe.loss)
+        return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
+
+
+def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
+
+
+def _split(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
+    is_validation = hash_split(data.X, data.codes, data.weights, fraction, key)
+    if not is_validation.any():
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
+            "least one distinct row for training."
+        )
+    return data.take(~is_validation), data.take(is_validation)
+
+
+def _continuation(p: Any, train: Data, validation: Data | None) -> tuple[Trace | None, int]:
+    """Give the path to go on from, if any, and the key of all draws."""
+    settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
+    state: dict[str, Any] = {
+        "data": (train.fingerprint(), validation.fingerprint() if validation else None),
+        "parameters": {name: joblib.hash(value) for name, value in settings.items()},
+    }
+    last = vars(p).get("_state_")
+    p._state_ = state
+    if not p.warm_start or last is None:
+        return None, int(check_random_state(p.random_state).randint(2**31 - 1))
+    if last["data"] != state["data"]:
+        raise ValueError(
+            "warm_start=True goes on with the same data (X, y, weights and validation data), and "
+            "this data is different. Set warm_start=False to start anew."
+        )
+    old, new = last["parameters"], state["parameters"]
+    changed = sorted(name for name in new if old[name] != new[name])
+    if changed:
+        raise ValueError(
+            f"warm_start=True goes on with the same parameters, and {changed} changed since the "
+            f"last fit. Only {sorted(_MAY_CHANGE)} may change."
+        )
+    return p.trace_, p._key_
+
+
+def _scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
+    """Give a function from decision values on validation data to a score."""
+    if p.scoring is None:
+
+        def accuracy(decision: Array) -> float:
+            values = decision[:, 0] if len(classes) == 2 else decision
+            hits = winners(values, np.arange(len(classes))) == data.codes
+            return float(data.weights @ hits / data.weights.sum())
+
+        return accuracy
+    scorer = check_scoring(_Decided(classes, loss), scoring=p.scoring)
+    y = classes[data.codes]
+    options = {} if (data.weights == 1.0).all() else {"sample_weight": data.weights}
+
+    def score(decision: Array) -> float:
+        decided = _Decided(classes, loss, decision[:, 0] if len(classes) == 2 else decision)
+        return float(scorer(decided, data.X, y, **options))
+
+    return score
+
+
+class _Decided(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values on the validation data are known already."""
+
+    def __init__(self, classes: Any, loss: Any, decision: Any = None) -> None:
+        self.classes = classes
+        self.loss = loss
+        self.decision = decision
+
+    @property
+    def classes_(self) -> Any:
+        """The classes."""
+        return self.classes
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Do nothing."""
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Give the known values."""
+        return self.decision
+
+    def predict(self, X: Any) -> Any:
+        """Give the classes of the known values."""
+        return winners(self.decision, self.classes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Give the probabilities of the known values."""
+        return class_probabilities(self.loss, self.decision)

@@ -1,0 +1,172 @@
+"""What every fitted classifier of the package can do: predict, stage, truncate, explain."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from fcgboost.dictionaries import SmoothDictionary
+from fcgboost.greedy import Trace
+from fcgboost.losses import ProbabilityLoss, class_probabilities
+from fcgboost.model import Model
+from fcgboost.validation import FAMILIES, Array, check_matrix, check_number, make_part
+
+
+def _has_probability(estimator: BaseFCGBoost) -> bool:
+    if isinstance(make_part("loss", estimator.loss), ProbabilityLoss):
+        return True
+    raise AttributeError(
+        f"loss={estimator.loss!r} determines a class but no probability, so there is no "
+        "predict_proba. Use loss='squared_hinge', or calibrate with "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
+    """What all fitted classifiers of the package can do."""
+
+    loss: Any
+    classes_: NDArray[Any]
+    model_: Model
+    trace_: Trace
+    n_iter_: int
+    # A few training rows and the columns' deviations, for feature_importances_.
+    _sample_: Any
+    _deviation_: Array
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; `dictionary__width` also reaches a part that was given by name."""
+        for name in {key.split("__")[0] for key in params if "__" in key} & set(FAMILIES):
+            value = params.get(name, getattr(self, name, None))
+            if isinstance(value, str) and value != "auto":
+                params[name] = make_part(name, value)
+        super().set_params(**params)
+        return self
+
+    @property
+    def n_atoms_(self) -> int:
+        """The number of distinct atoms in the model."""
+        return self._fitted().n_atoms
+
+    @property
+    def atoms_(self) -> Any:
+        """The atoms' parameters, one row each, in order of entry."""
+        return self._fitted().atoms
+
+    @property
+    def coef_(self) -> Array:
+        """The coefficients, of shape (1 or n_classes, n_atoms_)."""
+        return self._fitted().coef
+
+    @property
+    def intercept_(self) -> Array:
+        """The constants, of shape (1 or n_classes,)."""
+        return self._fitted().intercept
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The mean size of the model's slope in every standardised feature, summing to one.
+
+        The mean runs over at most 256 distinct training rows. Only for dictionaries that know
+        their slope; for others, use sklearn.inspection.permutation_importance.
+        """
+        model = self._fitted()
+        if not isinstance(model.dictionary, SmoothDictionary):
+            raise AttributeError(
+                f"{type(model.dictionary).__name__} does not know its slope (SmoothDictionary); "
+                "use sklearn.inspection.permutation_importance."
+            )
+        totals = np.zeros(len(model.scale))
+        rows_at_once = max(1, (1 << 20) // len(totals))
+        for start in range(0, self._sample_.shape[0], rows_at_once):
+            rows = self._sample_[start : start + rows_at_once]
+            for coef in model.coef:
+                slopes = model.dictionary.input_gradient(rows, model.atoms, coef, model.scale)
+                totals += np.abs(slopes).sum(axis=0)
+        totals *= self._deviation_
+        return totals / (totals.sum() or 1.0)
+
+    def decision_function(self, X: Any) -> Array:
+        """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
+
+        For two classes, f > 0 predicts classes_[1]; for more, the largest value wins.
+        """
+        model = self._fitted()
+        return self._shape(model.decision(check_matrix(self, X, reset=False)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the predicted class of every row."""
+        return winners(self.decision_function(X), self.classes_)
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Give class probabilities, which the loss determines (no calibration step)."""
+        return class_probabilities(make_part("loss", self.loss), self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Give the decision values after 1, 2, ..., n_iter_ steps."""
+        model = self._fitted()
+        values = model.columns(check_matrix(self, X, reset=False))
+        for step in self.trace_[: self.n_iter_]:
+            yield self._shape(values[:, : step.n_atoms] @ step.coef.T + step.intercept)
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Give the predicted classes after 1, 2, ..., n_iter_ steps."""
+        for decision in self.staged_decision_function(X):
+            yield winners(decision, self.classes_)
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """Give the class probabilities after 1, 2, ..., n_iter_ steps."""
+        loss = make_part("loss", self.loss)
+        for decision in self.staged_decision_function(X):
+            yield class_probabilities(loss, decision)
+
+    def truncate(self, k: int) -> Self:
+        """Give a fitted copy of the classifier as it was after k steps of its path.
+
+        k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
+        validation kept.
+        """
+        model = self._fitted()
+        check_number("k", k, 0, whole=True)
+        if k > len(self.trace_):
+            raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
+        short = copy.copy(self)
+        short.model_ = self.trace_.model(k, model.dictionary, model.scale)
+        short.n_iter_ = k
+        return short
+
+    def _fitted(self) -> Model:
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _shape(self, decision: Array) -> Array:
+        return decision[:, 0] if len(self.classes_) == 2 else decision
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def winners(decision: Array, classes: NDArray[Any]) -> NDArray[Any]:
+    """Give the class every row of decision values stands for."""
+    codes = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+    return np.asarray(classes[codes])

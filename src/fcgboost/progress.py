@@ -1,0 +1,61 @@
+"""A progress display: one line that moves on a terminal, a few plain lines elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TextIO
+
+from fcgboost.stopping import Status, Step
+
+logger = logging.getLogger("fcgboost")
+
+
+class Progress:
+    """A stopping rule that never stops and shows how far the fit is.
+
+    Parameters
+    ----------
+    max_iter : int
+    verbose : int
+        1: a progress line on standard error. 2: every step also goes to the log.
+    stream : text stream, default=None
+        None is standard error.
+    """
+
+    def __init__(self, max_iter: int, verbose: int, stream: TextIO | None = None) -> None:
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.stream = sys.stderr if stream is None else stream
+
+    def __call__(self, step: Step) -> Status | None:
+        """Show one step."""
+        line = self._line(step)
+        logger.log(logging.INFO if self.verbose > 1 else logging.DEBUG, line)
+        if self.verbose > 0:
+            self._show(step, line)
+        return None
+
+    def close(self) -> None:
+        """End the moving line."""
+        if self.verbose > 0 and self.stream.isatty():
+            self.stream.write("\n")
+            self.stream.flush()
+
+    def _line(self, step: Step) -> str:
+        left = step.seconds / step.k * (self.max_iter - step.k)
+        validation = ""
+        if step.validation_score is not None:
+            validation = f"  validation {step.validation_score:.4f}"
+        return (
+            f"step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
+            f"objective {step.objectives.mean():.4f}{validation}  "
+            f"{step.seconds:.1f} s, {left:.1f} s left"
+        )
+
+    def _show(self, step: Step, line: str) -> None:
+        if self.stream.isatty():
+            self.stream.write(f"\r\x1b[K{line}")
+            self.stream.flush()
+        elif step.k % max(1, self.max_iter // 10) == 0:
+            self.stream.write(line + "\n")

@@ -1,0 +1,289 @@
+"""The border: what users hand in is checked here, once, before any work."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from fcgboost import hashing
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+)
+from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
+from fcgboost.schemes import (
+    Epsilon,
+    FullyCorrective,
+    Original,
+    Rescaled,
+    Scheme,
+    Shrinkage,
+    Truncation,
+)
+from fcgboost.selection import AllCandidates, SampledCandidates, Selection
+from fcgboost.solvers import (
+    AdmmSolver,
+    GradientDescentSolver,
+    InteriorPointSolver,
+    NewtonSolver,
+    Solver,
+)
+
+Array = NDArray[np.float64]
+
+#: What the parts of an estimator may be: their contract, and the names of the presets.
+FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
+    "dictionary": (
+        Dictionary,
+        {
+            "gauss": GaussDictionary,
+            "polynomial": PolynomialDictionary,
+            "sigmoid": SigmoidDictionary,
+            "relu": ReluDictionary,
+        },
+    ),
+    "loss": (
+        Loss,
+        {
+            "squared_hinge": SquaredHinge,
+            "hinge": Hinge,
+            "cubed_hinge": CubedHinge,
+            "square": Square,
+        },
+    ),
+    "scheme": (
+        Scheme,
+        {
+            "fully_corrective": FullyCorrective,
+            "original": Original,
+            "shrinkage": Shrinkage,
+            "truncation": Truncation,
+            "epsilon": Epsilon,
+            "rescaled": Rescaled,
+        },
+    ),
+    "solver": (
+        Solver,
+        {
+            "newton": NewtonSolver,
+            "admm": AdmmSolver,
+            "gradient_descent": GradientDescentSolver,
+            "interior_point": InteriorPointSolver,
+        },
+    ),
+    "selection": (Selection, {"all": AllCandidates, "sampled": SampledCandidates}),
+}
+
+_HAS_AUTO = {"solver", "selection"}
+
+
+def make_part(family: str, value: Any) -> Any:
+    """Turn a preset's name into a part; a part stays what it is.
+
+    Parameters
+    ----------
+    family : str
+        The estimator's parameter: "dictionary", "loss", "scheme", "solver", "selection".
+    value : str or part
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or an object of another kind; lists the valid names.
+    """
+    contract, presets = FAMILIES[family]
+    if isinstance(value, contract):
+        return value
+    if isinstance(value, str) and value in presets:
+        return presets[value]()
+    names = sorted(presets) + (["auto"] if family in _HAS_AUTO else [])
+    raise ValueError(
+        f"{family} must be one of {names} or an instance of {contract.__name__}, got {value!r}."
+    )
+
+
+def solvers_for(loss: Loss) -> list[str]:
+    """Name the solvers that can minimise a loss."""
+    _, presets = FAMILIES["solver"]
+    return [name for name, solver in presets.items() if solver().accepts(loss)]
+
+
+def make_solver(value: Any, loss: Loss) -> Solver:
+    """Turn the `solver` parameter into a solver that can minimise the loss."""
+    able = solvers_for(loss)
+    if isinstance(value, str) and value == "auto":
+        if not able:
+            raise ValueError(
+                f"No solver can minimise {type(loss).__name__}: it offers neither a curvature "
+                "(CurvedLoss) nor a proximal map (ProximalLoss). Add one of them, or use a scheme "
+                "that needs only the gradient, such as scheme='original'."
+            )
+        preferred = ["newton", "interior_point", "admm", "gradient_descent"]
+        return make_part("solver", min(able, key=preferred.index))  # type: ignore[no-any-return]
+    solver: Solver = make_part("solver", value)
+    if not solver.accepts(loss):
+        raise ValueError(
+            f"{type(solver).__name__} cannot minimise {type(loss).__name__}: it needs "
+            f"{solver.needs_text}. Solvers for this loss: {able}."
+        )
+    return solver
+
+
+def check_number(
+    name: str, value: Any, low: float, *, strict: bool = False, whole: bool = False
+) -> None:
+    """Raise a ValueError unless a parameter is a finite number that is large enough."""
+    kind = numbers.Integral if whole else numbers.Real
+    is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    if is_number and np.isfinite(value) and (value > low if strict else value >= low):
+        return
+    bound = f"{'greater than' if strict else 'at least'} {low:g}"
+    article = "a whole number" if whole else "a number"
+    raise ValueError(f"{name} must be {article} {bound}, got {value!r}.")
+
+
+def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
+    """Give X as a float array or canonical CSR matrix without NaN or infinity."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=2 if reset else 1,
+    )
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    _check_finite(X, name, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def _check_finite(X: Any, name: str, feature_names: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    # The sum is finite if all entries are; only a suspicious one costs a second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    first = int(np.flatnonzero(bad.ravel())[0])
+    column = int(X.indices[first]) if sparse.issparse(X) else first % X.shape[1]
+    what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
+    label = f" ({feature_names[column]!r})" if feature_names is not None else ""
+    advice = "impute or drop these rows" if what == "NaN" else "clip or drop these values"
+    raise ValueError(
+        f"Input {name} contains {what} in column {column}{label}: {advice} before fitting "
+        "(for example with sklearn.impute.SimpleImputer)."
+    )
+
+
+def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the classes, sorted, and the code of every label."""
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes
+
+
+def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Give the codes of validation labels, which must be classes of the training labels."""
+    y = column_or_1d(y, warn=True)
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y_val has labels that y does not have: {unknown.tolist()}. The training labels "
+            f"are {classes.tolist()}."
+        )
+    return np.asarray(np.searchsorted(classes, y), dtype=np.intp)
+
+
+def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:
+    """Give weights as a vector of non-negative numbers; ones where there are none."""
+    if weights is None:
+        return np.ones(n_samples)
+    if isinstance(weights, numbers.Number):
+        weights = np.full(n_samples, float(weights))  # type: ignore[arg-type]
+    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name=name)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
+    if (weights < 0).any():
+        raise ValueError(f"{name} has negative values; weights are counts.")
+    return np.asarray(weights, dtype=np.float64)
+
+
+def class_weights(
+    setting: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: Array
+) -> Array:
+    """Give a weight per class; "balanced" counts sample weights, so weights are repetitions."""
+    if setting is None:
+        return np.ones(len(classes))
+    if isinstance(setting, str):
+        if setting != "balanced":
+            raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")
+        totals = np.bincount(codes, weights, minlength=len(classes))
+        return np.asarray(weights.sum() / (len(classes) * totals))
+    if not isinstance(setting, Mapping):
+        raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")
+    unknown = [key for key in setting if key not in classes.tolist()]
+    if unknown:
+        raise ValueError(
+            f"class_weight names classes that y does not have: {unknown}. The classes are "
+            f"{classes.tolist()}."
+        )
+    return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])
+
+
+def hash_split(
+    X: Any, codes: NDArray[np.intp], weights: Array, fraction: float, key: int
+) -> NDArray[np.bool_]:
+    """Say which rows go to validation: of every class, those with the smallest keyed hashes.
+
+    Equal rows of a class stay together, and weights count as repetitions, so the split does not
+    depend on how the data is written down. Every class keeps at least one row for training.
+    """
+    hashes = hashing.keyed(hashing.fingerprint(X), key)
+    is_validation = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        _, groups = np.unique(hashes[rows], return_inverse=True)
+        sizes = np.bincount(groups, weights[rows])
+        before = np.cumsum(sizes) - sizes
+        taken = before < fraction * sizes.sum()
+        taken[-1] = False
+        is_validation[rows] = taken[groups]
+    return is_validation
+
+
+def hash_folds(
+    X: Any, codes: NDArray[np.intp], n_folds: int, key: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Give stratified folds that do not depend on row order, weights or repetition."""
+    hashes = hashing.keyed(hashing.fingerprint(X), key)
+    folds = np.empty(len(codes), dtype=np.intp)
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        distinct, groups = np.unique(hashes[rows], return_inverse=True)
+        if len(distinct) < 2:
+            raise ValueError(
+                f"Class number {code} has only one distinct row: it cannot be in the training "
+                f"part of all {n_folds} folds. Remove the class, or pass cv as a splitter."
+            )
+        # Classes start at different folds, so that small ones do not all miss the same.
+        folds[rows] = (groups + code) % n_folds
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]
