@@ -26,7 +26,8 @@ from fcgboost.selection import Choice, Selection, choose
 from fcgboost.solvers.base import Problem, Solution
 from fcgboost.stopping import Status, Step, StoppingRule
 
-# A score below this share of what the residual could give is a sum of rounding errors.
+# A score below this share of what the residual could give, or of the first score, is a sum of
+# rounding errors.
 _ROUNDING = 1e-14
 
 
@@ -182,13 +183,23 @@ class Validator:
     def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
         self._evaluate = evaluate
         self._score = score
-        self._columns: list[Array] = []
+        self._values: Array = np.empty((0, 0))
+        self._n_atoms = 0
 
     def __call__(self, step: Step, registry: Registry) -> float:
         """Score a step."""
-        for atom in registry.rows[len(self._columns) :]:
-            self._columns.append(self._evaluate(atom)[:, 0])
-        return self._score(np.stack(self._columns, axis=1) @ step.coef.T + step.intercept)
+        for atom in registry.rows[self._n_atoms :]:
+            self._append(self._evaluate(atom))
+        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
+        return self._score(decision)
+
+    def _append(self, column: Array) -> None:
+        if self._n_atoms == self._values.shape[1]:
+            larger = np.empty((len(column), 2 * self._n_atoms or 64), order="F")
+            larger[:, : self._n_atoms] = self._values.reshape(len(column), -1)
+            self._values = larger
+        self._values[:, self._n_atoms] = column[:, 0]
+        self._n_atoms += 1
 
 
 def fit_path(
@@ -287,7 +298,7 @@ class _Path:
         """Say why an output can not take its choice, if so."""
         if choice is None:
             return Status.EXHAUSTED
-        if choice.score <= _ROUNDING * size:
+        if choice.score <= _ROUNDING * max(size, output.first_score):
             return Status.ZERO_SCORE
         if choice.score < self.recipe.tol * output.first_score:
             return Status.TOLERANCE

@@ -199,23 +199,30 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
 
     The slope along the line is monotone, so its root is kept in a bracket and found by Newton
     steps, by doubling and bisection where the loss has no curvature or a step leaves the
-    bracket. A flat end (all margins beyond the hinge) counts as a minimiser.
+    bracket. Where the line is flat at its lowest (all margins beyond the hinge) the shortest
+    step counts: Newton's steps reach that end first, bisection looks for it.
     """
     columns = problem.columns
     f, g = columns.matvec(coef), columns.column(newest)
     start = _slope(problem, f, g)
-    sign = -np.sign(start)
-    low, high, b, slope = 0.0, np.inf, 0.0, -abs(start)
-    for _ in range(200):
-        if abs(slope) <= 1e-14 * abs(start) or high - low <= 1e-15 * low:
-            break
-        bend = _bend(problem, f + sign * b * g, g)
+    sign, flat = -np.sign(start), 1e-14 * abs(start)
+    low, high, b, slope, values = 0.0, np.inf, 0.0, -abs(start), f
+    for _ in range(200 if start != 0.0 else 0):
+        bend = _bend(problem, values, g)
         b = b - slope / bend if bend > 0.0 else np.inf
         if not low < b < high:
             b = 0.5 * (low + high) if high < np.inf else 2.0 * low or 1.0
-        slope = sign * _slope(problem, f + sign * b * g, g)
-        low, high = (b, high) if slope < 0.0 else (low, b)
+        values = _along(problem, f, g, sign * b)
+        slope = sign * _slope(problem, values, g)
+        low, high = (b, high) if slope < -flat else (low, b)
+        is_found = abs(slope) <= flat and isinstance(problem.loss, CurvedLoss)
+        if is_found or high - low <= 1e-15 * low:
+            break
     return float(sign * b)
+
+
+def _along(problem: Problem, f: Array, g: Array, b: float) -> Array:
+    return problem.columns.rows(lambda f, g: f + b * g, f, g)
 
 
 def _slope(problem: Problem, f: Array, g: Array) -> float:

@@ -1,0 +1,156 @@
+"""Every named ending of the loop can be reached, and means what it says."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies import Data, simulation
+from suites.paths import (
+    CLASSICAL,
+    DICTIONARIES,
+    SELECTIONS,
+    make_recipe,
+    run_on_data,
+    run_on_matrix,
+)
+from suites.solvers import MatrixDictionary
+
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    ReluDictionary,
+)
+from fcgboost.greedy import Trace, Validator, fit_path
+from fcgboost.selection import AllCandidates, Selection
+from fcgboost.stopping import NoImprovement, Status, Step
+
+each_selection = pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_reselection_stalls_where_the_default_goes_on(seed: int) -> None:
+    data = simulation(1000, 0.3, seed)
+    dictionary = GaussDictionary(width=0.35, centers="box")
+    design = MemoryDesign(dictionary, data.X, data.weights, standardize=False)
+    letter, status = fit_path(design, [data.y], make_recipe(l2=1e-3, max_iter=65, reselect=True))
+    assert status is Status.STALLED
+    assert 10 <= len(letter) <= 18
+    trace, status = fit_path(design, [data.y], make_recipe(l2=1e-3, max_iter=65))
+    assert (status, len(trace), trace[-1].n_atoms) == (Status.STEP_LIMIT, 65, 65)
+    for first, second in zip(letter, trace, strict=False):
+        np.testing.assert_array_equal(first.coef, second.coef)
+
+
+def test_reselection_does_not_stall_the_classical_schemes() -> None:
+    data = simulation(100, 0.3, seed=0)
+    for scheme in CLASSICAL:
+        changes = {"scheme": scheme, "reselect": True, "max_iter": 50}
+        trace, status = run_on_data(data, GaussDictionary(width=0.5), **changes)
+        assert (status, len(trace)) == (Status.STEP_LIMIT, 50)
+        assert trace[-1].n_atoms < 50
+
+
+@each_selection
+def test_few_candidates_are_exhausted(selection: Selection) -> None:
+    data = simulation(25, 0.3, seed=12)
+    n_candidates = 10 if isinstance(selection, AllCandidates) else 25
+    changes = {"selection": selection, "n_candidates": n_candidates, "max_iter": 40}
+    trace, status = run_on_data(data, GaussDictionary(), **changes)
+    assert (status, len(trace)) == (Status.EXHAUSTED, n_candidates)
+
+
+def test_a_small_score_ends_the_loop_by_tolerance() -> None:
+    data = simulation(100, 0.0, seed=13)
+    free, _ = run_on_data(data, GaussDictionary(), max_iter=60)
+    trace, status = run_on_data(data, GaussDictionary(), max_iter=60, tol=0.05)
+    assert status is Status.TOLERANCE
+    scores = free.column("scores")[:, 0]
+    assert len(trace) == np.argmax(scores < 0.05 * scores[0])
+    assert 0 < len(trace) < 60
+
+
+def test_separable_data_end_with_a_zero_score() -> None:
+    y = np.where(np.arange(20) < 8, 1.0, -1.0)
+    trace, status = run_on_matrix(np.column_stack([y, np.eye(20)]), y)
+    assert (status, len(trace)) == (Status.ZERO_SCORE, 1)
+    assert trace[-1].objectives[0] == 0.0
+
+
+def test_no_correlation_at_all_gives_an_empty_path() -> None:
+    A, y = np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.array([1.0, -1.0, 1.0, -1.0])
+    trace, status = run_on_matrix(A, y)
+    assert (status, len(trace)) == (Status.ZERO_SCORE, 0)
+    model = trace.model(0, MatrixDictionary(), np.ones(1))
+    np.testing.assert_array_equal(model.decision(A), np.zeros((4, 1)))
+
+
+@each_dictionary
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_constant_inputs_are_fitted_by_a_constant(
+    dictionary: Dictionary, fit_intercept: bool
+) -> None:
+    y = np.where(np.arange(30) < 20, 1.0, -1.0)
+    data = Data(np.full((30, 2), 3.7), y, np.ones(30))
+    changes = {"fit_intercept": fit_intercept, "l2": 0.0, "max_iter": 50}
+    trace, status = run_on_data(data, dictionary, **changes)
+    assert status in (Status.ZERO_SCORE, Status.EXHAUSTED)
+    values = trace.model(len(trace), dictionary, np.ones(2)).decision(data.X)
+    is_zero_at_its_hinge = isinstance(dictionary, ReluDictionary) and not fit_intercept
+    np.testing.assert_allclose(values, 0.0 if is_zero_at_its_hinge else 1.0 / 3.0, atol=1e-9)
+    assert len(trace) == 0 if fit_intercept or is_zero_at_its_hinge else len(trace) == 1
+
+
+def test_the_step_limit_ends_the_loop() -> None:
+    trace, status = run_on_data(simulation(50, 0.3, seed=14), GaussDictionary(), max_iter=7)
+    assert (status, len(trace)) == (Status.STEP_LIMIT, 7)
+
+
+def test_a_callback_sees_every_step_and_may_end_the_loop() -> None:
+    data = simulation(50, 0.3, seed=15)
+    design = MemoryDesign(GaussDictionary(), data.X, data.weights, standardize=True)
+    seen: list[Step] = []
+
+    def callback(step: Step) -> Status | None:
+        seen.append(step)
+        return Status.CALLBACK if step.k == 4 else None
+
+    trace, status = fit_path(design, [data.y], make_recipe(), [callback])
+    assert status is Status.CALLBACK
+    assert list(trace) == seen
+    assert [step.k for step in seen] == [1, 2, 3, 4]
+
+
+def test_a_watcher_sees_the_path_so_far_and_may_end_the_loop() -> None:
+    data = simulation(50, 0.3, seed=15)
+    design = MemoryDesign(GaussDictionary(), data.X, data.weights, standardize=True)
+    seen: list[Trace] = []
+
+    def watcher(step: Step, path: Any) -> Status | None:
+        seen.append(path())
+        return Status.CALLBACK if step.k == 3 else None
+
+    trace, status = fit_path(design, [data.y], make_recipe(), watcher=watcher)
+    assert status is Status.CALLBACK
+    assert [len(path) for path in seen] == [1, 2, 3]
+    np.testing.assert_array_equal(seen[-1].atoms, trace.atoms)
+
+
+def test_worse_validation_ends_the_loop() -> None:
+    data, held_out = simulation(60, 0.3, seed=16), simulation(500, 0.3, seed=17)
+    dictionary = GaussDictionary(width=0.1)
+    design = MemoryDesign(dictionary, data.X, data.weights, standardize=False)
+
+    def accuracy(values: np.ndarray) -> float:
+        return float(np.mean(np.sign(values[:, 0]) == held_out.y))
+
+    validator = Validator(lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2)), accuracy)
+    recipe = make_recipe(n_candidates=60, max_iter=60)
+    trace, status = fit_path(design, [data.y], recipe, [NoImprovement(5)], validator)
+    scores = trace.column("validation_score")
+    assert status is Status.VALIDATION
+    assert len(trace) == np.argmax(scores) + 1 + 5
+    for k in range(1, len(trace) + 1):
+        model = trace.model(k, dictionary, np.ones(2))
+        assert scores[k - 1] == accuracy(model.decision(held_out.X))
