@@ -58,8 +58,8 @@ def fingerprint(X: Any) -> Words:
 
 
 def _entry_words(values: Any, columns: Words) -> Words:
-    # Adding 0.0 turns -0.0 into 0.0; zeros count nothing, so sparse equals dense.
-    exact = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    # Zeros of either sign count nothing, so sparse equals dense.
+    exact = np.ascontiguousarray(values, dtype=np.float64)
     return np.where(exact == 0.0, np.uint64(0), mix(exact.view(np.uint64) ^ columns))
 
 

@@ -17,7 +17,7 @@ from fcgboost.stopping import Status
 _TO_BOUNDARY = 0.995
 # Iterations without a better residual after which rounding is all that is left.
 _PATIENCE = 15
-# Repeated atoms make the system singular; a ridge of this size only picks one direction.
+# Repeated atoms make the system singular: the smallest ridge that helps picks one direction.
 _RIDGE = 1e-14
 _REFINEMENTS = 3
 
@@ -191,13 +191,17 @@ def _newton_system(
 
 def _refined_solve(system: Array) -> Callable[[Array], Array]:
     """Give the solver of a semidefinite system; refinement takes out what the ridge puts in."""
-    ridge = _RIDGE * np.diag(system).max(initial=np.finfo(np.float64).tiny)
-    factor = linalg.cho_factor(system + ridge * np.eye(len(system)))
+    sizes = np.sqrt(np.maximum(np.diag(system), np.finfo(np.float64).tiny))
+    scaled = system / np.outer(sizes, sizes)
+    ridge, info = _RIDGE, 1
+    while info and ridge <= 1.0:
+        factor, info = linalg.lapack.dpotrf(scaled + ridge * np.eye(len(scaled)))
+        ridge *= 10.0
 
     def solve(right: Array) -> Array:
         solution = np.zeros_like(right)
         for _ in range(_REFINEMENTS):
-            solution += linalg.cho_solve(factor, right - system @ solution)
-        return solution
+            solution += linalg.cho_solve((factor, False), right / sizes - scaled @ solution)
+        return solution / sizes
 
     return solve

@@ -1,0 +1,80 @@
+"""What solver tests share: problems made of a given matrix, naive formulas, cvxpy's answer."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.dictionaries import Dictionary
+from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge
+from fcgboost.solvers import Problem
+
+
+class MatrixDictionary(Dictionary):
+    """Atoms that are the columns of X: rows of the identity."""
+
+    def candidates(self, sample, n, key):
+        return np.eye(sample.n_features)[:n]
+
+    def evaluate(self, X, atoms, scale):
+        return X @ atoms.T
+
+
+def empty_columns(A, weights, has_constant=False):
+    """Give no columns yet (but the constant) over the rows of A."""
+    design = MemoryDesign(MatrixDictionary(), A, weights, standardize=False)
+    return design.columns(A.shape[1], has_constant)
+
+
+def make_problem(loss, A, y, l2, weights=None, has_constant=False):
+    """Give the problem whose columns are those of A, after the constant if there is one."""
+    weights = np.ones(len(y)) if weights is None else weights
+    columns = empty_columns(A, weights, has_constant)
+    columns.append(np.eye(A.shape[1]))
+    return Problem(loss, y, weights, columns, l2)
+
+
+def solve(solver, problem):
+    """Solve from zero."""
+    return solver.solve(problem, np.zeros(problem.columns.n_columns))
+
+
+def with_constant(A, has_constant):
+    return np.column_stack([np.ones(len(A)), A]) if has_constant else A
+
+
+def naive_objective(loss, A, y, l2, weights, has_constant, coef):
+    """Give the objective, summed row by row and coefficient by coefficient."""
+    f = with_constant(A, has_constant) @ coef
+    risk = sum(s * loss.value(a, b) for s, a, b in zip(weights, y, f, strict=True))
+    return risk / sum(weights) + l2 * sum(c**2 for c in coef[int(has_constant) :])
+
+
+def _cvxpy_loss(loss, margins):
+    shortfall = cp.pos(1.0 - margins)
+    formulas = {
+        SquaredHinge: lambda: cp.square(shortfall),
+        Square: lambda: cp.square(1.0 - margins),
+        CubedHinge: lambda: cp.power(shortfall, 3),
+        Hinge: lambda: shortfall,
+    }
+    if type(loss) in formulas:
+        return formulas[type(loss)]()
+    return cp.huber(shortfall, loss.threshold)  # the Huberised squared hinge of the examples
+
+
+def cvxpy_coef(loss, A, y, l2, weights, has_constant):
+    """Give cvxpy's minimiser."""
+    A = with_constant(A, has_constant)
+    u = cp.Variable(A.shape[1])
+    losses = _cvxpy_loss(loss, cp.multiply(y, A @ u))
+    risk = cp.sum(cp.multiply(weights / weights.sum(), losses))
+    ridge = l2 * cp.sum_squares(u[int(has_constant) :])
+    with warnings.catch_warnings():
+        # cvxpy says "may be inaccurate" where it misses tolerances as tight as these.
+        warnings.simplefilter("ignore")
+        cp.Problem(cp.Minimize(risk + ridge)).solve(
+            solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
+        )
+    return u.value

@@ -1,0 +1,166 @@
+"""Fingerprints depend on values alone, and draws on fingerprints and keys alone."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from scipy import sparse
+
+from fcgboost import hashing
+from fcgboost.hashing import derive, fingerprint, keyed, keyed_order, mix
+
+entries = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0]),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+matrices = arrays(
+    np.float64,
+    array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8),
+    elements=entries,
+)
+keys = st.integers(0, 2**64 - 1)
+GRID = np.array(list(itertools.product(range(-5, 5), repeat=4)), dtype=np.float64)
+
+
+@given(X=matrices)
+def test_sparse_rows_have_the_fingerprints_of_dense_rows(X):
+    for form in (sparse.csr_matrix, sparse.csr_array):
+        np.testing.assert_array_equal(fingerprint(form(X)), fingerprint(X))
+
+
+@given(X=matrices)
+def test_stored_zeros_and_unsorted_indices_change_nothing(X):
+    m, d = X.shape
+    backwards = np.tile(np.arange(d)[::-1], m)
+    full = sparse.csr_matrix((X[:, ::-1].ravel(), backwards, np.arange(m + 1) * d), shape=X.shape)
+    assert full.nnz == X.size
+    np.testing.assert_array_equal(fingerprint(full), fingerprint(X))
+
+
+@given(X=matrices)
+def test_minus_zero_is_zero(X):
+    np.testing.assert_array_equal(fingerprint(X), fingerprint(np.where(X == 0.0, 0.0, X)))
+    np.testing.assert_array_equal(fingerprint(X), fingerprint(np.where(X == 0.0, -0.0, X)))
+
+
+@given(X=matrices, seed=st.integers(0, 2**32 - 1))
+def test_rows_keep_their_fingerprints_in_any_order_and_company(X, seed):
+    words = fingerprint(X)
+    order = np.random.default_rng(seed).permutation(len(X))
+    np.testing.assert_array_equal(fingerprint(X[order]), words[order])
+    np.testing.assert_array_equal(fingerprint(np.vstack([X, X])), np.tile(words, 2))
+    np.testing.assert_array_equal(fingerprint(X[:1]), words[:1])
+
+
+def test_other_types_and_layouts_have_the_fingerprints_of_equal_float64():
+    X = np.random.default_rng(0).standard_normal((30, 7)).astype(np.float32)
+    words = fingerprint(X.astype(np.float64))
+    for same in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], sparse.csr_matrix(X)):
+        np.testing.assert_array_equal(fingerprint(same), words)
+    np.testing.assert_array_equal(fingerprint(GRID.astype(np.int8)), fingerprint(GRID))
+
+
+def test_blocks_of_rows_do_not_show(monkeypatch):
+    words = fingerprint(GRID)
+    monkeypatch.setattr(hashing, "_BLOCK_ENTRIES", 10)
+    np.testing.assert_array_equal(fingerprint(GRID), words)
+
+
+def test_different_rows_have_different_fingerprints():
+    assert len(np.unique(fingerprint(GRID))) == len(GRID)
+    X = np.random.default_rng(1).random((20_000, 3))
+    assert len(np.unique(fingerprint(X))) == len(X)
+
+
+def test_a_fingerprint_knows_columns_signs_and_the_last_bit():
+    X = np.array(
+        [[1.0, 2.0], [2.0, 1.0], [-1.0, 2.0], [1.0 + 2.0**-52, 2.0], [1.0, 0.0], [0.0, 1.0]]
+    )
+    assert len(set(fingerprint(X).tolist())) == len(X)
+
+
+def test_trailing_columns_of_zeros_change_nothing():
+    padded = np.hstack([GRID, np.zeros((len(GRID), 2))])
+    np.testing.assert_array_equal(fingerprint(padded), fingerprint(GRID))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_no_rows_and_no_columns_are_fine(form):
+    assert fingerprint(form(np.zeros((0, 3)))).shape == (0,)
+    assert fingerprint(form(np.zeros((2, 0)))).tolist() == [0, 0]
+
+
+@given(key=keys, n=st.integers(0, 600))
+def test_fewer_draws_are_the_first_of_more(key, n):
+    words = fingerprint(GRID[:500])
+    np.testing.assert_array_equal(keyed_order(words, key, n), keyed_order(words, key)[:n])
+
+
+@given(key=keys)
+def test_draws_are_in_the_order_of_the_keyed_hashes(key):
+    words = fingerprint(GRID[:50])
+    order = keyed_order(words, key)
+    assert sorted(order.tolist()) == list(range(50))
+    assert (np.diff(keyed(words, key)[order].astype(object)) > 0).all()
+
+
+@given(key=keys, seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20))
+def test_drawn_rows_do_not_depend_on_the_order_of_the_rows(key, seed, n):
+    X = GRID[::100]
+    Y = X[np.random.default_rng(seed).permutation(len(X))]
+    drawn = X[keyed_order(fingerprint(X), key, n)]
+    np.testing.assert_array_equal(Y[keyed_order(fingerprint(Y), key, n)], drawn)
+
+
+def test_every_row_is_drawn_about_equally_often():
+    words = fingerprint(GRID[:100])
+    counts = np.zeros(100)
+    for key in range(2000):
+        counts[keyed_order(words, key, 10)] += 1
+    # Each count is binomial with mean 200 and standard deviation 13.4.
+    assert np.abs(counts - 200.0).max() < 5.0 * 13.4
+
+
+def test_orders_under_two_keys_are_unrelated():
+    words = fingerprint(GRID)
+    ranks = [np.argsort(keyed_order(words, key)) for key in (0, 1)]
+    assert abs(np.corrcoef(*ranks)[0, 1]) < 0.05
+
+
+def test_derived_keys_differ():
+    derived = {derive(key, word) for key in range(100) for word in range(100)}
+    assert len(derived) == 10_000
+    assert derive(0, 1) != derive(1, 0)
+    assert 0 <= derive(2**64 - 1, 2**64 - 1) < 2**64
+
+
+def test_keys_of_steps_are_the_sequence_of_splitmix64():
+    """The numbers that the reference implementation of splitmix64 prints for the seed 0."""
+    expected = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    assert [derive(0, step) for step in range(3)] == expected
+
+
+def test_mixing_loses_nothing():
+    words = np.arange(100_000, dtype=np.uint64)
+    assert len(np.unique(mix(words))) == len(words)
+
+
+def test_draws_of_this_version_never_change():
+    X = np.array([[0.0, 1.5, -2.0], [3.0, 0.0, 0.25], [0.0, 0.0, 0.0], [1e-300, -1e300, 7.0]])
+    assert fingerprint(X).tolist() == [
+        0x222B736EA3B20366,
+        0x2F164D764173F311,
+        0x0000000000000000,
+        0xF6914E2A055E5792,
+    ]
+    assert keyed(fingerprint(X), 5).tolist() == [
+        0xDF2649583B7A90C2,
+        0xB9FDA295E9036B83,
+        0xF6933E2674943A8A,
+        0x93B199736E43379C,
+    ]
+    rows = np.arange(20.0).reshape(10, 2)
+    assert keyed_order(fingerprint(rows), key=1, n=5).tolist() == [0, 7, 5, 2, 6]
