@@ -329,7 +329,7 @@ class Plain(Loss):
         (InteriorPointSolver(), {Hinge}),
         (AdmmSolver(), {SquaredHinge, Square, CubedHinge, Hinge, HuberisedSquaredHinge}),
     ],
-    ids=repr,
+    ids=["newton", "gradient_descent", "interior_point", "admm"],
 )
 def test_solvers_accept_the_losses_that_offer_what_they_need(solver, accepted):
     kinds = (SquaredHinge, Square, CubedHinge, Hinge, HuberisedSquaredHinge, Plain)

@@ -12,20 +12,58 @@ __all__ = ["CallbackSupport", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
-
-    HAS_SKLEARN_CALLBACKS = True
 except ImportError:  # scikit-learn before 1.9
-    HAS_SKLEARN_CALLBACKS = False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks."""
+        """Keeps callbacks, and hands them to clones, where scikit-learn does not."""
+
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            """Set the callbacks."""
+            self._skl_callbacks = list(callbacks)
+            return self
+
+        def __sklearn_clone__(self) -> Self:
+            twin: Self = super().__sklearn_clone__()  # type: ignore[misc]
+            return twin.set_callbacks(*vars(self).get("_skl_callbacks", []))
 
     class FitCallback:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks; nothing is an instance of it."""
+        """Stands in where scikit-learn has no callbacks; no user's object is an instance."""
 
     def with_callbacks(method: Any) -> Any:
         """Stand in where scikit-learn has no callbacks."""
         return method
+
+
+class Rule(FitCallback):
+    """A stopping rule among scikit-learn's callbacks, which are cloned and handed on together.
+
+    Parameters
+    ----------
+    function : callable
+        Maps a `Step` to a `Status` or True to end the fit, None or False to go on.
+    """
+
+    def __init__(self, function: Callable[[Step], Any]) -> None:
+        self.function = function
+
+    def __call__(self, step: Step) -> Status | None:
+        """Give CALLBACK where the function answers with True."""
+        answer = self.function(step)
+        if isinstance(answer, Status):
+            return answer
+        return Status.CALLBACK if answer else None
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing: the loop calls a rule, not scikit-learn."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Do nothing."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Do nothing."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Do nothing."""
 
 
 class CallbackSupport(CallbackSupportMixin):
@@ -39,30 +77,25 @@ class CallbackSupport(CallbackSupportMixin):
         *callbacks : stopping rules or scikit-learn callbacks
             A stopping rule takes a `Step` and returns a `Status` or True to end the fit, None
             or False to go on. scikit-learn's callbacks need scikit-learn 1.9. No arguments
-            remove all callbacks.
+            remove all callbacks. Clones share the callbacks, which should keep no state of
+            one fit.
         """
-        from_sklearn = [c for c in callbacks if isinstance(c, FitCallback)]
-        rules = [c for c in callbacks if not isinstance(c, FitCallback)]
-        for rule in rules:
-            if not callable(rule) or isinstance(rule, type):
+        for callback in callbacks:
+            is_fit_callback = isinstance(callback, FitCallback)
+            if isinstance(callback, type) or not (is_fit_callback or callable(callback)):
                 raise TypeError(
                     "A callback must be a function of a Step or an instance of scikit-learn's "
-                    f"FitCallback (scikit-learn 1.9 or later), got {rule!r}."
+                    f"FitCallback (scikit-learn 1.9 or later), got {callback!r}."
                 )
-        if HAS_SKLEARN_CALLBACKS:
-            super().set_callbacks(*from_sklearn)
-        self._stopping_rules = rules
+        super().set_callbacks(*(c if isinstance(c, FitCallback) else Rule(c) for c in callbacks))
         return self
 
     def stopping_rules(self) -> list[StoppingRule]:
         """Give the plain rules."""
-        return [_as_rule(rule) for rule in vars(self).get("_stopping_rules", [])]
+        return [c for c in self._callbacks() if isinstance(c, Rule)]
 
-    def __sklearn_clone__(self) -> Self:
-        twin: Self = super().__sklearn_clone__()
-        if "_stopping_rules" in vars(self):
-            twin._stopping_rules = self._stopping_rules
-        return twin
+    def _callbacks(self) -> list[Any]:
+        return list(vars(self).get("_skl_callbacks", []))
 
     def watch_fit(
         self, max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
@@ -76,7 +109,7 @@ class CallbackSupport(CallbackSupportMixin):
         close : callable
             To be called with the path once the fit is done.
         """
-        if not vars(self).get("_skl_callbacks"):
+        if all(isinstance(callback, Rule) for callback in self._callbacks()):
             return None, lambda trace: None
         context = self._init_callback_context(max_subtasks=max_iter)
         context.call_on_fit_task_begin(estimator=self, **data)
@@ -96,14 +129,3 @@ class CallbackSupport(CallbackSupportMixin):
 
         return watch, close
 
-
-def _as_rule(callback: Callable[[Step], Any]) -> StoppingRule:
-    """Let a callback answer with True as well as with a Status."""
-
-    def rule(step: Step) -> Status | None:
-        answer = callback(step)
-        if isinstance(answer, Status):
-            return answer
-        return Status.CALLBACK if answer else None
-
-    return rule

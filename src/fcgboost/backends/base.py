@@ -54,6 +54,8 @@ class Columns(ABC):
     has_constant: bool
     #: k-vector: coefficient of the atom = factor x coefficient of its column.
     factors: Array
+    #: k-vector: the empirical norm of every column.
+    norms: Array
 
     @property
     @abstractmethod

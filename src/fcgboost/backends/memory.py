@@ -176,6 +176,7 @@ class MemoryColumns(Columns):
     def __init__(self, design: MemoryDesign, capacity: int, has_constant: bool) -> None:
         self.has_constant = has_constant
         self.factors = np.ones(int(has_constant))
+        self.norms = np.ones(int(has_constant))
         self._design = design
         n_rows = design.X.shape[0]
         # Pages of a Fortran-ordered array that were never written take no memory.
@@ -200,10 +201,11 @@ class MemoryColumns(Columns):
         """Evaluate, scale and store columns."""
         values = self._design.evaluate(atoms)
         scaling = self._design.dictionary.scaling
+        norms = np.sqrt(self._design.weights @ values**2 / self._design.total_weight)
         if scaling == "max":
             sizes = np.abs(values).max(axis=0)
         elif scaling == "norm":
-            sizes = np.sqrt(self._design.weights @ values**2 / self._design.total_weight)
+            sizes = norms
         else:
             sizes = np.ones(values.shape[1])
         factors = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
@@ -214,6 +216,7 @@ class MemoryColumns(Columns):
             self._storage = larger
         self._storage[:, first:n_columns] = values * factors
         self.factors = np.concatenate([self.factors, factors])
+        self.norms = np.concatenate([self.norms, norms * factors])
 
     def column(self, position: int) -> Array:
         """Give one column."""

@@ -20,7 +20,9 @@ _RANK_TOLERANCE = 1e-10
 # Share of the gradient that straight parts of the loss may leave without curvature.
 _FLAT_SHARE = 1e-2
 _ARMIJO = 1e-4
-_TRIALS = 50
+# A search that has not ended by then asks for a damped direction.
+_TRIALS = 20
+_FIRST_DAMPING, _LAST_DAMPING = 1e-8, 1.0
 # Changes of the objective below this share of its terms are not trusted.
 _ROUNDING = 1e-15
 
@@ -32,7 +34,8 @@ class NewtonSolver(Solver):
     with y f < 1, constant between changes of the active set, so the method ends at the exact
     minimiser after a few iterations (finite termination: Mangasarian, "A finite Newton method
     for classification", 2002). Where the normal equations are ill conditioned (lambda = 0,
-    repeated atoms) the direction is the least-norm one from a rank-revealing factorisation.
+    repeated atoms) the direction is the least-norm one from a rank-revealing factorisation,
+    damped (Levenberg and Marquardt) where it would carry the rows that are not active too far.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ class NewtonSolver(Solver):
         scale = problem.gradient_scale()
         point = _Point.at(problem, coef, columns.matvec(coef))
         history: list[Iteration] = []
-        n_iter = 0
+        n_iter, damping = 0, 0.0
         while True:
             gradient = columns.rmatvec(point.slopes) + 2.0 * penalty * point.coef
             residual = float(np.abs(gradient).max(initial=0.0)) / scale
@@ -66,14 +69,17 @@ class NewtonSolver(Solver):
                 history.append(Iteration(point.objective, residual, seconds))
             if residual <= self.tol or n_iter == self.max_iter:
                 break
-            direction = _direction(problem, point, gradient)
             # What the sums in A u and in the objective may lose.
             rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
+            direction = _direction(problem, point, gradient, damping)
             moved = _line_search(problem, point, direction, float(gradient @ direction), rounding)
-            if moved is None:
+            if moved is not None:
+                point, damping = moved, _relaxed(damping)
+                n_iter += 1
+            elif damping < _LAST_DAMPING:
+                damping = max(100.0 * damping, _FIRST_DAMPING)
+            else:
                 break
-            point = moved
-            n_iter += 1
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
         return Solution(point.coef, point.objective, status, n_iter, residual, tuple(history))
 
@@ -123,28 +129,52 @@ def _curved(loss: Loss) -> CurvedLoss:
     return loss
 
 
-def _direction(problem: Problem, point: _Point, gradient: Array) -> Array:
+def _relaxed(damping: float) -> float:
+    """Give the damping to try next, none once it is small."""
+    return damping / 100.0 if damping > _FIRST_DAMPING else 0.0
+
+
+def _direction(problem: Problem, point: _Point, gradient: Array, damping: float) -> Array:
     """Give the Newton direction, from the normal equations where they are safe."""
     curvatures = _curvatures(problem, point.f)
-    hessian = problem.columns.gram(curvatures)
-    hessian[np.diag_indices_from(hessian)] += 2.0 * problem.penalty
-    # Columns of unit size: what a bad scale spoils is not what a rank-revealing solve mends.
-    sizes = np.sqrt(np.maximum(np.diag(hessian), np.finfo(np.float64).tiny))
-    scaled = hessian / np.outer(sizes, sizes)
-    factor, info = linalg.lapack.dpotrf(scaled, lower=0)
-    if info == 0:
-        condition, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max())
-        if condition > _SAFE_CONDITION:
-            return np.asarray(-linalg.cho_solve((factor, False), gradient / sizes) / sizes)
-    direction, left = _least_norm_direction(problem, point, curvatures)
+    if damping == 0.0:
+        direction = _normal_direction(problem, curvatures, gradient)
+        if direction is not None:
+            return direction
+    direction, left = _least_norm_direction(problem, point, curvatures, damping)
     if left > _FLAT_SHARE * np.abs(gradient).max():
         lifted = _lifted(problem, curvatures, point.slopes)
-        direction, _ = _least_norm_direction(problem, point, lifted)
+        direction, _ = _least_norm_direction(problem, point, lifted, damping)
     return direction
 
 
+def _normal_direction(problem: Problem, curvatures: Array, gradient: Array) -> Array | None:
+    """Solve the normal equations; None where they are ill conditioned."""
+    hessian = problem.columns.gram(curvatures)
+    hessian[np.diag_indices_from(hessian)] += 2.0 * problem.penalty
+    sizes = _unit_sizes(problem)
+    scaled = hessian / np.outer(sizes, sizes)
+    factor, info = linalg.lapack.dpotrf(scaled, lower=0)
+    if info != 0:
+        return None
+    condition, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max())
+    if condition <= _SAFE_CONDITION:
+        return None
+    return np.asarray(-linalg.cho_solve((factor, False), gradient / sizes) / sizes)
+
+
+def _unit_sizes(problem: Problem) -> Array:
+    """Give the sizes of the columns over *all* rows, the units of the coefficients.
+
+    A column that is large but vanishes on the active rows must look small to a rank-revealing
+    solve: its coefficient is free there, and would throw the other rows far away.
+    """
+    norms = problem.columns.norms
+    return np.where(norms > 0.0, norms, 1.0)
+
+
 def _least_norm_direction(
-    problem: Problem, point: _Point, curvatures: Array
+    problem: Problem, point: _Point, curvatures: Array, damping: float
 ) -> tuple[Array, float]:
     """Minimise the quadratic model by a singular value decomposition.
 
@@ -165,13 +195,13 @@ def _least_norm_direction(
     ridge = np.sqrt(2.0 * problem.penalty)
     stacked = np.vstack([R[:, :-1], np.diag(ridge)])
     right = np.concatenate([R[:, -1], -ridge * point.coef])
-    sizes = np.linalg.norm(stacked, axis=0)
-    sizes[sizes == 0.0] = 1.0
+    sizes = _unit_sizes(problem)
     U, singular, Vt = linalg.svd(stacked / sizes, full_matrices=False)
-    kept = singular > _RANK_TOLERANCE * singular[0]
+    largest = singular[0]
+    kept = singular > _RANK_TOLERANCE * largest
     U, singular, Vt = U[:, kept], singular[kept], Vt[kept]
     pull = Vt @ (straight / sizes)
-    step = (U.T @ right - pull / singular) / singular
+    step = (singular * (U.T @ right) - pull) / (singular**2 + damping * largest**2)
     left = straight - sizes * (Vt.T @ pull)
     return np.asarray(Vt.T @ step) / sizes, float(np.abs(left).max())
 
