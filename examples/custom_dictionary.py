@@ -14,7 +14,8 @@ from `Dictionary` and writes `evaluate` itself.
 
 import numpy as np
 
-from fcgboost.dictionaries import InnerProductDictionary, check_positive
+from fcgboost.dictionaries import InnerProductDictionary
+from fcgboost.parts import check_positive
 
 
 class CosineDictionary(InnerProductDictionary):

@@ -43,20 +43,21 @@ CORE = {
 # Room -> the rooms it may import, from the bottom up. A key or a value may be a pattern; of
 # several keys that match a room the first one counts. `__init__` is the package's own face.
 ROOMS: dict[str, set[str] | frozenset[str]] = {
-    "losses": NOTHING,
+    "parts": NOTHING,
+    "losses": {"parts"},
     "hashing": NOTHING,
-    "dictionaries.base": NOTHING,
-    "dictionaries.*": {"dictionaries.base"},
+    "dictionaries.base": {"parts"},
+    "dictionaries.*": {"dictionaries.base", "parts"},
     "dictionaries": {"dictionaries.*"},
     "stopping": NOTHING,
     "backends.base": {"dictionaries", "hashing"},
     "backends.memory": {"backends.base", "dictionaries", "hashing"},
     "backends": {"backends.*"},
-    "solvers.base": {"losses", "stopping", "backends.base"},
-    "solvers.*": {"solvers.base", "losses", "stopping", "backends.base"},
+    "solvers.base": {"losses", "parts", "stopping", "backends.base"},
+    "solvers.*": {"solvers.base", "losses", "parts", "stopping", "backends.base"},
     "solvers": {"solvers.*"},
-    "selection": {"dictionaries", "backends.base", "hashing"},
-    "schemes": {"solvers.base", "losses", "backends.base", "stopping"},
+    "selection": {"dictionaries", "backends.base", "hashing", "parts"},
+    "schemes": {"solvers.base", "losses", "backends.base", "parts", "stopping"},
     "model": {"dictionaries"},
     "greedy": {
         "backends.base",
@@ -88,7 +89,7 @@ FREE = {"numpy", "scipy"}
 # scikit-learn's own way to run jobs and to count them.
 USES_JOBLIB = {"fitting", "search"}
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
-BASE_ESTIMATOR_ONLY = {"losses", "dictionaries.base", "solvers.*", "selection", "schemes"}
+BASE_ESTIMATOR_ONLY = {"parts"}
 ALL_OF_SKLEARN = {
     "callbacks",
     "validation",

@@ -128,4 +128,3 @@ class CallbackSupport(CallbackSupportMixin):
             )
 
         return watch, close
-

@@ -91,7 +91,6 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     """Check all parameters and turn names into parts, before any work."""
     p = estimator
     dictionary: Dictionary = make_part("dictionary", p.dictionary)
-    dictionary.check_parameters()
     loss: Loss = make_part("loss", p.loss)
     scheme: Scheme = make_part("scheme", p.scheme)
     if isinstance(scheme, FullyCorrective):
@@ -103,6 +102,10 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
         make_part("solver", p.solver)
     is_auto = isinstance(p.selection, str) and p.selection == "auto"
     selection = None if is_auto else make_part("selection", p.selection)
+    solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
+    for part in (dictionary, loss, scheme, solver, selection):
+        if part is not None:
+            part.check_parameters()
     if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
         check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
     if not (isinstance(p.l2, str) and p.l2 == "auto"):

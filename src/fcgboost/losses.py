@@ -7,16 +7,17 @@ A solver states which of them it needs.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+
+from fcgboost.parts import Part
 
 Array = NDArray[np.float64]
 
 
-class Loss(BaseEstimator, ABC):
+class Loss(Part):
     """A convex margin loss. All methods work elementwise on arrays of one shape."""
 
     @abstractmethod

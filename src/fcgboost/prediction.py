@@ -21,7 +21,8 @@ from fcgboost.model import Model
 from fcgboost.validation import FAMILIES, Array, check_matrix, check_number, make_part
 
 
-def _has_probability(estimator: BaseFCGBoost) -> bool:
+def _has_probability(estimator: Any) -> bool:
+    """Whether the loss of an estimator determines probabilities; else raise an AttributeError."""
     if isinstance(make_part("loss", estimator.loss), ProbabilityLoss):
         return True
     raise AttributeError(
@@ -43,6 +44,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     _sample_: Any
     _deviation_: Array
 
+    #: What a prediction without a model says.
+    _unfitted = "This %(name)s is not fitted yet: call 'fit' first."
+
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier."""
@@ -51,7 +55,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Set parameters; `dictionary__width` also reaches a part that was given by name."""
         for name in {key.split("__")[0] for key in params if "__" in key} & set(FAMILIES):
             value = params.get(name, getattr(self, name, None))
-            if isinstance(value, str) and value != "auto":
+            if isinstance(value, str) and value == "auto":
+                raise ValueError(
+                    f"{name}='auto' has no parameters to set: choose the {name} first, one of "
+                    f"{sorted(FAMILIES[name][1])}."
+                )
+            if isinstance(value, str):
                 params[name] = make_part(name, value)
         super().set_params(**params)
         return self
@@ -151,7 +160,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return short
 
     def _fitted(self) -> Model:
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "model_", msg=self._unfitted)
         return self.model_
 
     def _shape(self, decision: Array) -> Array:
@@ -170,3 +179,41 @@ def winners(decision: Array, classes: NDArray[Any]) -> NDArray[Any]:
     """Give the class every row of decision values stands for."""
     codes = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
     return np.asarray(classes[codes])
+
+
+class KnownDecision(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values are known already, for scikit-learn's scorers.
+
+    Parameters
+    ----------
+    loss : Loss
+    classes : ndarray of shape (n_classes,) or None
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+    """
+
+    def __init__(self, loss: Any, classes: Any = None, decision: Any = None) -> None:
+        self.loss = loss
+        self.classes = classes
+        self.decision = decision
+
+    @property
+    def classes_(self) -> Any:
+        """The classes."""
+        return self.classes
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Do nothing."""
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Give the known values."""
+        return self.decision
+
+    def predict(self, X: Any) -> Any:
+        """Give the classes of the known values."""
+        return winners(self.decision, self.classes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Give the probabilities of the known values."""
+        _has_probability(self)
+        return class_probabilities(self.loss, self.decision)

@@ -6,19 +6,19 @@ a_k and in what they make of the exact line search for b. Full correction calls 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from fcgboost.backends.base import Array
 from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.parts import Part, check_choice, check_positive
 from fcgboost.solvers.base import Problem, Solution, Solver
 from fcgboost.stopping import Status
 
 
-class Scheme(BaseEstimator, ABC):
+class Scheme(Part):
     """How coefficients move once an atom has been chosen."""
 
     #: Whether choosing an active atom again makes sense.
@@ -119,6 +119,10 @@ class Shrinkage(_PlainLineScheme):
     def __init__(self, nu: float = 0.1) -> None:
         self.nu = nu
 
+    def check_parameters(self) -> None:
+        """Check nu."""
+        check_positive(self, "nu")
+
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Give nu times the exact line search."""
         return self.nu * line_search(problem, base, newest)
@@ -137,6 +141,10 @@ class Truncation(_PlainLineScheme):
     def __init__(self, c: float = 1.0) -> None:
         self.c = c
 
+    def check_parameters(self) -> None:
+        """Check c."""
+        check_positive(self, "c")
+
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Give the line search, clipped: the objective is convex along the line."""
         bound = self.c * k ** (-2.0 / 3.0)
@@ -153,6 +161,10 @@ class Epsilon(_PlainLineScheme):
 
     def __init__(self, epsilon: float = 0.01) -> None:
         self.epsilon = epsilon
+
+    def check_parameters(self) -> None:
+        """Check epsilon."""
+        check_positive(self, "epsilon")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Give epsilon in the direction of descent."""
@@ -172,6 +184,10 @@ class Rescaled(LineScheme):
 
     def __init__(self, select_at: Literal["previous", "rescaled"] = "previous") -> None:
         self.select_at = select_at
+
+    def check_parameters(self) -> None:
+        """Check select_at."""
+        check_choice(self, "select_at", ("previous", "rescaled"))
 
     def contraction(self, k: int) -> float:
         """Give 2 / (k + 2)."""

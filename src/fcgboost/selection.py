@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Candidates, Design, Divisor
+from fcgboost.parts import Part, check_choice, check_count
 
 # Scores this close (relative) are ties, which go to the lowest index: float64 sums in another
 # order differ by far less, so the choice does not depend on threads or blocks.
@@ -44,7 +44,7 @@ class Pool:
 PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
 
 
-class Selection(BaseEstimator, ABC):
+class Selection(Part):
     """Which candidates are looked at in each step."""
 
     @abstractmethod
@@ -75,6 +75,11 @@ class AllCandidates(Selection):
     def __init__(self, store: bool | Literal["auto"] = "auto") -> None:
         self.store = store
 
+    def check_parameters(self) -> None:
+        """Check store."""
+        if not isinstance(self.store, bool):
+            check_choice(self, "store", ("auto",))
+
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
@@ -97,6 +102,10 @@ class SampledCandidates(Selection):
 
     def __init__(self, size: int = 128) -> None:
         self.size = size
+
+    def check_parameters(self) -> None:
+        """Check size."""
+        check_count(self, "size")
 
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw a new sample, with a new key, for every step."""

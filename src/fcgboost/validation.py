@@ -88,6 +88,23 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
 
 _HAS_AUTO = {"solver", "selection"}
 
+#: What the numbers and words of the package's own parts may be; dictionaries check theirs.
+_NUMBERS: Mapping[str, Mapping[str, Any]] = {
+    "max_iter": {"low": 1, "whole": True},
+    "size": {"low": 1, "whole": True},
+    "tol": {"low": 0},
+    "alpha": {"low": 0},
+    "gamma": {"low": 0, "strict": True},
+    "nu": {"low": 0, "strict": True},
+    "c": {"low": 0, "strict": True},
+    "epsilon": {"low": 0, "strict": True},
+}
+_WORDS: Mapping[str, tuple[Any, ...]] = {
+    "store": (True, False, "auto"),
+    "select_at": ("previous", "rescaled"),
+    "keep_history": (True, False),
+}
+
 
 def make_part(family: str, value: Any) -> Any:
     """Turn a preset's name into a part; a part stays what it is.
@@ -114,6 +131,18 @@ def make_part(family: str, value: Any) -> Any:
     )
 
 
+def check_part(family: str, part: Any) -> None:
+    """Raise a ValueError that names a parameter with an impossible value."""
+    _, presets = FAMILIES[family]
+    if type(part) not in presets.values():
+        return
+    for name, value in part.get_params(deep=False).items():
+        if name in _NUMBERS:
+            check_number(f"{type(part).__name__}: {name}", value, **_NUMBERS[name])
+        if name in _WORDS:
+            check_word(f"{type(part).__name__}: {name}", value, _WORDS[name])
+
+
 def solvers_for(loss: Loss) -> list[str]:
     """Name the solvers that can minimise a loss."""
     _, presets = FAMILIES["solver"]
@@ -138,6 +167,7 @@ def make_solver(value: Any, loss: Loss) -> Solver:
             f"{type(solver).__name__} cannot minimise {type(loss).__name__}: it needs "
             f"{solver.needs_text}. Solvers for this loss: {able}."
         )
+    check_part("solver", solver)
     return solver
 
 
@@ -149,9 +179,15 @@ def check_number(
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     if is_number and np.isfinite(value) and (value > low if strict else value >= low):
         return
-    bound = f"{'greater than' if strict else 'at least'} {low:g}"
+    bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
     article = "a whole number" if whole else "a number"
-    raise ValueError(f"{name} must be {article} {bound}, got {value!r}.")
+    raise ValueError(f"{name} must be {article}{bound}, got {value!r}.")
+
+
+def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
+    """Raise a ValueError unless a parameter is one of some words, True or False."""
+    if not (isinstance(value, str | bool | np.bool_) and value in words):
+        raise ValueError(f"{name} must be one of {list(words)}, got {value!r}.")
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
@@ -185,11 +221,11 @@ def _check_finite(X: Any, name: str, feature_names: Any) -> None:
     column = int(X.indices[first]) if sparse.issparse(X) else first % X.shape[1]
     what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
     label = f" ({feature_names[column]!r})" if feature_names is not None else ""
-    advice = "impute or drop these rows" if what == "NaN" else "clip or drop these values"
-    raise ValueError(
-        f"Input {name} contains {what} in column {column}{label}: {advice} before fitting "
-        "(for example with sklearn.impute.SimpleImputer)."
-    )
+    advice = {
+        "NaN": "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row",
+        "infinity": "clip such values or drop the row",
+    }
+    raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice[what]}.")
 
 
 def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -203,14 +239,15 @@ def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     """Give the codes of validation labels, which must be classes of the training labels."""
-    y = column_or_1d(y, warn=True)
-    unknown = np.setdiff1d(y, classes)
-    if len(unknown):
+    labels, places = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    codes = {label: code for code, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.tolist() if label not in codes]
+    if unknown:
         raise ValueError(
-            f"y_val has labels that y does not have: {unknown.tolist()}. The training labels "
-            f"are {classes.tolist()}."
+            f"y_val has labels that y does not have: {unknown}. The training labels are "
+            f"{list(codes)}."
         )
-    return np.asarray(np.searchsorted(classes, y), dtype=np.intp)
+    return np.array([codes[label] for label in labels.tolist()], dtype=np.intp)[places]
 
 
 def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:
@@ -246,6 +283,8 @@ def class_weights(
             f"class_weight names classes that y does not have: {unknown}. The classes are "
             f"{classes.tolist()}."
         )
+    for label, weight in setting.items():
+        check_number(f"class_weight of {label!r}", weight, 0, strict=True)
     return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])
 
 
@@ -271,19 +310,25 @@ def hash_split(
 
 
 def hash_folds(
-    X: Any, codes: NDArray[np.intp], n_folds: int, key: int
+    X: Any, y: NDArray[Any], n_folds: int, key: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give stratified folds that do not depend on row order, weights or repetition."""
+    """Give stratified folds that do not depend on row order, weights or repetition.
+
+    There are fewer folds where no class has that many distinct rows: none is ever empty.
+    """
     hashes = hashing.keyed(hashing.fingerprint(X), key)
-    folds = np.empty(len(codes), dtype=np.intp)
-    for code in np.unique(codes):
+    classes, codes = np.unique(y, return_inverse=True)
+    places, sizes = np.empty_like(codes), []
+    for code, label in enumerate(classes.tolist()):
         rows = np.flatnonzero(codes == code)
-        distinct, groups = np.unique(hashes[rows], return_inverse=True)
+        distinct, places[rows] = np.unique(hashes[rows], return_inverse=True)
+        sizes.append(len(distinct))
         if len(distinct) < 2:
             raise ValueError(
-                f"Class number {code} has only one distinct row: it cannot be in the training "
-                f"part of all {n_folds} folds. Remove the class, or pass cv as a splitter."
+                f"Class {label!r} has only one distinct row: it cannot be in the training part "
+                f"of all {n_folds} folds. Remove the class, or pass cv as a splitter."
             )
-        # Classes start at different folds, so that small ones do not all miss the same.
-        folds[rows] = (groups + code) % n_folds
+    n_folds = min(n_folds, max(sizes))
+    # Classes start at different folds, so that small ones do not all miss the same.
+    folds = (places + codes) % n_folds
     return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]

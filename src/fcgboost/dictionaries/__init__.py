@@ -6,8 +6,6 @@ from fcgboost.dictionaries.base import (
     InnerProductDictionary,
     Sample,
     SmoothDictionary,
-    check_choice,
-    check_positive,
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
@@ -22,6 +20,4 @@ __all__ = [
     "Sample",
     "SigmoidDictionary",
     "SmoothDictionary",
-    "check_choice",
-    "check_positive",
 ]

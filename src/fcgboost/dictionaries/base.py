@@ -8,15 +8,15 @@ keeps as one vector. So inputs are never centred, and sparse inputs stay sparse.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+
+from fcgboost.parts import Part, check_choice
 
 Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
@@ -59,7 +59,7 @@ class Sample:
         return np.asarray(rows, dtype=np.float64)
 
 
-class Dictionary(BaseEstimator, ABC):
+class Dictionary(Part):
     """A family of atoms.
 
     A sub-class stores its parameters in `__init__` and nothing else. `scaling` says what is
@@ -162,25 +162,3 @@ def dense_product(X: Any, rows: Any) -> Array:
     product = X @ rows.T
     product = product.toarray() if sparse.issparse(product) else product
     return np.asarray(product, dtype=np.float64)
-
-
-def is_positive(value: Any) -> bool:
-    """Whether a value is a positive finite number."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and bool(0.0 < value < np.inf)
-
-
-def check_positive(part: Dictionary, name: str) -> None:
-    """Raise a ValueError unless a parameter is a positive finite number."""
-    value = getattr(part, name)
-    if not is_positive(value):
-        raise ValueError(f"{type(part).__name__}: {name} must be a positive number, got {value!r}.")
-
-
-def check_choice(part: Dictionary, name: str, choices: tuple[str, ...]) -> None:
-    """Raise a ValueError unless a parameter is one of some words."""
-    value = getattr(part, name)
-    if not (isinstance(value, str) and value in choices):
-        raise ValueError(
-            f"{type(part).__name__}: {name} must be one of {list(choices)}, got {value!r}."
-        )

@@ -13,11 +13,10 @@ from fcgboost.dictionaries.base import (
     Sample,
     Scaling,
     SmoothDictionary,
-    check_choice,
-    check_positive,
     dense_product,
     split_last,
 )
+from fcgboost.parts import check_choice, check_count, check_positive
 
 
 class GaussDictionary(SmoothDictionary):
@@ -113,11 +112,9 @@ class PolynomialDictionary(InnerProductDictionary):
         """Check degree, q, centers and scaling."""
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
-        check_positive(self, "degree")
+        check_count(self, "degree")
         if self.q != "scale":
             check_positive(self, "q")
-        if int(self.degree) != self.degree:
-            raise ValueError(f"PolynomialDictionary: degree must be whole, got {self.degree!r}.")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose atoms centred at training inputs or in their bounding box."""
@@ -130,11 +127,11 @@ class PolynomialDictionary(InnerProductDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give (1 + z)^p."""
-        return (1.0 + z) ** int(self.degree)
+        return (1.0 + z) ** self.degree
 
     def slope(self, z: Array) -> Array:
         """Give p (1 + z)^(p - 1)."""
-        return self.degree * (1.0 + z) ** (int(self.degree) - 1)
+        return self.degree * (1.0 + z) ** (self.degree - 1)
 
 
 def _centers(sample: Sample, where: str, n: int, key: int) -> Any:

@@ -12,9 +12,8 @@ from fcgboost.dictionaries.base import (
     InnerProductDictionary,
     Sample,
     Scaling,
-    check_choice,
-    is_positive,
 )
+from fcgboost.parts import check_choice, is_positive
 
 
 class SigmoidDictionary(InnerProductDictionary):

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from fcgboost.backends.base import Array
 from fcgboost.losses import Loss, ProximalLoss
+from fcgboost.parts import check_positive
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -58,6 +59,11 @@ class AdmmSolver(Solver):
         self.max_iter = max_iter
         self.tol = tol
         self.keep_history = keep_history
+
+    def check_parameters(self) -> None:
+        """Check alpha, gamma, tol and max_iter."""
+        super().check_parameters()
+        check_positive(self, "alpha", "gamma")
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only says how many there are."""

@@ -8,14 +8,14 @@ A the selected columns; the constant column carries no lambda. The paper's probl
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from fcgboost.backends.base import Array, Columns
 from fcgboost.losses import Loss
+from fcgboost.parts import Part, check_count, check_positive
 from fcgboost.stopping import Status
 
 
@@ -114,12 +114,19 @@ class Solution:
     history: tuple[Iteration, ...] = ()
 
 
-class Solver(BaseEstimator, ABC):
+class Solver(Part):
     """An algorithm for the fully corrective problem."""
 
     #: What the loss must offer, and the same in words for the error message.
     needs: type[Loss]
     needs_text: str
+    tol: float
+    max_iter: int
+
+    def check_parameters(self) -> None:
+        """Check tol and max_iter."""
+        check_positive(self, "tol")
+        check_count(self, "max_iter")
 
     @abstractmethod
     def solve(self, problem: Problem, coef: Array) -> Solution:
