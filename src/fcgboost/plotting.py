@@ -30,8 +30,9 @@ DICTIONARY_COLORS: Mapping[str, str] = {
 #: The colours of the two classes, in the order of `classes_`.
 CLASS_COLORS: tuple[str, str] = ("#D55E00", "#0072B2")
 
-# What is left of the palette for curves that are not called after a dictionary.
-_OTHER_COLORS = ("#000000", "#E69F00", "#56B4E9", "#F0E442")
+# What is left of the palette for curves that are not called after a dictionary; grey instead of
+# its yellow, which is too light on white.
+_OTHER_COLORS = ("#000000", "#E69F00", "#56B4E9", "#999999")
 _MARKERS = ("^", "o")
 # Decision values beyond this are filled alike: it is where the losses take a class for sure.
 _SURE = 1.0
@@ -137,6 +138,8 @@ def plot_path(
     ['gauss', 'relu', '$k_0$ = 2']
     """
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    if not named:
+        raise ValueError("curves must name at least one curve.")
     checked = {name: _check_curve(name, values) for name, values in named.items()}
     marks = _check_chosen(chosen or {}, checked)
     ax = _axes(ax)
