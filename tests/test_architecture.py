@@ -86,8 +86,9 @@ FOLDERS = {"dictionaries.*", "backends.*", "solvers.*"}
 
 # Beside the standard library, free in every room.
 FREE = {"numpy", "scipy"}
-# scikit-learn's own way to run jobs and to count them.
-USES_JOBLIB = {"fitting", "search"}
+# What scikit-learn itself runs jobs and limits threads with.
+BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
+MAY_RUN_JOBS = {"fitting", "search"}
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = {"parts"}
 ALL_OF_SKLEARN = {
@@ -200,8 +201,8 @@ def is_allowed_outside(found: Import, room: str) -> bool:
     if top == "sklearn":
         is_base = (found.module, found.name) == ("sklearn.base", "BaseEstimator")
         return matches(room, ALL_OF_SKLEARN) or (is_base and matches(room, BASE_ESTIMATOR_ONLY))
-    if top == "joblib":
-        return matches(room, USES_JOBLIB)
+    if top in BESIDE_SKLEARN:
+        return matches(room, MAY_RUN_JOBS)
     return top in sys.stdlib_module_names or top in FREE or top in OPTIONAL
 
 

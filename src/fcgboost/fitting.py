@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import cache
+from typing import Any
 
 import joblib
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
+from threadpoolctl import ThreadpoolController
 
 from fcgboost import hashing
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
-from fcgboost.losses import Loss, class_probabilities
-from fcgboost.prediction import winners
+from fcgboost.losses import Loss
+from fcgboost.prediction import KnownDecision, winners
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
@@ -32,6 +34,7 @@ from fcgboost.validation import (
     check_matrix,
     check_number,
     check_weights,
+    check_word,
     class_weights,
     hash_split,
     make_part,
@@ -106,6 +109,12 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     for part in (dictionary, loss, scheme, solver, selection):
         if part is not None:
             part.check_parameters()
+    _check_numbers(p)
+    _check_validation_parameters(p, loss, has_validation_data)
+    return Parts(dictionary, loss, scheme, selection)
+
+
+def _check_numbers(p: Any) -> None:
     if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
         check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
     if not (isinstance(p.l2, str) and p.l2 == "auto"):
@@ -113,13 +122,17 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     if p.n_candidates is not None:
         check_number("n_candidates", p.n_candidates, 1, whole=True)
     check_number("tol", p.tol, 0)
-    if p.device != "cpu":
-        raise ValueError(f"device must be 'cpu' in this version, got {p.device!r}.")
-    _check_validation_parameters(p, has_validation_data)
-    return Parts(dictionary, loss, scheme, selection)
+    if not isinstance(p.verbose, bool):
+        check_number("verbose", p.verbose, 0, whole=True)
+    if p.n_jobs is not None:
+        check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
+    for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
+        check_word(name, getattr(p, name), (True, False))
+    check_word("device", p.device, ("cpu",))
 
 
-def _check_validation_parameters(p: Any, has_validation_data: bool) -> None:
+def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) -> None:
+    check_scoring(KnownDecision(loss), scoring=p.scoring)
     if p.validation_fraction is not None:
         check_number("validation_fraction", p.validation_fraction, 0, strict=True)
         if p.validation_fraction >= 1:
@@ -141,14 +154,12 @@ def check_data(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    if (X_val is None) != (y_val is None):
-        raise ValueError("Pass X_val and y_val together.")
+    if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
+        raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
     X = check_matrix(estimator, X, reset=True)
     classes, codes = check_labels(y)
     data = _weigh(Data(X, codes, check_weights(sample_weight, X.shape[0])))
     classes, data = _keep_present_classes(classes, data)
-    per_class = class_weights(estimator.class_weight, classes, data.codes, data.weights)
-    data = _weigh(replace(data, weights=data.weights * per_class[data.codes]))
     if X_val is None:
         return classes, data, None
     X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
@@ -177,8 +188,8 @@ def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[An
     present, codes = np.unique(data.codes, return_inverse=True)
     if len(present) < 2:
         raise ValueError(
-            f"y has only one class ({classes[present[0]]!r}) among the rows of positive weight; "
-            "a classifier needs at least two classes."
+            f"y has only one class ({classes.tolist()[present[0]]!r}) among the rows of positive "
+            "weight; a classifier needs at least two classes."
         )
     return classes[present], replace(data, codes=codes)
 
@@ -205,13 +216,16 @@ class Run:
     ) -> None:
         p = self.estimator = estimator
         self.classes = classes
-        self.resume, self.key = _continuation(p, train, validation)
         fraction = p.validation_fraction
         if fraction is None and p.n_iter_no_change is not None and validation is None:
             fraction = 0.1
+        self.resume, self.key = _continuation(p, classes, train, validation, fraction)
         if fraction is not None:
             train, validation = _split(train, fraction, self.key)
         self.validation = validation
+        # The training loss only: scores on validation data count rows as they are.
+        per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
+        train = replace(train, weights=train.weights * per_class[train.codes])
         m = float(train.weights.sum())
         self.k0 = theory_steps(m)
         n = int(np.ceil(m)) if p.n_candidates is None else int(p.n_candidates)
@@ -250,19 +264,24 @@ class Run:
         if p.n_iter_no_change is not None:
             patience = NoImprovement(int(p.n_iter_no_change))
             for step in self.resume or ():
-                patience(step)
+                ending = patience(step)
+            if self.resume and ending is not None:
+                return self.resume, ending
             rules = [patience, *rules]
         progress = Progress(self.recipe.max_iter, int(p.verbose))
         try:
-            return fit_path(
-                self.design,
-                self.targets,
-                self.recipe,
-                [progress, *rules],
-                self._validator(),
-                watcher,
-                self.resume,
-            )
+            # The loop's products are small: more BLAS threads cost more than they give, and
+            # under load many times more. Candidates are evaluated in threads of our own.
+            with _blas().limit(limits=1, user_api="blas"):
+                return fit_path(
+                    self.design,
+                    self.targets,
+                    self.recipe,
+                    [progress, *rules],
+                    self._validator(),
+                    watcher,
+                    self.resume,
+                )
         finally:
             progress.close()
 
@@ -300,6 +319,12 @@ class Run:
         return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Give the controller of the BLAS threads; to find the libraries takes a while."""
+    return ThreadpoolController()
+
+
 def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
@@ -315,12 +340,29 @@ def _split(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
     return data.take(~is_validation), data.take(is_validation)
 
 
-def _continuation(p: Any, train: Data, validation: Data | None) -> tuple[Trace | None, int]:
+def _snapshot(value: Any) -> Any:
+    """Give something that stays as it is if a parameter changes, and equals that of an equal."""
+    if isinstance(value, BaseEstimator):
+        parameters = value.get_params(deep=False).items()
+        return type(value), {name: _snapshot(parameter) for name, parameter in parameters}
+    # Functions need not be picklable, and a generator of random numbers changes by its use.
+    is_itself = callable(value) or isinstance(value, np.random.RandomState)
+    return value if is_itself else joblib.hash(value)
+
+
+def _continuation(
+    p: Any,
+    classes: NDArray[Any],
+    train: Data,
+    validation: Data | None,
+    fraction: float | None,
+) -> tuple[Trace | None, int]:
     """Give the path to go on from, if any, and the key of all draws."""
     settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
+    held_out = fraction if validation is None else validation.fingerprint()
     state: dict[str, Any] = {
-        "data": (train.fingerprint(), validation.fingerprint() if validation else None),
-        "parameters": {name: joblib.hash(value) for name, value in settings.items()},
+        "data": (classes.tolist(), train.fingerprint(), held_out),
+        "parameters": {name: _snapshot(value) for name, value in settings.items()},
     }
     last = vars(p).get("_state_")
     p._state_ = state
@@ -351,42 +393,12 @@ def _scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[
             return float(data.weights @ hits / data.weights.sum())
 
         return accuracy
-    scorer = check_scoring(_Decided(classes, loss), scoring=p.scoring)
+    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
     y = classes[data.codes]
     options = {} if (data.weights == 1.0).all() else {"sample_weight": data.weights}
 
     def score(decision: Array) -> float:
-        decided = _Decided(classes, loss, decision[:, 0] if len(classes) == 2 else decision)
-        return float(scorer(decided, data.X, y, **options))
+        values = decision[:, 0] if len(classes) == 2 else decision
+        return float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
 
     return score
-
-
-class _Decided(ClassifierMixin, BaseEstimator):
-    """A classifier whose decision values on the validation data are known already."""
-
-    def __init__(self, classes: Any, loss: Any, decision: Any = None) -> None:
-        self.classes = classes
-        self.loss = loss
-        self.decision = decision
-
-    @property
-    def classes_(self) -> Any:
-        """The classes."""
-        return self.classes
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Do nothing."""
-        return self
-
-    def decision_function(self, X: Any) -> Any:
-        """Give the known values."""
-        return self.decision
-
-    def predict(self, X: Any) -> Any:
-        """Give the classes of the known values."""
-        return winners(self.decision, self.classes)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Give the probabilities of the known values."""
-        return class_probabilities(self.loss, self.decision)

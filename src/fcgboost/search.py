@@ -5,20 +5,20 @@ A path of fits holds every number of steps, so a setting costs one path per fold
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import all_or_nothing, check_lengths
+from fcgboost.fitting import all_or_nothing, check_lengths, check_parameters
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
@@ -31,6 +31,7 @@ from fcgboost.validation import (
     check_matrix,
     check_number,
     check_weights,
+    check_word,
     hash_folds,
     make_part,
 )
@@ -74,7 +75,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     l2s : sequence of float or "auto", default=("auto",)
     cv : int, splitter or iterable, default=5
         A number of folds means stratified folds drawn by the rows' hashes, so that a weight
-        equals a repetition and the order of the rows does not matter.
+        equals a repetition and the order of the rows does not matter; fewer folds where no
+        class has that many distinct rows.
     scoring : str, callable or None, default=None
         As in scikit-learn; None is accuracy.
     refit : bool, default=True
@@ -111,6 +113,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     >>> search.fit(X, y).best_params_["dictionary"]
     GaussDictionary(width=1.0)
     """
+
+    _unfitted = "This %(name)s has no model yet: call 'fit' first, with refit=True."
 
     def __init__(
         self,
@@ -175,20 +179,22 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self
         """
         with all_or_nothing(self):
-            settings = _settings(self.dictionaries, self.l2s)
-            data = _check(self, X, y, sample_weight)
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            folds = _folds(self.cv, data, groups, seed)
             prototype = self._prototype(seed)
-            scores = joblib.Parallel(n_jobs=self.n_jobs)(
-                joblib.delayed(_score_path)(clone(prototype).set_params(**setting), data, fold)
+            settings = self._settings(prototype)
+            data = _check(self, X, y, sample_weight)
+            folds = _folds(self.cv, data, groups, seed)
+            scores = Parallel(n_jobs=self.n_jobs)(
+                delayed(_score_path)(clone(prototype).set_params(**setting, n_jobs=1), data, fold)
                 for setting in settings
                 for fold in folds
             )
             self._report(settings, np.reshape(scores, (len(settings), len(folds), -1)), data)
+            for name in ("best_estimator_", *_SHOWN):
+                vars(self).pop(name, None)
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
-                best.set_params(n_jobs=self.n_jobs).fit(X, y, data.weights)
+                best.fit(X, y, data.weights)
                 self.best_estimator_ = best
                 self.__dict__.update({name: getattr(best, name) for name in _SHOWN})
         return self
@@ -196,8 +202,17 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     def _prototype(self, seed: int) -> FCGBoostClassifier:
         shared = set(FCGBoostClassifier().get_params(deep=False)) & set(vars(self))
         parameters = {name: getattr(self, name) for name in shared}
-        parameters.update(random_state=seed, n_jobs=1)
-        return FCGBoostClassifier(**parameters)
+        return FCGBoostClassifier(**{**parameters, "random_state": seed})
+
+    def _settings(self, prototype: FCGBoostClassifier) -> list[dict[str, Any]]:
+        """Check all parameters and give every pair of a dictionary and a ridge."""
+        check_word("refit", self.refit, (True, False))
+        if not (isinstance(self.max_iter, str) and self.max_iter == "auto"):
+            check_number("max_iter ('auto' or a number)", self.max_iter, 1, whole=True)
+        settings = _settings(self.dictionaries, self.l2s)
+        for setting in settings:
+            check_parameters(clone(prototype).set_params(**setting), has_validation_data=True)
+        return settings
 
     def _report(self, settings: list[dict[str, Any]], scores: Array, data: Data) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
@@ -232,11 +247,9 @@ def _settings(dictionaries: Any, l2s: Any) -> list[dict[str, Any]]:
             for parameters in ParameterGrid(grid)
         ]
     else:
-        if isinstance(dictionaries, str):
+        if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
             dictionaries = [dictionaries]
         parts = [make_part("dictionary", value) for value in dictionaries]
-    for part in parts:
-        part.check_parameters()
     l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
     if not parts or not l2s:
         raise ValueError("dictionaries and l2s must each name at least one choice.")
@@ -248,8 +261,6 @@ def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> 
         raise ValueError(
             f"{type(search).__name__} requires y to be passed, but the target y is None."
         )
-    if search.max_iter != "auto":
-        check_number("max_iter ('auto' or a number)", search.max_iter, 1, whole=True)
     X = check_matrix(search, X, reset=True)
     classes, codes = check_labels(y)
     check_lengths("X and y", X.shape[0], len(codes))
@@ -264,7 +275,8 @@ def _folds(cv: Any, data: Data, groups: Any, seed: int) -> Folds:
         check_number("cv", cv, 2, whole=True)
         # Rows of weight zero are in no fold, as if they were not there.
         counted = np.flatnonzero(data.weights)
-        folds = hash_folds(data.X[counted], data.codes[counted], int(cv), seed)
+        y = data.classes[data.codes[counted]]
+        folds = hash_folds(data.X[counted], y, int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
     y = data.classes[data.codes]
     return list(check_cv(cv, y, classifier=True).split(data.X, y, groups))

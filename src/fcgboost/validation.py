@@ -88,23 +88,6 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
 
 _HAS_AUTO = {"solver", "selection"}
 
-#: What the numbers and words of the package's own parts may be; dictionaries check theirs.
-_NUMBERS: Mapping[str, Mapping[str, Any]] = {
-    "max_iter": {"low": 1, "whole": True},
-    "size": {"low": 1, "whole": True},
-    "tol": {"low": 0},
-    "alpha": {"low": 0},
-    "gamma": {"low": 0, "strict": True},
-    "nu": {"low": 0, "strict": True},
-    "c": {"low": 0, "strict": True},
-    "epsilon": {"low": 0, "strict": True},
-}
-_WORDS: Mapping[str, tuple[Any, ...]] = {
-    "store": (True, False, "auto"),
-    "select_at": ("previous", "rescaled"),
-    "keep_history": (True, False),
-}
-
 
 def make_part(family: str, value: Any) -> Any:
     """Turn a preset's name into a part; a part stays what it is.
@@ -131,18 +114,6 @@ def make_part(family: str, value: Any) -> Any:
     )
 
 
-def check_part(family: str, part: Any) -> None:
-    """Raise a ValueError that names a parameter with an impossible value."""
-    _, presets = FAMILIES[family]
-    if type(part) not in presets.values():
-        return
-    for name, value in part.get_params(deep=False).items():
-        if name in _NUMBERS:
-            check_number(f"{type(part).__name__}: {name}", value, **_NUMBERS[name])
-        if name in _WORDS:
-            check_word(f"{type(part).__name__}: {name}", value, _WORDS[name])
-
-
 def solvers_for(loss: Loss) -> list[str]:
     """Name the solvers that can minimise a loss."""
     _, presets = FAMILIES["solver"]
@@ -167,7 +138,6 @@ def make_solver(value: Any, loss: Loss) -> Solver:
             f"{type(solver).__name__} cannot minimise {type(loss).__name__}: it needs "
             f"{solver.needs_text}. Solvers for this loss: {able}."
         )
-    check_part("solver", solver)
     return solver
 
 
