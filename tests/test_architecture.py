@@ -36,6 +36,7 @@ CORE = {
     "progress",
     "callbacks",
     "validation",
+    "data",
     "prediction",
     "fitting",
 }
@@ -72,7 +73,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "progress": {"stopping"},
     "callbacks": {"greedy", "stopping"},
-    "validation": {"dictionaries", "hashing", "losses", "schemes", "selection", "solvers"},
+    "validation": {"dictionaries", "losses", "schemes", "selection", "solvers"},
+    "data": {"hashing", "validation"},
     "prediction": {"dictionaries", "greedy", "losses", "model", "validation"},
     "fitting": CORE - {"fitting"},
     "estimators": CORE,

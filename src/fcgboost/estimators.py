@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from fcgboost.callbacks import CallbackSupport, with_callbacks
+from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.fitting import Run, all_or_nothing, check_data, check_parameters
+from fcgboost.fitting import Run, all_or_nothing, check_parameters
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
@@ -39,7 +40,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Score all candidates in every step, or a fresh sample per step. "auto" samples where
         m x n exceeds ten million.
     n_candidates : int or None, default=None
-        The size n of a dictionary that is scored in full; None is the number of samples m.
+        The size n of a dictionary that is scored in full; None is the number of distinct rows.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
         validation data the best of k0, 2 k0, ..., 5 k0.

@@ -17,8 +17,8 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from threadpoolctl import ThreadpoolController
 
-from fcgboost import hashing
 from fcgboost.backends.memory import MemoryDesign
+from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
 from fcgboost.losses import Loss
@@ -29,14 +29,9 @@ from fcgboost.selection import Selection, default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.validation import (
     Array,
-    check_known_labels,
-    check_labels,
-    check_matrix,
     check_number,
-    check_weights,
     check_word,
     class_weights,
-    hash_split,
     make_part,
     make_solver,
 )
@@ -46,25 +41,6 @@ _MAY_CHANGE = {"max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256
-
-
-@dataclass(frozen=True)
-class Data:
-    """Checked data: rows of positive weight, labels as codes."""
-
-    X: Any
-    codes: NDArray[np.intp]
-    weights: Array
-
-    def take(self, rows: NDArray[Any]) -> Data:
-        """Give some of the rows."""
-        return Data(self.X[rows], self.codes[rows], self.weights[rows])
-
-    def fingerprint(self) -> tuple[int, ...]:
-        """Give a word for all rows with their labels and weights, whatever their order."""
-        labelled = hashing.fingerprint(self.X) ^ hashing.mix(self.codes.astype(np.uint64))
-        weighed = hashing.mix(labelled + self.weights.view(np.uint64))
-        return (*self.X.shape, int(weighed.sum(dtype=np.uint64)))
 
 
 @dataclass(frozen=True)
@@ -145,55 +121,6 @@ def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) 
         check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
 
 
-def check_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any]
-) -> tuple[NDArray[Any], Data, Data | None]:
-    """Check the data and give the classes, the training part and the validation part."""
-    X_val, y_val, sample_weight_val = given
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
-        )
-    if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
-        raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
-    X = check_matrix(estimator, X, reset=True)
-    classes, codes = check_labels(y)
-    data = _weigh(Data(X, codes, check_weights(sample_weight, X.shape[0])))
-    classes, data = _keep_present_classes(classes, data)
-    if X_val is None:
-        return classes, data, None
-    X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
-    codes = check_known_labels(y_val, classes)
-    check_lengths("X_val and y_val", X_val.shape[0], len(codes))
-    weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
-    return classes, data, _weigh(Data(X_val, codes, weights))
-
-
-def check_lengths(names: str, first: int, second: int) -> None:
-    """Raise a ValueError unless two numbers of rows agree."""
-    if first != second:
-        raise ValueError(f"{names} have {first} and {second} rows.")
-
-
-def _weigh(data: Data) -> Data:
-    """Leave out rows of weight zero: a weight is a count."""
-    check_lengths("X and y", data.X.shape[0], len(data.codes))
-    kept = data.weights > 0.0
-    if not kept.any():
-        raise ValueError("All sample weights are zero: there is nothing to fit.")
-    return data if kept.all() else data.take(kept)
-
-
-def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[Any], Data]:
-    present, codes = np.unique(data.codes, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[present[0]]!r}) among the rows of positive "
-            "weight; a classifier needs at least two classes."
-        )
-    return classes[present], replace(data, codes=codes)
-
-
 class Run:
     """One run of the loop.
 
@@ -221,28 +148,11 @@ class Run:
             fraction = 0.1
         self.resume, self.key = _continuation(p, classes, train, validation, fraction)
         if fraction is not None:
-            train, validation = _split(train, fraction, self.key)
+            train, validation = split_data(train, fraction, self.key)
         self.validation = validation
         # The training loss only: scores on validation data count rows as they are.
         per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
         train = replace(train, weights=train.weights * per_class[train.codes])
-        m = float(train.weights.sum())
-        self.k0 = theory_steps(m)
-        n = int(np.ceil(m)) if p.n_candidates is None else int(p.n_candidates)
-        limits = {"auto": 5 * self.k0, "theory": self.k0}
-        self.recipe = Recipe(
-            loss=parts.loss,
-            scheme=parts.scheme,
-            selection=parts.selection or default_selection(m, n),
-            n_candidates=n,
-            max_iter=limits.get(p.max_iter, p.max_iter),
-            l2=1.0 / m if p.l2 == "auto" else float(p.l2),
-            fit_intercept=bool(p.fit_intercept),
-            normalize=bool(p.normalize),
-            reselect=bool(p.reselect),
-            tol=float(p.tol),
-            key=self.key,
-        )
         self.design = MemoryDesign(
             parts.dictionary,
             train.X,
@@ -250,6 +160,23 @@ class Run:
             standardize=bool(p.standardize),
             memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
             n_threads=joblib.effective_n_jobs(p.n_jobs),
+        )
+        m = self.design.total_weight
+        self.k0 = theory_steps(m)
+        n = self.design.n_distinct if p.n_candidates is None else int(p.n_candidates)
+        limits = {"auto": 5 * self.k0, "theory": self.k0}
+        self.recipe = Recipe(
+            loss=parts.loss,
+            scheme=parts.scheme,
+            selection=parts.selection or default_selection(m, n),
+            n_candidates=n,
+            max_iter=limits.get(p.max_iter, p.max_iter),
+            l2=_ridge(p.l2, parts.scheme, m),
+            fit_intercept=bool(p.fit_intercept),
+            normalize=bool(p.normalize),
+            reselect=bool(p.reselect),
+            tol=float(p.tol),
+            key=self.key,
         )
         self.targets = _targets(train.codes, len(classes))
         if self.resume is not None and len(self.resume) > self.recipe.max_iter:
@@ -319,6 +246,13 @@ class Run:
         return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
 
 
+def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
+    """Give lambda; the classical schemes have none."""
+    if not isinstance(scheme, FullyCorrective):
+        return 0.0
+    return 1.0 / m if l2 == "auto" else float(l2)
+
+
 @cache
 def _blas() -> ThreadpoolController:
     """Give the controller of the BLAS threads; to find the libraries takes a while."""
@@ -328,16 +262,6 @@ def _blas() -> ThreadpoolController:
 def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
-
-
-def _split(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
-    is_validation = hash_split(data.X, data.codes, data.weights, fraction, key)
-    if not is_validation.any():
-        raise ValueError(
-            f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
-            "least one distinct row for training."
-        )
-    return data.take(~is_validation), data.take(is_validation)
 
 
 def _snapshot(value: Any) -> Any:

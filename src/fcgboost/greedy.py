@@ -120,6 +120,7 @@ class Output:
     objective: float
     atoms: list[int] = field(default_factory=list)
     first_score: float = 0.0
+    choice: Choice | None = None
     status: Status | None = None
 
     def atom_coef(self, n_atoms: int) -> Array:
@@ -236,11 +237,9 @@ def fit_path(
     status: Status | None = None
     while status is None and len(steps) < recipe.max_iter:
         k = len(steps) + 1
-        choices = path.select(k)
-        solutions = path.correct(choices, k)
-        if not any(solutions):
+        if not path.select(k):
             break
-        step = path.record(choices, solutions, k)
+        step = path.record(path.correct(k), k)
         if validator is not None:
             step = replace(step, validation_score=validator(step, path.registry))
         steps.append(step)
@@ -274,23 +273,21 @@ class _Path:
         endings = [output.status for output in self.outputs]
         return endings[0] or Status.STEP_LIMIT if all(endings) else Status.STEP_LIMIT
 
-    def select(self, k: int) -> list[Choice | None]:
-        """Choose an atom for every output; outputs that can not go on end here."""
+    def select(self, k: int) -> bool:
+        """Choose an atom for every output that can go on; say whether there is one."""
         running = [output for output in self.outputs if output.status is None]
-        if not running:
-            return [None] * len(self.outputs)
-        scheme = self.recipe.scheme
-        R = np.stack([_residual(scheme, output, k) for output in running], axis=1)
-        active = [self.registry.active(output) for output in running]
-        repeats = scheme.reselects or self.recipe.reselect
-        excluded = [set[int]() if repeats else ids for ids in active]
-        chosen = choose(self.pools(k, excluded), R, self.divisor)
-        sizes = np.abs(R).sum(axis=0)
-        for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
-            output.status = self._ending(output, choice, float(size), ids)
-        found = iter(chosen)
-        choices = [next(found) if output in running else None for output in self.outputs]
-        return [c if o.status is None else None for o, c in zip(self.outputs, choices, strict=True)]
+        if running:
+            scheme = self.recipe.scheme
+            R = np.stack([_residual(scheme, output, k) for output in running], axis=1)
+            active = [self.registry.active(output) for output in running]
+            repeats = scheme.reselects or self.recipe.reselect
+            pool = self.pools(k, [set[int]() if repeats else ids for ids in active])
+            chosen = choose(pool, R, self.divisor)
+            sizes = np.abs(R).sum(axis=0)
+            for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
+                output.choice = choice
+                output.status = self._ending(output, choice, float(size), ids)
+        return any(output.status is None for output in self.outputs)
 
     def _ending(
         self, output: Output, choice: Choice | None, size: float, active: set[int]
@@ -306,12 +303,12 @@ class _Path:
             return Status.STALLED
         return None
 
-    def correct(self, choices: list[Choice | None], k: int) -> list[Solution | None]:
+    def correct(self, k: int) -> list[Solution]:
         """Let the chosen atoms in and move the coefficients."""
-        solutions: list[Solution | None] = []
-        for output, choice in zip(self.outputs, choices, strict=True):
-            if choice is None:
-                solutions.append(None)
+        solutions = []
+        for output in self.outputs:
+            choice = output.choice
+            if choice is None or output.status is not None:
                 continue
             output.first_score = output.first_score or choice.score
             newest = output.take(self.registry.place(choice.atom, choice.id, k), choice.atom)
@@ -320,12 +317,10 @@ class _Path:
             solutions.append(solution)
         return solutions
 
-    def record(
-        self, choices: list[Choice | None], solutions: list[Solution | None], k: int
-    ) -> Step:
+    def record(self, solutions: list[Solution], k: int) -> Step:
         """Write down a step."""
         n_atoms = len(self.registry.rows)
-        solved = [solution for solution in solutions if solution is not None]
+        choices = [output.choice if output.status is None else None for output in self.outputs]
         places = [self.registry.ids.index(c.id) if c is not None else -1 for c in choices]
         return Step(
             k=k,
@@ -334,9 +329,9 @@ class _Path:
             objectives=np.array([output.objective for output in self.outputs]),
             coef=np.stack([output.atom_coef(n_atoms) for output in self.outputs]),
             intercept=np.array([output.intercept for output in self.outputs]),
-            solver_iterations=sum(solution.n_iter for solution in solved),
-            residual=max(solution.residual for solution in solved),
-            is_corrected=all(solution.status is Status.CONVERGED for solution in solved),
+            solver_iterations=sum(solution.n_iter for solution in solutions),
+            residual=max(solution.residual for solution in solutions),
+            is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
         )
 

@@ -17,8 +17,9 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from fcgboost.data import check_lengths, hash_folds
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import all_or_nothing, check_lengths, check_parameters
+from fcgboost.fitting import all_or_nothing, check_parameters
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
@@ -32,7 +33,6 @@ from fcgboost.validation import (
     check_number,
     check_weights,
     check_word,
-    hash_folds,
     make_part,
 )
 
@@ -109,7 +109,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     >>> from fcgboost import FCGBoostClassifierCV
     >>> from fcgboost.datasets import make_simulation
     >>> X, y = make_simulation(300, random_state=0)
-    >>> search = FCGBoostClassifierCV({"gauss": {"width": [0.5, 1.0]}}, cv=3, random_state=0)
+    >>> search = FCGBoostClassifierCV({"gauss": {"width": [0.02, 1.0]}}, cv=3, random_state=0)
     >>> search.fit(X, y).best_params_["dictionary"]
     GaussDictionary(width=1.0)
     """
@@ -191,7 +191,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             )
             self._report(settings, np.reshape(scores, (len(settings), len(folds), -1)), data)
             for name in ("best_estimator_", *_SHOWN):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
                 best.fit(X, y, data.weights)

@@ -14,7 +14,6 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from fcgboost import hashing
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -256,49 +255,3 @@ def class_weights(
     for label, weight in setting.items():
         check_number(f"class_weight of {label!r}", weight, 0, strict=True)
     return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])
-
-
-def hash_split(
-    X: Any, codes: NDArray[np.intp], weights: Array, fraction: float, key: int
-) -> NDArray[np.bool_]:
-    """Say which rows go to validation: of every class, those with the smallest keyed hashes.
-
-    Equal rows of a class stay together, and weights count as repetitions, so the split does not
-    depend on how the data is written down. Every class keeps at least one row for training.
-    """
-    hashes = hashing.keyed(hashing.fingerprint(X), key)
-    is_validation = np.zeros(len(codes), dtype=bool)
-    for code in np.unique(codes):
-        rows = np.flatnonzero(codes == code)
-        _, groups = np.unique(hashes[rows], return_inverse=True)
-        sizes = np.bincount(groups, weights[rows])
-        before = np.cumsum(sizes) - sizes
-        taken = before < fraction * sizes.sum()
-        taken[-1] = False
-        is_validation[rows] = taken[groups]
-    return is_validation
-
-
-def hash_folds(
-    X: Any, y: NDArray[Any], n_folds: int, key: int
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give stratified folds that do not depend on row order, weights or repetition.
-
-    There are fewer folds where no class has that many distinct rows: none is ever empty.
-    """
-    hashes = hashing.keyed(hashing.fingerprint(X), key)
-    classes, codes = np.unique(y, return_inverse=True)
-    places, sizes = np.empty_like(codes), []
-    for code, label in enumerate(classes.tolist()):
-        rows = np.flatnonzero(codes == code)
-        distinct, places[rows] = np.unique(hashes[rows], return_inverse=True)
-        sizes.append(len(distinct))
-        if len(distinct) < 2:
-            raise ValueError(
-                f"Class {label!r} has only one distinct row: it cannot be in the training part "
-                f"of all {n_folds} folds. Remove the class, or pass cv as a splitter."
-            )
-    n_folds = min(n_folds, max(sizes))
-    # Classes start at different folds, so that small ones do not all miss the same.
-    folds = (places + codes) % n_folds
-    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]

@@ -113,6 +113,8 @@ class Design(ABC):
     total_weight: float
     #: One standardised unit of each column.
     scale: Array
+    #: The number of distinct rows.
+    n_distinct: int
 
     @abstractmethod
     def sample(self, n: int, key: int) -> Sample:

@@ -75,6 +75,7 @@ class MemoryDesign(Design):
         self.variance = float(np.mean(variance / self.scale**2))
         self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
         self.fingerprints, self._distinct = np.unique(hashing.fingerprint(X), return_index=True)
+        self.n_distinct = len(self.fingerprints)
 
     def sample(self, n: int, key: int) -> Sample:
         """Draw distinct rows in hash order."""

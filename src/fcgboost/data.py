@@ -1,0 +1,143 @@
+"""Checked data, and how it is split: by the values of its rows, never by their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.validation import (
+    Array,
+    check_known_labels,
+    check_labels,
+    check_matrix,
+    check_weights,
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Checked data: rows of positive weight, labels as codes."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    weights: Array
+
+    def take(self, rows: NDArray[Any]) -> Data:
+        """Give some of the rows."""
+        return Data(self.X[rows], self.codes[rows], self.weights[rows])
+
+    def fingerprint(self) -> tuple[int, ...]:
+        """Give a word for all rows with their labels and weights, whatever their order."""
+        labelled = hashing.fingerprint(self.X) ^ hashing.mix(self.codes.astype(np.uint64))
+        weighed = hashing.mix(labelled + self.weights.view(np.uint64))
+        return (*self.X.shape, int(weighed.sum(dtype=np.uint64)))
+
+
+def check_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any]
+) -> tuple[NDArray[Any], Data, Data | None]:
+    """Check the data and give the classes, the training part and the validation part."""
+    X_val, y_val, sample_weight_val = given
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
+        raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
+    X = check_matrix(estimator, X, reset=True)
+    classes, codes = check_labels(y)
+    data = _weigh(Data(X, codes, check_weights(sample_weight, X.shape[0])))
+    classes, data = _keep_present_classes(classes, data)
+    if X_val is None:
+        return classes, data, None
+    X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+    codes = check_known_labels(y_val, classes)
+    check_lengths("X_val and y_val", X_val.shape[0], len(codes))
+    weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
+    return classes, data, _weigh(Data(X_val, codes, weights))
+
+
+def check_lengths(names: str, first: int, second: int) -> None:
+    """Raise a ValueError unless two numbers of rows agree."""
+    if first != second:
+        raise ValueError(f"{names} have {first} and {second} rows.")
+
+
+def _weigh(data: Data) -> Data:
+    """Leave out rows of weight zero: a weight is a count."""
+    check_lengths("X and y", data.X.shape[0], len(data.codes))
+    kept = data.weights > 0.0
+    if not kept.any():
+        raise ValueError("All sample weights are zero: there is nothing to fit.")
+    return data if kept.all() else data.take(kept)
+
+
+def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[Any], Data]:
+    present, codes = np.unique(data.codes, return_inverse=True)
+    if len(present) < 2:
+        raise ValueError(
+            f"y has only one class ({classes.tolist()[present[0]]!r}) among the rows of positive "
+            "weight; a classifier needs at least two classes."
+        )
+    return classes[present], replace(data, codes=codes)
+
+
+def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
+    """Set rows aside for validation."""
+    is_validation = hash_split(data.X, data.codes, data.weights, fraction, key)
+    if not is_validation.any():
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
+            "least one distinct row for training."
+        )
+    return data.take(~is_validation), data.take(is_validation)
+
+
+def hash_split(
+    X: Any, codes: NDArray[np.intp], weights: Array, fraction: float, key: int
+) -> NDArray[np.bool_]:
+    """Say which rows go to validation: of every class, those with the smallest keyed hashes.
+
+    Equal rows of a class stay together, and weights count as repetitions, so the split does not
+    depend on how the data is written down. Every class keeps at least one row for training.
+    """
+    hashes = hashing.keyed(hashing.fingerprint(X), key)
+    is_validation = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        _, groups = np.unique(hashes[rows], return_inverse=True)
+        sizes = np.bincount(groups, weights[rows])
+        before = np.cumsum(sizes) - sizes
+        taken = before < fraction * sizes.sum()
+        taken[-1] = False
+        is_validation[rows] = taken[groups]
+    return is_validation
+
+
+def hash_folds(
+    X: Any, y: NDArray[Any], n_folds: int, key: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Give stratified folds that do not depend on row order, weights or repetition.
+
+    There are fewer folds where no class has that many distinct rows: none is ever empty.
+    """
+    hashes = hashing.keyed(hashing.fingerprint(X), key)
+    classes, codes = np.unique(y, return_inverse=True)
+    places, sizes = np.empty_like(codes), []
+    for code, label in enumerate(classes.tolist()):
+        rows = np.flatnonzero(codes == code)
+        distinct, places[rows] = np.unique(hashes[rows], return_inverse=True)
+        sizes.append(len(distinct))
+        if len(distinct) < 2:
+            raise ValueError(
+                f"Class {label!r} has only one distinct row: it cannot be in the training part "
+                f"of all {n_folds} folds. Remove the class, or pass cv as a splitter."
+            )
+    n_folds = min(n_folds, max(sizes))
+    # Classes start at different folds, so that small ones do not all miss the same.
+    folds = (places + codes) % n_folds
+    return [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(n_folds)]
