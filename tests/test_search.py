@@ -1,0 +1,215 @@
+"""FCGBoostClassifierCV: one path per fold and setting, and one refit."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+import fcgboost.fitting
+from fcgboost import (
+    FCGBoostClassifier,
+    FCGBoostClassifierCV,
+    GaussDictionary,
+    ReluDictionary,
+    theory_steps,
+)
+from fcgboost.datasets import make_simulation
+
+WIDTHS = [GaussDictionary(width=0.3), GaussDictionary(width=1.0)]
+
+
+def noisy(n_samples=120, seed=0):
+    return make_simulation(n_samples, level=0.2, random_state=seed)
+
+
+@pytest.fixture
+def count_paths(monkeypatch):
+    paths = []
+    original = fcgboost.fitting.fit_path
+
+    def counting(*args, **kwargs):
+        paths.append(1)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(fcgboost.fitting, "fit_path", counting)
+    return paths
+
+
+@pytest.mark.parametrize("max_iter", ["auto", 7])
+def test_a_search_fits_folds_times_settings_paths_and_one_more(count_paths, max_iter):
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, [0.01, 0.1, 1.0], cv=4, max_iter=max_iter)
+    search.fit(X, y)
+    assert len(count_paths) == 4 * 2 * 3 + 1
+    count_paths.clear()
+    search.set_params(refit=False).fit(X, y)
+    assert len(count_paths) == 4 * 2 * 3
+
+
+def test_scores_are_those_of_separate_fits():
+    X, y = noisy()
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    search = FCGBoostClassifierCV(WIDTHS, ["auto", 0.1], cv=folds, max_iter=6, random_state=3)
+    results = search.fit(X, y).cv_results_
+    seed = search.best_estimator_.random_state
+    for row, params in enumerate(results["params"]):
+        for i, (train, test) in enumerate(folds):
+            classifier = FCGBoostClassifier(random_state=seed, **params).fit(X[train], y[train])
+            expected = accuracy_score(y[test], classifier.predict(X[test]))
+            assert results[f"split{i}_test_score"][row] == pytest.approx(expected, abs=1e-12)
+
+
+def test_multiples_of_the_folds_own_k0_stand_for_those_of_all_data():
+    X, y = noisy(300)
+    folds = list(StratifiedKFold(3).split(X, y))
+    search = FCGBoostClassifierCV(WIDTHS[:1], cv=folds, random_state=0).fit(X, y)
+    k0 = theory_steps(300)
+    assert [row["max_iter"] for row in search.cv_results_["params"]] == [
+        k0 * i for i in range(1, 6)
+    ]
+    fold_k0 = theory_steps(200)
+    assert fold_k0 < k0
+    train, test = folds[0]
+    classifier = FCGBoostClassifier(
+        WIDTHS[0], max_iter=5 * fold_k0, random_state=search.best_estimator_.random_state
+    ).fit(X[train], y[train])
+    expected = [classifier.truncate(i * fold_k0).score(X[test], y[test]) for i in range(1, 6)]
+    np.testing.assert_allclose(search.cv_results_["split0_test_score"], expected, atol=1e-12)
+
+
+def test_results_have_the_layout_of_scikit_learns_searches():
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, ["auto", 0.1], cv=3, max_iter=5).fit(X, y)
+    results = search.cv_results_
+    assert search.n_splits_ == 3
+    splits = np.stack([results[f"split{i}_test_score"] for i in range(3)])
+    assert splits.shape == (3, 2 * 2 * 5)
+    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
+    assert results["rank_test_score"].min() == 1
+    best = search.best_index_
+    assert results["mean_test_score"][best] == results["mean_test_score"].max()
+    assert search.best_score_ == results["mean_test_score"][best]
+    assert search.best_params_ == results["params"][best]
+    for name in ("dictionary", "l2", "max_iter"):
+        assert results[f"param_{name}"][best] is search.best_params_[name]
+
+
+def test_the_refit_is_the_best_setting_on_all_data():
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, [0.01, 0.1], cv=3, random_state=1).fit(X, y)
+    alone = FCGBoostClassifier(
+        random_state=search.best_estimator_.random_state, **search.best_params_
+    ).fit(X, y)
+    np.testing.assert_array_equal(search.decision_function(X), alone.decision_function(X))
+    assert search.n_iter_ == alone.n_iter_ == search.best_params_["max_iter"]
+    assert len(search.trace_) == len(alone.trace_)
+    np.testing.assert_array_equal(search.feature_importances_, alone.feature_importances_)
+
+
+def test_without_a_refit_there_are_results_but_no_predictions():
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, cv=3, refit=False).fit(X, y)
+    assert search.best_params_["dictionary"] in WIDTHS
+    with pytest.raises(NotFittedError, match="refit=True"):
+        search.predict(X)
+
+
+def test_jobs_do_not_change_the_results():
+    X, y = noisy()
+    one, two = (
+        FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=5, n_jobs=n_jobs, random_state=0).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+def test_groups_stay_together():
+    X, y = noisy()
+    groups = np.arange(len(y)) // 10
+    search = FCGBoostClassifierCV(WIDTHS, cv=GroupKFold(4), max_iter=3, random_state=0)
+    by_hand = list(GroupKFold(4).split(X, y, groups))
+    expected = FCGBoostClassifierCV(WIDTHS, cv=by_hand, max_iter=3, random_state=0).fit(X, y)
+    search.fit(X, y, groups=groups)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    with pytest.raises(ValueError, match="groups"):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_repetitions_whatever_the_order_of_the_rows(seed):
+    X, y = noisy(80, seed)
+    generator = np.random.default_rng(seed)
+    weights = generator.integers(0, 4, len(y))
+    rows = generator.permutation(np.repeat(np.arange(len(y)), weights))
+    weighed = FCGBoostClassifierCV(WIDTHS, ["auto", 0.1], cv=4, random_state=seed)
+    repeated = FCGBoostClassifierCV(WIDTHS, ["auto", 0.1], cv=4, random_state=seed)
+    weighed.fit(X, y, sample_weight=weights)
+    repeated.fit(X[rows], y[rows])
+    np.testing.assert_allclose(
+        weighed.cv_results_["mean_test_score"],
+        repeated.cv_results_["mean_test_score"],
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(
+        weighed.decision_function(X), repeated.decision_function(X), atol=1e-7
+    )
+
+
+def test_a_mapping_names_dictionaries_and_their_grids():
+    X, y = noisy()
+    grids = {"gauss": {"width": [0.3, 1.0], "centers": ["data", "box"]}, "relu": {}}
+    search = FCGBoostClassifierCV(grids, cv=3, max_iter=2).fit(X, y)
+    tried = [str(part) for part in search.cv_results_["param_dictionary"][::2]]
+    assert tried == [
+        "GaussDictionary(width=0.3)",
+        "GaussDictionary(width=1.0)",
+        "GaussDictionary(centers='box', width=0.3)",
+        "GaussDictionary(centers='box', width=1.0)",
+        "ReluDictionary()",
+    ]
+
+
+def test_another_score_may_choose_another_model():
+    X, y = noisy(200)
+    by_loss = FCGBoostClassifierCV(WIDTHS, cv=3, scoring="neg_log_loss", random_state=0)
+    by_loss.fit(X, y)
+    assert (by_loss.cv_results_["mean_test_score"] < 0).all()
+
+
+def test_a_class_with_one_row_is_named():
+    X, y = noisy(30)
+    y = y.astype(str)
+    y[0] = "alone"
+    with pytest.raises(ValueError, match="alone"):
+        FCGBoostClassifierCV(WIDTHS, cv=3).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dictionaries": []}, "at least one choice"),
+        ({"l2s": []}, "at least one choice"),
+        ({"dictionaries": ["gaus"]}, "dictionary must be one of"),
+        ({"dictionaries": [ReluDictionary(weights="x")]}, "weights must be one of"),
+        ({"dictionaries": {"gauss": {"width": [-1.0]}}}, "width must be a positive number"),
+        ({"l2s": [-1.0]}, "l2"),
+        ({"cv": 1}, "cv must be a whole number at least 2"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"loss": "hinge", "solver": "newton"}, "NewtonSolver cannot minimise Hinge"),
+        ({"scoring": "no such score"}, "scoring"),
+    ],
+)
+def test_impossible_settings_are_refused_before_any_path(count_paths, changes, message):
+    X, y = noisy(40)
+    search = FCGBoostClassifierCV(**{"dictionaries": WIDTHS, "cv": 3, **changes})
+    with pytest.raises(ValueError, match=message):
+        search.fit(X, y)
+    assert not count_paths
+    assert not [name for name in vars(search) if name.endswith("_")]
