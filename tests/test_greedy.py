@@ -342,6 +342,27 @@ def test_an_output_that_ends_leaves_the_others_running() -> None:
     assert (objectives == objectives[0]).all()
     assert objectives[0] <= 1e-30
     assert trace[-1].objectives[1] == pytest.approx(0.0, abs=1e-20)
+    half, _ = fit_path(design, [y, np.ones(12)], make_recipe(max_iter=3))
+    assert half.endings == (Status.ZERO_SCORE, None)
+    resumed, _ = fit_path(design, [y, np.ones(12)], make_recipe(max_iter=20), resume=half)
+    assert resumed.endings == trace.endings
+    np.testing.assert_array_equal(resumed.column("chosen"), trace.column("chosen"))
+
+
+def test_an_output_that_has_ended_does_not_wake_up_in_a_resumed_path() -> None:
+    # A fresh sample may hold an atom with a score above the tolerance that ended the output.
+    data = simulation(60, 0.0, seed=3)
+    design = MemoryDesign(GaussDictionary(width=1.0), data.X, data.weights, standardize=True)
+    targets = [data.y, np.where(data.X[:, 0] > 0.5, 1.0, -1.0)]
+    for seed in range(10):
+        changes = {"selection": SampledCandidates(size=3), "tol": 0.3, "key": seed}
+        whole, status = fit_path(design, targets, make_recipe(max_iter=24, **changes))
+        half, _ = fit_path(design, targets, make_recipe(max_iter=12, **changes))
+        resumed, resumed_status = fit_path(
+            design, targets, make_recipe(max_iter=24, **changes), resume=half
+        )
+        assert resumed_status is status
+        np.testing.assert_array_equal(resumed.column("chosen"), whole.column("chosen"))
 
 
 @each_scheme

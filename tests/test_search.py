@@ -116,6 +116,65 @@ def test_without_a_refit_there_are_results_but_no_predictions():
         search.predict(X)
 
 
+def test_a_search_without_a_refit_forgets_the_model_of_an_earlier_one():
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=2).fit(X, y)
+    search.set_params(refit=False).fit(X[:90], y[:90])
+    with pytest.raises(NotFittedError, match="refit=True"):
+        search.predict(X)
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_a_search_that_fails_leaves_the_earlier_one_as_it_was():
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=2).fit(X, y)
+    before, results = search.decision_function(X), search.cv_results_
+    with pytest.raises(ValueError, match="classes that y does not have"):
+        search.set_params(class_weight={7: 1.0}).fit(X[:90], y[:90])
+    np.testing.assert_array_equal(search.decision_function(X), before)
+    assert search.cv_results_ is results
+
+
+def test_one_dictionary_and_one_ridge_need_no_list():
+    X, y = noisy()
+    bare = FCGBoostClassifierCV(WIDTHS[0], 0.1, cv=3, max_iter=2, random_state=0).fit(X, y)
+    listed = FCGBoostClassifierCV(WIDTHS[:1], [0.1], cv=3, max_iter=2, random_state=0).fit(X, y)
+    assert bare.cv_results_["params"] == listed.cv_results_["params"]
+    np.testing.assert_array_equal(bare.coef_, listed.coef_)
+
+
+def test_folds_hold_every_row_once_and_every_class_in_proportion():
+    X, y = noisy(200)
+    tested = []
+
+    def remember(model, X, y):
+        tested.append((tuple(X[:, 0]), y))
+        return 0.0
+
+    FCGBoostClassifierCV("gauss", cv=4, max_iter=1, scoring=remember, refit=False).fit(X, y)
+    assert len(tested) == 4
+    assert sorted(value for rows, _ in tested for value in rows) == sorted(X[:, 0])
+    for _, labels in tested:
+        assert len(labels) == pytest.approx(50, abs=2)
+        assert (labels > 0).mean() == pytest.approx((y > 0).mean(), abs=0.03)
+
+
+def test_there_are_no_more_folds_than_distinct_rows_of_a_class():
+    X = np.repeat([[0.0], [1.0], [2.0], [3.0], [4.0]], 6, axis=0)
+    y = np.repeat([0, 1, 0, 1, 0], 6)
+    assert FCGBoostClassifierCV("gauss", cv=5, max_iter=1).fit(X, y).n_splits_ == 3
+
+
+def test_paths_that_end_at_once_have_the_score_of_the_constant():
+    X, y = np.zeros((40, 2)), np.repeat([0, 1], [10, 30])
+    folds = list(StratifiedKFold(2).split(X, y))
+    search = FCGBoostClassifierCV("gauss", cv=folds, max_iter=3, scoring="neg_log_loss")
+    scores = search.fit(X, y).cv_results_["mean_test_score"]
+    share = np.array([0.25, 0.75])
+    np.testing.assert_allclose(scores, np.full(3, share @ np.log(share)))
+    assert search.n_atoms_ == 0
+
+
 def test_jobs_do_not_change_the_results():
     X, y = noisy()
     one, two = (

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from fcgboost.callbacks import CallbackSupport, with_callbacks
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.fitting import Run, all_or_nothing, check_parameters
+from fcgboost.fitting import Run, all_or_nothing, check_parameters, one_blas_thread
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
@@ -65,8 +65,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     tol : float, default=1e-6
         A best score below tol times the first one ends the fit.
     class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the training loss. Validation scores do not use them.
     warm_start : bool, default=False
-        Whether fit goes on from the last path (same data, larger max_iter).
+        Whether fit goes on from the last path (same data in the same order, larger max_iter).
     device : "cpu", default="cpu"
         Where to compute.
     n_jobs : int or None, default=None
@@ -193,7 +194,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         -------
         self
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), one_blas_thread():
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
             run = Run(self, parts, *check_data(self, X, y, sample_weight, given))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -22,7 +22,7 @@ from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
 from fcgboost.losses import Loss
-from fcgboost.prediction import KnownDecision, winners
+from fcgboost.prediction import KnownDecision, scorer_options, winners
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
@@ -64,6 +64,22 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
             delattr(estimator, name)
         vars(estimator).update(fitted)
         raise
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Give the controller of the BLAS threads; to find the libraries takes a while."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep the BLAS to one thread.
+
+    The loop's products are small: more threads cost more than they give, and under load many
+    times more; candidates are evaluated in threads of our own. And the columns' means do not
+    depend on threads, not even in their last bit: a continued path knows its atoms by it.
+    """
+    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
@@ -197,18 +213,15 @@ class Run:
             rules = [patience, *rules]
         progress = Progress(self.recipe.max_iter, int(p.verbose))
         try:
-            # The loop's products are small: more BLAS threads cost more than they give, and
-            # under load many times more. Candidates are evaluated in threads of our own.
-            with _blas().limit(limits=1, user_api="blas"):
-                return fit_path(
-                    self.design,
-                    self.targets,
-                    self.recipe,
-                    [progress, *rules],
-                    self._validator(),
-                    watcher,
-                    self.resume,
-                )
+            return fit_path(
+                self.design,
+                self.targets,
+                self.recipe,
+                [progress, *rules],
+                self._validator(),
+                watcher,
+                self.resume,
+            )
         finally:
             progress.close()
 
@@ -251,12 +264,6 @@ def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
     if not isinstance(scheme, FullyCorrective):
         return 0.0
     return 1.0 / m if l2 == "auto" else float(l2)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """Give the controller of the BLAS threads; to find the libraries takes a while."""
-    return ThreadpoolController()
 
 
 def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
@@ -319,7 +326,7 @@ def _scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[
         return accuracy
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
     y = classes[data.codes]
-    options = {} if (data.weights == 1.0).all() else {"sample_weight": data.weights}
+    options = scorer_options(data.weights)
 
     def score(decision: Array) -> float:
         values = decision[:, 0] if len(classes) == 2 else decision

@@ -44,12 +44,15 @@ class Trace(Sequence[Step]):
         The step at which each atom entered.
     start : ndarray of shape (n_outputs,)
         The constants before the first step.
+    endings : tuple of Status or None
+        How each output ended by itself; None for one that could go on.
     """
 
     steps: tuple[Step, ...]
     atoms: Any
     entered: NDArray[np.intp]
     start: Array
+    endings: tuple[Status | None, ...]
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -338,7 +341,9 @@ class _Path:
     def trace(self, steps: list[Step]) -> Trace:
         """Collect the steps and the atoms that entered."""
         entered = np.array(self.registry.entered, dtype=np.intp)
-        return Trace(tuple(steps), self.registry.atoms(self.no_atoms), entered, self.start)
+        atoms = self.registry.atoms(self.no_atoms)
+        endings = tuple(output.status for output in self.outputs)
+        return Trace(tuple(steps), atoms, entered, self.start, endings)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
@@ -349,6 +354,7 @@ class _Path:
             atom = trace.atoms[position : position + 1]
             self.registry.place(atom, int(ids[position]), int(k))
         for c, output in enumerate(self.outputs):
+            output.status = trace.endings[c]
             for step in trace:
                 if step.chosen[c] >= 0:
                     output.first_score = output.first_score or float(step.scores[c])

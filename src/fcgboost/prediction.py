@@ -99,6 +99,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 "use sklearn.inspection.permutation_importance."
             )
         totals = np.zeros(len(model.scale))
+        if model.n_atoms == 0:
+            return totals
         rows_at_once = max(1, (1 << 20) // len(totals))
         for start in range(0, self._sample_.shape[0], rows_at_once):
             rows = self._sample_[start : start + rows_at_once]
@@ -217,3 +219,8 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
         """Give the probabilities of the known values."""
         _has_probability(self)
         return class_probabilities(self.loss, self.decision)
+
+
+def scorer_options(weights: Array) -> dict[str, Array]:
+    """Give what a scorer is called with: a plain function need not know of weights of one."""
+    return {} if (weights == 1.0).all() else {"sample_weight": weights}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -21,7 +22,7 @@ from fcgboost.data import check_lengths, hash_folds
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import all_or_nothing, check_parameters
 from fcgboost.losses import Loss
-from fcgboost.prediction import BaseFCGBoost
+from fcgboost.prediction import BaseFCGBoost, scorer_options
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
@@ -295,7 +296,8 @@ def _score_path(
     estimator.fit(*train, X_val=test.X, y_val=test.y, sample_weight_val=test.weights)
     scores = estimator.trace_.column("validation_score")
     if len(scores) == 0:
-        scores = np.array([estimator.score(*test)])
+        scorer = check_scoring(estimator, scoring=estimator.scoring)
+        scores = np.array([scorer(estimator, test.X, test.y, **scorer_options(test.weights))])
     is_auto = estimator.max_iter == "auto"
     unit, n_units = (estimator._k0_, 5) if is_auto else (1, int(estimator.max_iter))
     return [float(scores[min(unit * (i + 1), len(scores)) - 1]) for i in range(n_units)]

@@ -172,9 +172,11 @@ def _best(pool: Pool, scores: Array, allowed: NDArray[np.intp]) -> Choice | None
         return None
     best = scores[allowed].max()
     j = int(allowed[np.argmax(scores[allowed] >= best * (1.0 - _TIE))])
-    return Choice(pool.candidates.atoms[j : j + 1], int(pool.ids[j]), float(scores[j]))
+    # A copy: a view would keep the whole pool in memory as long as the model lives.
+    return Choice(pool.candidates.atoms[j : j + 1].copy(), int(pool.ids[j]), float(scores[j]))
 
 
 def _allowed(ids: NDArray[np.uint64], excluded: Sequence[Collection[int]]) -> NDArray[np.bool_]:
     words = [np.fromiter(some, dtype=np.uint64, count=len(some)) for some in excluded]
-    return np.stack([~np.isin(ids, some) for some in words], axis=1)
+    # The other kind overflows on large words with NumPy 2.0.
+    return np.stack([~np.isin(ids, some, kind="sort") for some in words], axis=1)

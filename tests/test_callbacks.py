@@ -1,0 +1,283 @@
+"""What is told and asked while a fit runs: scikit-learn's callbacks, progress, the log."""
+
+import io
+import logging
+import os
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, Status
+from fcgboost.datasets import make_simulation
+from fcgboost.progress import Progress
+
+callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+
+
+def noisy(n_samples=100):
+    return make_simulation(n_samples, noise="uniform", level=0.2, random_state=0)
+
+
+def make(**changes):
+    return FCGBoostClassifier(**{"max_iter": 12, "random_state": 0, **changes})
+
+
+class Recorder:
+    """Writes down every call, and ends the fit after some steps."""
+
+    def __init__(self, last=None):
+        self.last = last
+        self.calls = []
+        self.models = []
+
+    def setup(self, estimator, context):
+        self.calls.append("setup")
+
+    def teardown(self, estimator, context):
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, X, y, metadata, fitted_estimator):
+        self.calls.append(f"end {context.task_name}")
+        self.models.append(fitted_estimator)
+        return context.task_name == f"step {self.last}"
+
+
+class Propagated(Recorder):
+    """Goes from a meta-estimator to what it holds."""
+
+    max_propagation_depth = None
+
+
+def test_a_callback_ends_the_fit():
+    model = make().set_callbacks(Recorder(last=7)).fit(*noisy())
+    assert model.status_ is Status.CALLBACK
+    assert model.n_iter_ == len(model.trace_) == 7
+
+
+def test_a_callback_sees_the_fit_and_every_step_of_it():
+    recorder = Recorder()
+    make(max_iter=2).set_callbacks(recorder).fit(*noisy())
+    steps = ["begin step 1", "end step 1", "begin step 2", "end step 2"]
+    assert recorder.calls == ["setup", "begin fit", *steps, "end fit", "teardown"]
+
+
+def test_a_callback_gets_the_model_of_its_step():
+    X, y = noisy()
+    recorder = Recorder()
+    model = make().set_callbacks(recorder).fit(X, y)
+    *steps, last = recorder.models
+    assert len(steps) == 12
+    for k, found in enumerate(steps, start=1):
+        expected = model.truncate(k)
+        assert found.n_iter_ == k
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+        np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    np.testing.assert_array_equal(last.decision_function(X), model.decision_function(X))
+
+
+def test_with_validation_data_a_callback_gets_the_best_model_so_far():
+    X, y = noisy(200)
+    recorder = Recorder()
+    model = make().set_callbacks(recorder).fit(X[:100], y[:100], X_val=X[100:], y_val=y[100:])
+    scores = model.trace_.column("validation_score")
+    best = [1 + int(np.argmax(scores[:k])) for k in range(1, 13)]
+    assert [found.n_iter_ for found in recorder.models[:-1]] == best
+
+
+def test_a_callback_of_several_classes_gets_models_too():
+    X, _ = noisy()
+    recorder = Recorder(last=3)
+    model = make().set_callbacks(recorder).fit(X, np.digitize(X[:, 1], [0.3, 0.7]))
+    assert model.n_iter_ == 3
+    np.testing.assert_array_equal(
+        recorder.models[0].predict_proba(X), model.truncate(1).predict_proba(X)
+    )
+
+
+def test_a_callback_gets_the_data_as_they_were_given():
+    X, y = noisy()
+    weights = np.ones(100)
+    seen = []
+
+    class Data(Recorder):
+        def on_fit_task_end(self, estimator, context, *, X, y, metadata):
+            seen.append((X, y, metadata["sample_weight"]))
+
+    make(max_iter=1).set_callbacks(Data()).fit(X, y, weights)
+    assert all(given[0] is X and given[1] is y and given[2] is weights for given in seen)
+
+
+def test_a_failing_fit_is_torn_down():
+    class Failing(Recorder):
+        def on_fit_task_end(self, estimator, context):
+            raise RuntimeError("no more")
+
+    recorder = Failing()
+    model = make().set_callbacks(recorder)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(*noisy())
+    assert recorder.calls[0] == "setup"
+    assert recorder.calls[-1] == "teardown"
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_a_fit_that_a_rule_breaks_is_torn_down():
+    def broken(step):
+        raise RuntimeError("no more")
+
+    recorder = Recorder()
+    model = make().set_callbacks(broken, recorder)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(*noisy())
+    assert recorder.calls == ["setup", "begin fit", "teardown"]
+
+
+def test_what_is_set_up_is_torn_down_if_the_data_are_wrong():
+    recorder = Recorder()
+    with pytest.raises(ValueError, match="one class"):
+        make().set_callbacks(recorder).fit(noisy()[0], np.ones(100))
+    assert recorder.calls.count("setup") == recorder.calls.count("teardown")
+
+
+def test_rules_and_callbacks_work_together():
+    X, y = noisy()
+    rule_first = make().set_callbacks(lambda step: step.k == 4, Recorder(last=7)).fit(X, y)
+    callback_first = make().set_callbacks(Recorder(last=3), lambda step: step.k == 4).fit(X, y)
+    assert (rule_first.n_iter_, callback_first.n_iter_) == (4, 3)
+
+
+def test_callbacks_survive_cloning():
+    model = make().set_callbacks(Recorder(last=5), lambda step: step.k == 4)
+    assert clone(model).fit(*noisy()).n_iter_ == 4
+    assert clone(make().set_callbacks(Recorder(last=5))).fit(*noisy()).n_iter_ == 5
+
+
+@pytest.mark.parametrize("wrong", [Recorder, Propagated])
+def test_a_class_is_no_callback(wrong):
+    with pytest.raises(TypeError, match="instance of scikit-learn's FitCallback"):
+        make().set_callbacks(wrong)
+
+
+def test_callbacks_of_a_grid_search_reach_every_step():
+    recorder = Propagated()
+    search = GridSearchCV(make(max_iter=2), {"l2": [0.1, 0.2]}, cv=2).set_callbacks(recorder)
+    search.fit(*noisy())
+    # Two settings on two folds, and the refit.
+    assert recorder.calls.count("end step 1") == recorder.calls.count("end step 2") == 5
+    assert recorder.calls.count("setup") == recorder.calls.count("teardown") == 1
+
+
+def test_callbacks_of_a_pipeline_reach_every_step():
+    recorder = Propagated(last=4)
+    pipeline = make_pipeline(StandardScaler(), make()).set_callbacks(recorder).fit(*noisy())
+    assert pipeline[-1].n_iter_ == 4
+    assert pipeline[-1].status_ is Status.CALLBACK
+
+
+def test_a_rule_stays_when_callbacks_are_handed_on():
+    X, y = noisy()
+    model = make().set_callbacks(lambda step: step.k == 3)
+    search = GridSearchCV(model, {"l2": [0.1, 0.2]}, cv=2).set_callbacks(Propagated())
+    assert search.fit(X, y).best_estimator_.n_iter_ == 3
+    pipeline = make_pipeline(StandardScaler(), model).set_callbacks(Propagated()).fit(X, y)
+    assert pipeline[-1].n_iter_ == 3
+    assert pipeline[-1].fit(X, y).n_iter_ == 3
+
+
+def test_the_scoring_monitor_logs_the_score_of_every_step():
+    X, y = noisy()
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model = make().set_callbacks(monitor).fit(X, y)
+    log = [row for row in monitor.get_logs().data if row["task_name"] != "fit"]
+    assert [row["task_name"] for row in log] == [f"step {k}" for k in range(1, 13)]
+    expected = [model.truncate(k).score(X, y) for k in range(1, 13)]
+    np.testing.assert_allclose([row["accuracy"] for row in log], expected)
+
+
+def test_the_progress_bar_of_scikit_learn_runs():
+    pytest.importorskip("rich", reason="scikit-learn's progress bar needs rich")
+    model = make().set_callbacks(callback.ProgressBar()).fit(*noisy())
+    assert model.n_iter_ == 12
+
+
+# Progress
+
+
+def test_progress_goes_to_standard_error(capfd):
+    make(verbose=1).fit(*noisy())
+    out, err = capfd.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 12
+    assert lines[-1].startswith("step 12/12  atoms 12  objective ")
+    assert "validation" not in err
+
+
+def test_long_fits_show_about_ten_lines(capfd):
+    make(verbose=1, max_iter=60).fit(*noisy())
+    assert len(capfd.readouterr().err.splitlines()) == 10
+
+
+def test_progress_shows_the_validation_score(capfd):
+    model = make(verbose=1, validation_fraction=0.3).fit(*noisy())
+    score = model.trace_[-1].validation_score
+    assert f"validation {score:.4f}" in capfd.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("estimator", [make(), FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2)])
+def test_nothing_is_printed_unasked(estimator, capfd):
+    estimator.fit(*noisy())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("verbose", "level"), [(0, logging.DEBUG), (2, logging.INFO)])
+def test_the_log_gets_every_step(verbose, level, caplog):
+    with caplog.at_level(logging.DEBUG, logger="fcgboost"):
+        make(verbose=verbose).fit(*noisy())
+    records = [record for record in caplog.records if record.name == "fcgboost"]
+    assert [record.message.split()[1] for record in records] == [f"{k}/12" for k in range(1, 13)]
+    assert {record.levelno for record in records} == {level}
+
+
+def test_without_verbosity_the_log_is_quiet_at_its_usual_level(caplog):
+    with caplog.at_level(logging.INFO, logger="fcgboost"):
+        make(verbose=1).fit(*noisy())
+    assert not [record for record in caplog.records if record.name == "fcgboost"]
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+def test_a_terminal_gets_one_line_that_moves():
+    main, other = os.openpty()
+    with os.fdopen(other, "w", encoding="utf-8") as stream:
+        progress = Progress(3, 1, stream)
+        for step in make(max_iter=3).fit(*noisy()).trace_:
+            progress(step)
+        progress.close()
+        shown = os.read(main, 10_000).decode()
+    os.close(main)
+    assert shown.count("\r\x1b[K") == 3
+    assert shown.count("\n") == 1
+    assert shown.endswith("\n")
+    assert "step 3/3" in shown
+
+
+def test_a_fit_that_breaks_ends_the_moving_line(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def broken(step):
+        raise RuntimeError("no more")
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with pytest.raises(RuntimeError, match="no more"):
+        make(verbose=1).set_callbacks(broken).fit(*noisy())
+    assert terminal.getvalue().endswith("\n")

@@ -1,0 +1,54 @@
+"""Large sparse data are never written out as a dense matrix."""
+
+import subprocess
+import sys
+
+import pytest
+
+# 200,000 x 50,000 entries would take 80 GB; 1,000,000 of them are not zero.
+SCRIPT = """
+import resource
+import sys
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import FCGBoostClassifier
+
+rng = np.random.default_rng(0)
+m, d, n_entries = 200_000, 50_000, 1_000_000
+places = rng.integers(0, m, n_entries), rng.integers(0, d, n_entries)
+X = sparse.csr_array((rng.standard_normal(n_entries), places), shape=(m, d))
+y = np.where(X @ rng.standard_normal(d) > 0.0, 1, 0)
+model = FCGBoostClassifier(sys.argv[1], random_state=0)
+if len(sys.argv) > 2:
+    model.set_params(max_iter=int(sys.argv[2]))
+model.fit(X, y)
+model.predict_proba(X[:1000])
+model.feature_importances_
+print(model.n_iter_, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+def steps_and_gibibytes(*arguments):
+    """Give the number of steps and the largest memory of a fit in a process of its own."""
+    command = [sys.executable, "-W", "error", "-c", SCRIPT, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    n_steps, gibibytes = done.stdout.split()
+    return int(n_steps), float(gibibytes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs elsewhere")
+def test_some_steps_on_a_large_sparse_matrix_take_little_memory():
+    n_steps, gibibytes = steps_and_gibibytes("gauss", "15")
+    assert n_steps == 15
+    assert gibibytes < 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs elsewhere")
+def test_a_default_fit_on_a_large_sparse_matrix_takes_less_than_two_gibibytes():
+    n_steps, gibibytes = steps_and_gibibytes("gauss")
+    assert n_steps == 645
+    assert gibibytes < 2.0

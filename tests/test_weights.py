@@ -1,0 +1,172 @@
+"""A weight is a count: it equals a row given as often, in any order, everywhere."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.datasets import make_simulation
+
+FEW = {"max_iter": 10, "random_state": 0}
+
+SETTINGS = {
+    **{f"dictionary {name}": {"dictionary": name} for name in ("polynomial", "sigmoid", "relu")},
+    **{
+        f"scheme {name}": {"scheme": name}
+        for name in ("original", "shrinkage", "truncation", "epsilon", "rescaled")
+    },
+    **{f"loss {name}": {"loss": name} for name in ("hinge", "cubed_hinge", "square")},
+    "default": {"max_iter": "auto"},
+    "theory": {"max_iter": "theory"},
+    "validation fraction": {"validation_fraction": 0.3},
+    "early stop": {"n_iter_no_change": 3, "validation_fraction": 0.3},
+    "scoring": {"validation_fraction": 0.3, "scoring": "neg_log_loss"},
+    "balanced": {"class_weight": "balanced"},
+    "balanced validation": {"class_weight": "balanced", "validation_fraction": 0.3},
+    "class weights": {"class_weight": {-1.0: 2.0, 1.0: 0.5}},
+    "sampled": {"selection": "sampled"},
+    "sampled relu": {"selection": "sampled", "dictionary": "relu"},
+    "normalize": {"normalize": True},
+    "no intercept": {"fit_intercept": False, "standardize": False},
+    "no ridge": {"l2": 0.0},
+}
+
+
+def counted(n_samples=60, n_classes=2):
+    """Give rows, labels and how often each row counts, some of them not at all."""
+    X, y = make_simulation(n_samples, noise="uniform", level=0.2, random_state=1)
+    if n_classes == 3:
+        y = np.digitize(X[:, 1], [0.3, 0.7])
+    return X, y, np.random.default_rng(1).integers(0, 4, size=n_samples)
+
+
+def repeated(X, y, counts):
+    """Give every row as often as it counts, in another order."""
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(y)), counts))
+    return X[rows], y[rows]
+
+
+def assert_same_model(one, other, X):
+    assert one.n_iter_ == other.n_iter_
+    np.testing.assert_allclose(
+        one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("changes", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+def test_a_weight_equals_a_repetition_in_any_order(changes, is_sparse):
+    X, y, counts = counted()
+    X_repeated, y_repeated = repeated(X, y, counts)
+    if is_sparse:
+        X, X_repeated = sparse.csr_array(X), sparse.csr_array(X_repeated)
+    weighted = FCGBoostClassifier(**{**FEW, **changes}).fit(X, y, counts)
+    plain = FCGBoostClassifier(**{**FEW, **changes}).fit(X_repeated, y_repeated)
+    assert_same_model(weighted, plain, X)
+
+
+@pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"validation_fraction": 0.3}])
+def test_a_weight_equals_a_repetition_for_several_classes(changes):
+    X, y, counts = counted(n_classes=3)
+    weighted = FCGBoostClassifier(**{**FEW, **changes}).fit(X, y, counts)
+    plain = FCGBoostClassifier(**{**FEW, **changes}).fit(*repeated(X, y, counts))
+    assert_same_model(weighted, plain, X)
+
+
+def test_weights_of_validation_data_are_counts_too():
+    X, y, counts = counted(120)
+    train, held_out = slice(0, 60), slice(60, 120)
+    X_repeated, y_repeated = repeated(X[held_out], y[held_out], counts[held_out])
+    weighted, plain = FCGBoostClassifier(**FEW), FCGBoostClassifier(**FEW)
+    weighted.fit(
+        X[train],
+        y[train],
+        X_val=X[held_out],
+        y_val=y[held_out],
+        sample_weight_val=counts[held_out],
+    )
+    plain.fit(X[train], y[train], X_val=X_repeated, y_val=y_repeated)
+    np.testing.assert_allclose(
+        weighted.trace_.column("validation_score"),
+        plain.trace_.column("validation_score"),
+        rtol=1e-12,
+    )
+    assert_same_model(weighted, plain, X)
+
+
+@pytest.mark.parametrize("changes", [{"max_iter": 4}, {"scoring": "roc_auc"}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_weight_equals_a_repetition_in_a_search(changes, n_classes):
+    X, y, counts = counted(n_classes=n_classes)
+    if n_classes == 3 and "scoring" in changes:
+        changes = {"scoring": "balanced_accuracy"}
+    search = {"dictionaries": ["gauss", "relu"], "cv": 3, "random_state": 0, **changes}
+    weighted = FCGBoostClassifierCV(**search).fit(X, y, counts)
+    plain = FCGBoostClassifierCV(**search).fit(*repeated(X, y, counts))
+    np.testing.assert_allclose(
+        weighted.cv_results_["mean_test_score"],
+        plain.cv_results_["mean_test_score"],
+        rtol=1e-12,
+    )
+    assert weighted.best_index_ == plain.best_index_
+    assert_same_model(weighted, plain, X)
+
+
+def test_a_row_of_weight_zero_is_not_there():
+    X, y, counts = counted()
+    there = FCGBoostClassifier(**FEW).fit(X, y, counts)
+    gone = FCGBoostClassifier(**FEW).fit(X[counts > 0], y[counts > 0], counts[counts > 0])
+    np.testing.assert_array_equal(there.decision_function(X), gone.decision_function(X))
+
+
+def test_a_class_whose_rows_all_weigh_nothing_is_not_there():
+    X, y, _ = counted(n_classes=3)
+    model = FCGBoostClassifier(**FEW).fit(X, y, y != 1)
+    assert model.classes_.tolist() == [0, 2]
+    assert set(model.predict(X)) <= {0, 2}
+
+
+def test_one_number_weighs_every_row():
+    X, y, _ = counted()
+    one, all_rows = FCGBoostClassifier(**FEW), FCGBoostClassifier(**FEW)
+    one.fit(X, y, 3.0)
+    all_rows.fit(X, y, np.full(len(y), 3.0))
+    np.testing.assert_array_equal(one.decision_function(X), all_rows.decision_function(X))
+
+
+def test_a_class_weight_equals_weights_of_its_rows():
+    X, y, _ = counted()
+    by_class = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    by_row = FCGBoostClassifier(**FEW).fit(X, y, np.where(y > 0, 3.0, 1.0))
+    np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X))
+
+
+def test_balanced_classes_weigh_the_same_in_total():
+    X, y, counts = counted(n_classes=3)
+    balanced = FCGBoostClassifier(class_weight="balanced", **FEW).fit(X, y, counts)
+    totals = np.bincount(y, counts)
+    weights = counts * (counts.sum() / (3.0 * totals))[y]
+    by_row = FCGBoostClassifier(**FEW).fit(X, y, weights)
+    np.testing.assert_allclose(balanced.decision_function(X), by_row.decision_function(X))
+
+
+def test_class_weights_follow_labels_of_any_kind():
+    X, y, _ = counted()
+    names = np.where(y > 0, "up", "down")
+    named = FCGBoostClassifier(class_weight={"up": 3.0, "down": 1.0}, **FEW).fit(X, names)
+    plain = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    np.testing.assert_array_equal(named.decision_function(X), plain.decision_function(X))
+
+
+@pytest.mark.parametrize("given", ["fraction", "data"])
+def test_class_weights_act_on_the_training_loss_not_on_the_score(given):
+    X, y, _ = counted(120)
+    model = FCGBoostClassifier(class_weight={-1.0: 1.0, 1.0: 1e-6}, **FEW)
+    if given == "data":
+        model.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
+        share = (y[60:] < 0).mean()
+    else:
+        model.set_params(validation_fraction=0.5).fit(X, y)
+        share = (y < 0).mean()
+    # The first class wins everywhere; the score is its share, not one.
+    assert model.trace_[-1].validation_score == pytest.approx(share, abs=0.03)
