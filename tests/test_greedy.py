@@ -354,10 +354,10 @@ def test_an_output_that_has_ended_does_not_wake_up_in_a_resumed_path() -> None:
     data = simulation(60, 0.0, seed=3)
     design = MemoryDesign(GaussDictionary(width=1.0), data.X, data.weights, standardize=True)
     targets = [data.y, np.where(data.X[:, 0] > 0.5, 1.0, -1.0)]
-    for seed in range(10):
-        changes = {"selection": SampledCandidates(size=3), "tol": 0.3, "key": seed}
+    for seed in range(20):
+        changes = {"selection": SampledCandidates(size=2), "tol": 0.5, "key": seed}
         whole, status = fit_path(design, targets, make_recipe(max_iter=24, **changes))
-        half, _ = fit_path(design, targets, make_recipe(max_iter=12, **changes))
+        half, _ = fit_path(design, targets, make_recipe(max_iter=4, **changes))
         resumed, resumed_status = fit_path(
             design, targets, make_recipe(max_iter=24, **changes), resume=half
         )
