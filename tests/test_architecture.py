@@ -35,6 +35,7 @@ CORE = {
     "greedy",
     "progress",
     "callbacks",
+    "threads",
     "validation",
     "data",
     "prediction",
@@ -45,6 +46,7 @@ CORE = {
 # several keys that match a room the first one counts. `__init__` is the package's own face.
 ROOMS: dict[str, set[str] | frozenset[str]] = {
     "parts": NOTHING,
+    "threads": NOTHING,
     "losses": {"parts"},
     "hashing": NOTHING,
     "dictionaries.base": {"parts"},
@@ -90,7 +92,7 @@ FOLDERS = {"dictionaries.*", "backends.*", "solvers.*"}
 FREE = {"numpy", "scipy"}
 # What scikit-learn itself runs jobs and limits threads with.
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
-MAY_RUN_JOBS = {"fitting", "search"}
+MAY_RUN_JOBS = {"fitting", "search", "threads"}
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = {"parts"}
 ALL_OF_SKLEARN = {

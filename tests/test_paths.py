@@ -540,3 +540,63 @@ def test_a_dictionary_without_a_slope_has_no_importances_and_says_what_has():
     assert not hasattr(model, "feature_importances_")
     with pytest.raises(AttributeError, match=r"Steps.*permutation_importance"):
         _ = model.feature_importances_
+
+
+def test_a_dense_path_is_not_continued_on_sparse_data():
+    X, y = noisy(60)
+    model = FCGBoostClassifier(max_iter=4, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="this data is different"):
+        model.set_params(max_iter=8).fit(sparse.csr_matrix(X), y)
+
+
+def test_patience_before_the_first_multiple_keeps_the_best_step():
+    X, y = noisy(400, seed=3)
+    for seed in range(10):
+        model = FCGBoostClassifier(n_iter_no_change=2, validation_fraction=0.3, random_state=seed)
+        model.fit(X, y)
+        scores = model.trace_.column("validation_score")
+        if len(scores) < theory_steps(280):
+            assert model.n_iter_ == np.argmax(scores) + 1
+            break
+    else:
+        raise AssertionError("no path ended before the first multiple")
+
+
+def test_probabilities_are_those_of_the_loss_that_was_fitted():
+    X, y = noisy()
+    model = FCGBoostClassifier(random_state=0).fit(X, y)
+    before = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(loss="hinge").predict_proba(X), before)
+
+
+def test_a_model_can_not_be_written_on():
+    X, y = noisy()
+    model = FCGBoostClassifier(random_state=0).fit(X, y)
+    for values in (model.coef_, model.intercept_):
+        with pytest.raises(ValueError, match="read-only"):
+            values[:] = 0.0
+
+
+def test_a_score_that_is_not_defined_is_an_error():
+    X, y = noisy()
+    model = FCGBoostClassifier(scoring=lambda model, X, y: float("nan"), max_iter=3)
+    with pytest.raises(ValueError, match="is not defined on the validation data"):
+        model.fit(X, y, X_val=X, y_val=y)
+
+
+def test_a_function_that_takes_no_weights_scores_weighted_validation_data():
+    X, y = noisy()
+    model = FCGBoostClassifier(scoring=lambda model, X, y: model.predict(X)[0] == y[0], max_iter=3)
+    model.fit(X, y, X_val=X, y_val=y, sample_weight_val=np.full(len(y), 2.0))
+    assert set(model.trace_.column("validation_score")) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("changes", [{"dictionary__scaling": "norm"}, {"normalize": True}])
+def test_an_atom_that_is_rounding_on_the_data_is_never_chosen(changes):
+    # A hinge through the extreme row along its direction is zero up to rounding.
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        X, y = generator.standard_normal((40, 60)), generator.choice([-1.0, 1.0], 40)
+        model = FCGBoostClassifier("relu", max_iter=40, random_state=seed)
+        model.set_params(**changes).fit(X, y)
+        assert np.abs(model.coef_).max() < 1e6

@@ -272,3 +272,10 @@ def test_impossible_settings_are_refused_before_any_path(count_paths, changes, m
         search.fit(X, y)
     assert not count_paths
     assert not [name for name in vars(search) if name.endswith("_")]
+
+
+def test_groups_need_a_splitter_that_keeps_them_together():
+    X, y = noisy(40)
+    search = FCGBoostClassifierCV(WIDTHS, cv=4)
+    with pytest.raises(ValueError, match=r"GroupKFold\(4\)"):
+        search.fit(X, y, groups=np.arange(40) // 4)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.optimize import linprog
 from strategies import load_example
 from suites.solvers import (
     cvxpy_coef,
@@ -11,6 +13,8 @@ from suites.solvers import (
     solve,
 )
 
+from fcgboost import FCGBoostClassifier
+from fcgboost.datasets import make_simulation
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import (
     AdmmSolver,
@@ -360,3 +364,16 @@ def test_a_pair_that_cannot_work_is_refused_with_the_alternatives(solver, loss, 
 )
 def test_the_automatic_solver_is_an_exact_one(loss, kind):
     assert type(make_solver("auto", loss)) is kind
+
+
+def test_the_hinge_without_ridge_is_followed_down_to_its_minimum():
+    X, y = make_simulation(200, noise=None, random_state=2)
+    classifier = FCGBoostClassifier("sigmoid", loss="hinge", l2=0, max_iter=1, random_state=2)
+    classifier.fit(X, y)
+    columns = np.column_stack([np.ones(200), classifier.model_.columns(X)])
+    # The linear program: slacks of at least 0 and at least 1 - margin.
+    margins = sparse.hstack([sparse.csr_array(-y[:, None] * columns), -sparse.eye_array(200)])
+    costs = np.concatenate([np.zeros(2), np.full(200, 1.0 / 200)])
+    bounds = [(None, None)] * 2 + [(0.0, None)] * 200
+    program = linprog(costs, margins, -np.ones(200), bounds=bounds)
+    assert classifier.trace_[-1].objectives[0] <= program.fun + 1e-8

@@ -16,6 +16,12 @@ SETTINGS = {
         for name in ("original", "shrinkage", "truncation", "epsilon", "rescaled")
     },
     **{f"loss {name}": {"loss": name} for name in ("hinge", "cubed_hinge", "square")},
+    # Line searches put rows right at the hinge's kink.
+    **{
+        f"hinge, {scheme}, {name}": {"loss": "hinge", "scheme": scheme, "dictionary": name}
+        for scheme in ("original", "truncation", "rescaled")
+        for name in ("gauss", "relu", "polynomial")
+    },
     "default": {"max_iter": "auto"},
     "theory": {"max_iter": "theory"},
     "validation fraction": {"validation_fraction": 0.3},

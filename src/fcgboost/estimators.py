@@ -7,13 +7,14 @@ from typing import Any, Literal, Self
 from fcgboost.callbacks import CallbackSupport, with_callbacks
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.fitting import Run, all_or_nothing, check_parameters, one_blas_thread
+from fcgboost.fitting import Run, all_or_nothing, check_parameters
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
+from fcgboost.threads import blas
 
 
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
@@ -61,7 +62,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     n_iter_no_change : int or None, default=None
         Steps without a better validation score after which the fit ends.
     scoring : str, callable or None, default=None
-        The validation score, as in scikit-learn; None is accuracy.
+        The validation score, as in scikit-learn; None is accuracy. A function is called with
+        an object that predicts for the validation data; it gets weights if it takes them.
     tol : float, default=1e-6
         A best score below tol times the first one ends the fit.
     class_weight : dict, "balanced" or None, default=None
@@ -194,7 +196,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         -------
         self
         """
-        with all_or_nothing(self), one_blas_thread():
+        # The loop's products are small: more BLAS threads cost more than they give, and under
+        # load many times more; candidates are evaluated in threads of our own.
+        with all_or_nothing(self), blas.one_thread():
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
             run = Run(self, parts, *check_data(self, X, y, sample_weight, given))

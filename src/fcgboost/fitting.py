@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import joblib
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
-from threadpoolctl import ThreadpoolController
 
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data, split_data
@@ -66,22 +65,6 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    """Give the controller of the BLAS threads; to find the libraries takes a while."""
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep the BLAS to one thread.
-
-    The loop's products are small: more threads cost more than they give, and under load many
-    times more; candidates are evaluated in threads of our own. And the columns' means do not
-    depend on threads, not even in their last bit: a continued path knows its atoms by it.
-    """
-    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
-
-
 def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     """Check all parameters and turn names into parts, before any work."""
     p = estimator
@@ -124,7 +107,12 @@ def _check_numbers(p: Any) -> None:
 
 
 def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) -> None:
-    check_scoring(KnownDecision(loss), scoring=p.scoring)
+    if isinstance(p.scoring, list | tuple | set | dict):
+        raise ValueError(f"scoring must be one score, got {p.scoring!r}.")
+    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
+    if isinstance(p.scoring, str):
+        # A score that needs probabilities is refused here if the loss has none.
+        scorer(KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1])
     if p.validation_fraction is not None:
         check_number("validation_fraction", p.validation_fraction, 0, strict=True)
         if p.validation_fraction >= 1:
@@ -233,6 +221,7 @@ class Run:
             "model_": trace.model(k, self.design.dictionary, self.design.scale),
             "trace_": trace,
             "n_iter_": k,
+            "_loss_": self.recipe.loss,
             "_sample_": self.design.sample(_IMPORTANCE_ROWS, self.key).rows,
             "_deviation_": self.design.deviation,
             "_key_": self.key,
@@ -246,7 +235,8 @@ class Run:
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter == "auto":
             multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= len(trace)]
-            ks = multiples if len(trace) in multiples else [*multiples, len(trace)]
+            # A path that ended between two multiples is worth a look at its end.
+            ks = sorted({*multiples, len(trace)}) if multiples else ks
         scores = trace.column("validation_score")
         return max(ks, key=lambda k: float(scores[k - 1]))
 
@@ -292,7 +282,7 @@ def _continuation(
     settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
     held_out = fraction if validation is None else validation.fingerprint()
     state: dict[str, Any] = {
-        "data": (classes.tolist(), train.fingerprint(), held_out),
+        "data": (classes.tolist(), train.fingerprint(), held_out, sparse.issparse(train.X)),
         "parameters": {name: _snapshot(value) for name, value in settings.items()},
     }
     last = vars(p).get("_state_")
@@ -326,10 +316,16 @@ def _scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[
         return accuracy
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
     y = classes[data.codes]
-    options = scorer_options(data.weights)
+    options = scorer_options(scorer, data.weights)
 
     def score(decision: Array) -> float:
         values = decision[:, 0] if len(classes) == 2 else decision
-        return float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
+        value = float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
+        if np.isnan(value):
+            raise ValueError(
+                f"scoring={p.scoring!r} is not defined on the validation data (it gave NaN): does "
+                "every class occur there?"
+            )
+        return value
 
     return score

@@ -19,7 +19,7 @@ from scipy import sparse
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
 from fcgboost.dictionaries import Dictionary
-from fcgboost.losses import Loss
+from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.model import Model
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice, Selection, choose
@@ -29,6 +29,8 @@ from fcgboost.stopping import Status, Step, StoppingRule
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
+# Margins this close to a kink of the loss stand at it.
+_AT_A_KINK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,10 @@ class _Path:
 
     def record(self, solutions: list[Solution], k: int) -> Step:
         """Write down a step."""
-        n_atoms = len(self.registry.rows)
+        coef = np.stack([output.atom_coef(len(self.registry.rows)) for output in self.outputs])
+        intercept = np.array([output.intercept for output in self.outputs])
+        for values in (coef, intercept):
+            values.setflags(write=False)
         choices = [output.choice if output.status is None else None for output in self.outputs]
         places = [self.registry.ids.index(c.id) if c is not None else -1 for c in choices]
         return Step(
@@ -330,8 +335,8 @@ class _Path:
             chosen=np.array(places),
             scores=np.array([c.score if c is not None else 0.0 for c in choices]),
             objectives=np.array([output.objective for output in self.outputs]),
-            coef=np.stack([output.atom_coef(n_atoms) for output in self.outputs]),
-            intercept=np.array([output.intercept for output in self.outputs]),
+            coef=coef,
+            intercept=intercept,
             solver_iterations=sum(solution.n_iter for solution in solutions),
             residual=max(solution.residual for solution in solutions),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
@@ -375,6 +380,11 @@ def _new_output(design: Design, y: Array, recipe: Recipe) -> Output:
 
 
 def _residual(scheme: Scheme, output: Output, k: int) -> Array:
+    """Give the negative gradient of the mean loss at the scheme's anchor."""
     problem = output.problem
-    anchor = scheme.anchor(problem, output.coef, k)
-    return -problem.slopes(problem.columns.matvec(anchor))
+    f = problem.columns.matvec(scheme.anchor(problem, output.coef, k))
+    if not isinstance(problem.loss, CurvedLoss):
+        # Line searches and exact solvers put rows right at a kink, where rounding would choose
+        # the subgradient: margins that close to it count as beyond it.
+        f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
+    return -problem.slopes(f)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
@@ -23,10 +24,11 @@ from fcgboost.validation import FAMILIES, Array, check_matrix, check_number, mak
 
 def _has_probability(estimator: Any) -> bool:
     """Whether the loss of an estimator determines probabilities; else raise an AttributeError."""
-    if isinstance(make_part("loss", estimator.loss), ProbabilityLoss):
+    loss = vars(estimator).get("_loss_", estimator.loss)
+    if isinstance(make_part("loss", loss), ProbabilityLoss):
         return True
     raise AttributeError(
-        f"loss={estimator.loss!r} determines a class but no probability, so there is no "
+        f"loss={loss!r} determines a class but no probability, so there is no "
         "predict_proba. Use loss='squared_hinge', or calibrate with "
         "sklearn.calibration.CalibratedClassifierCV."
     )
@@ -40,6 +42,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     model_: Model
     trace_: Trace
     n_iter_: int
+    # The loss of the fit, whatever the parameter is now.
+    _loss_: ProbabilityLoss
     # A few training rows and the columns' deviations, for feature_importances_.
     _sample_: Any
     _deviation_: Array
@@ -125,7 +129,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Give class probabilities, which the loss determines (no calibration step)."""
-        return class_probabilities(make_part("loss", self.loss), self.decision_function(X))
+        decision = self.decision_function(X)
+        return class_probabilities(self._loss_, decision)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Give the decision values after 1, 2, ..., n_iter_ steps."""
@@ -142,9 +147,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Give the class probabilities after 1, 2, ..., n_iter_ steps."""
-        loss = make_part("loss", self.loss)
         for decision in self.staged_decision_function(X):
-            yield class_probabilities(loss, decision)
+            yield class_probabilities(self._loss_, decision)
 
     def truncate(self, k: int) -> Self:
         """Give a fitted copy of the classifier as it was after k steps of its path.
@@ -221,6 +225,8 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
         return class_probabilities(self.loss, self.decision)
 
 
-def scorer_options(weights: Array) -> dict[str, Array]:
-    """Give what a scorer is called with: a plain function need not know of weights of one."""
-    return {} if (weights == 1.0).all() else {"sample_weight": weights}
+def scorer_options(scorer: Any, weights: Array) -> dict[str, Array]:
+    """Give what a scorer is called with: a plain function need not know of weights."""
+    parameters = inspect.signature(scorer).parameters.values()
+    takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return {"sample_weight": weights} if takes_weights else {}

@@ -58,8 +58,9 @@ class Data:
     classes: NDArray[Any]
 
 
+_PRIVATE = ("_loss_", "_sample_", "_deviation_")
 #: The attributes of the refitted classifier that the search shows as its own.
-_SHOWN = ("classes_", "model_", "trace_", "n_iter_", "status_", "_sample_", "_deviation_")
+_SHOWN = ("classes_", "model_", "trace_", "n_iter_", "status_", *_PRIVATE)
 
 
 class FCGBoostClassifierCV(BaseFCGBoost):
@@ -173,7 +174,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         sample_weight : array-like of shape (n_samples,), default=None
             Counts, in training and in scoring.
         groups : array-like of shape (n_samples,), default=None
-            For splitters such as GroupKFold.
+            For splitters such as GroupKFold; an error where cv is a number.
 
         Returns
         -------
@@ -274,6 +275,11 @@ def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> 
 def _folds(cv: Any, data: Data, groups: Any, seed: int) -> Folds:
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
+        if groups is not None:
+            raise ValueError(
+                f"cv={cv} would put rows of one group on both sides: pass a splitter that keeps "
+                f"groups together, such as cv=sklearn.model_selection.GroupKFold({cv})."
+            )
         # Rows of weight zero are in no fold, as if they were not there.
         counted = np.flatnonzero(data.weights)
         y = data.classes[data.codes[counted]]
@@ -297,7 +303,9 @@ def _score_path(
     scores = estimator.trace_.column("validation_score")
     if len(scores) == 0:
         scorer = check_scoring(estimator, scoring=estimator.scoring)
-        scores = np.array([scorer(estimator, test.X, test.y, **scorer_options(test.weights))])
+        scores = np.array(
+            [scorer(estimator, test.X, test.y, **scorer_options(scorer, test.weights))]
+        )
     is_auto = estimator.max_iter == "auto"
     unit, n_units = (estimator._k0_, 5) if is_auto else (1, int(estimator.max_iter))
     return [float(scores[min(unit * (i + 1), len(scores)) - 1]) for i in range(n_units)]

@@ -101,17 +101,6 @@ def theory_steps(n_samples: float) -> int:
     return math.ceil(math.sqrt(m / math.log(m)))
 
 
-@dataclass(frozen=True)
-class StepLimit:
-    """End after a number of steps."""
-
-    max_iter: int
-
-    def __call__(self, step: Step) -> Status | None:
-        """Give STEP_LIMIT from step max_iter on."""
-        return Status.STEP_LIMIT if step.k >= self.max_iter else None
-
-
 class NoImprovement:
     """End when the validation score has not improved for some steps.
 

@@ -20,6 +20,8 @@ _BLOCK_ENTRIES = 1 << 20
 _CANDIDATES_AT_ONCE = 256
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
+# A candidate this much smaller than the largest one is rounding.
+_VANISHING = 1e-10
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
 # this share of its squared norm: long before rounding shows.
 _GRAM_UPDATES = 64
@@ -149,7 +151,8 @@ class MemoryCandidates(Candidates):
         starts = range(0, n, _CANDIDATES_AT_ONCE)
         self._design.each(score, [slice(i, min(i + _CANDIDATES_AT_ONCE, n)) for i in starts])
         self._divisors[divisor] = divisors
-        is_nonzero = divisors[:, None] > 0.0
+        # An atom that is rounding on this data (a hinge through its extreme row) vanishes.
+        is_nonzero = divisors[:, None] > _VANISHING * divisors.max(initial=0.0)
         return np.divide(scores, divisors[:, None], out=np.zeros_like(scores), where=is_nonzero)
 
     def _score_block(self, block: slice, R: Array, divisor: Divisor) -> tuple[Array, Array]:

@@ -121,8 +121,9 @@ def _neurons(sample: Sample, weights: str, n: int, key: int) -> Array:
         return np.hstack([w, b[:, None]])
     w = first.standard_normal((n, d))
     n_nonzero = second.integers(1, d + 1, size=n)
-    ranks = third.random((n, d)).argsort(axis=1).argsort(axis=1)
-    w[ranks >= n_nonzero[:, None]] = 0.0
+    lots = third.random((n, d))
+    last = np.sort(lots, axis=1)[np.arange(n), n_nonzero - 1]
+    w[lots > last[:, None]] = 0.0
     w /= np.linalg.norm(w, axis=1, keepdims=True)
     w /= sample.scale
     # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -34,14 +35,14 @@ class InteriorPointSolver(Solver):
     ----------
     tol : float, default=1e-10
         Ends when the gap and the relative stationarity residual are below it.
-    max_iter : int, default=100
+    max_iter : int, default=400
     keep_history : bool, default=False
     """
 
     needs = Hinge
     needs_text = "the hinge, a piecewise linear loss"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 100, keep_history: bool = False) -> None:
+    def __init__(self, tol: float = 1e-10, max_iter: int = 400, keep_history: bool = False) -> None:
         self.tol = tol
         self.max_iter = max_iter
         self.keep_history = keep_history
@@ -51,23 +52,38 @@ class InteriorPointSolver(Solver):
         start = time.perf_counter()
         state = _State.middle(problem, np.zeros_like(coef))
         scale = problem.gradient_scale()
-        best, best_residual, best_iter = state.u, np.inf, 0
+        best = _Found(state.u, np.inf, np.inf)
+        lowest, least, last_gain = np.inf, np.inf, 0
         history: list[Iteration] = []
         for n_iter in range(self.max_iter + 1):
             gap, stationarity = state.gap(problem), state.stationarity(problem)
             residual = max(gap, float(np.abs(stationarity).max(initial=0.0)) / scale)
-            if residual < best_residual:
-                best, best_residual, best_iter = state.u, residual, n_iter
+            objective = problem.objective(state.u)
             if self.keep_history:
                 seconds = time.perf_counter() - start
-                history.append(Iteration(problem.objective(state.u), residual, seconds))
-            # Past the attainable accuracy nothing improves: the best iterate is kept.
-            if residual <= self.tol or n_iter - best_iter == _PATIENCE or n_iter == self.max_iter:
+                history.append(Iteration(objective, residual, seconds))
+            if residual < least or objective < lowest:
+                last_gain = n_iter
+            least, lowest = min(least, residual), min(lowest, objective)
+            # Short of the solution both count: every u is feasible, and the residual bounds
+            # how far the objective may be from the lowest one.
+            if residual <= self.tol or objective + residual < best.objective + best.residual:
+                best = _Found(state.u, objective, residual)
+            # Past the attainable accuracy nothing improves.
+            is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
+            if residual <= self.tol or is_spent:
                 break
             state = _iterate(problem, state, stationarity, 0.1 * self.tol)
-        status = Status.CONVERGED if best_residual <= self.tol else Status.NOT_CONVERGED
-        objective = problem.objective(best)
-        return Solution(best, objective, status, n_iter, best_residual, tuple(history))
+        status = Status.CONVERGED if best.residual <= self.tol else Status.NOT_CONVERGED
+        return Solution(best.u, best.objective, status, n_iter, best.residual, tuple(history))
+
+
+class _Found(NamedTuple):
+    """The best iterate so far."""
+
+    u: Array
+    objective: float
+    residual: float
 
 
 @dataclass(frozen=True)

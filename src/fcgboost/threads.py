@@ -1,0 +1,42 @@
+"""One BLAS thread while the loop runs, whoever else is fitting."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class SharedLimit:
+    """A limit that the first one in sets and the last one out lifts.
+
+    The number of BLAS threads belongs to the process: fits in several threads that each set and
+    restore it would restore each other's limit.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def one_thread(self) -> Iterator[None]:
+        """Keep the BLAS to one thread."""
+        with self._lock:
+            if self._n_inside == 0:
+                self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_inside -= 1
+                if self._n_inside == 0:
+                    self._limit.restore_original_limits()
+
+
+#: The process has one BLAS, so there is one limit.
+blas = SharedLimit()
