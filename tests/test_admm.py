@@ -162,3 +162,12 @@ def test_residuals_are_those_of_the_split():
     dual = np.abs(A.T @ w - 0.02 * u).max() / np.abs(problem.gradient(np.zeros(5))).max()
     assert last.residual == pytest.approx(max(primal, dual), rel=1e-8)
     assert last.history[-1].residual == last.residual
+
+
+def test_the_residual_is_the_larger_of_primal_and_dual() -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((50, 4)), rng.choice([-1.0, 1.0], 50)
+    problem = make_problem(SquaredHinge(), A, y, 0.0, None, False)
+    solution = AdmmSolver().solve(problem, np.zeros(4))
+    assert set(solution.parts) == {"primal", "dual"}
+    assert solution.residual == max(solution.parts.values())

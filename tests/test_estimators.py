@@ -15,7 +15,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -351,7 +351,7 @@ def test_a_search_takes_routed_weights_and_groups():
     X, y = two_classes(60)
     groups = np.arange(60) % 3
     with sklearn.config_context(enable_metadata_routing=True):
-        search = FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2, random_state=0)
+        search = FCGBoostClassifierCV(["gauss"], cv=GroupKFold(2), max_iter=2, random_state=0)
         search.set_fit_request(sample_weight=True, groups=True)
         search.set_score_request(sample_weight=True)
         result = cross_validate(

@@ -113,3 +113,18 @@ def test_other_schemes_need_at_least_three_times_as_many_atoms(width):
     print(f"\nGauss, sigma = {width}: atoms {means}, ratios {ratios}")
     if width == 0.35:
         assert min(ratios.values()) >= 3.0
+
+
+def test_without_a_ridge_long_paths_overfit_and_with_it_they_do_not():
+    errors = {}
+    for l2 in (0.0, 1e-3):
+        paths = []
+        for seed in range(10):
+            X, y, X_test, y_test = simulate(seed, UNIFORM)
+            classifier = FCGBoostClassifier("relu", l2=l2, random_state=seed, **PAPER).fit(X, y)
+            stages = list(classifier.staged_predict(X_test))
+            paths.append([np.mean(stages[k - 1] != y_test) for k in (7, 13, 65)])
+        errors[l2] = np.mean(paths, axis=0)
+        print(f"\nReLU, lambda = {l2}: test error {errors[l2].round(4)} at k = 7, 13, 65")
+    assert errors[0.0][2] > 2.0 * errors[0.0].min()
+    assert errors[1e-3][2] < errors[1e-3][0]

@@ -77,8 +77,8 @@ class AdmmSolver(Solver):
         scale = problem.gradient_scale()
         u, v, w = np.zeros_like(coef), y, columns.rows(np.zeros_like, y)
         history: list[Iteration] = []
-        residual, n_iter, Au = np.inf, 0, w
-        while residual > self.tol and n_iter < self.max_iter:
+        primal, dual, n_iter, Au = np.inf, np.inf, 0, w
+        while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
             pull = columns.rmatvec(columns.rows(lambda s, v, w: s * (gamma * v + w), s, v, w))
             u = linalg.cho_solve(factor, pull + self.alpha * u)
@@ -86,13 +86,15 @@ class AdmmSolver(Solver):
             v = columns.rows(lambda y, a, w: y * prox(y * (a - w / gamma), tau), y, Au, w)
             w = columns.rows(lambda w, v, a: w + gamma * (v - a), w, v, Au)
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
-            dual = columns.rmatvec(columns.rows(np.multiply, s, w)) - 2.0 * penalty * u
-            residual = max(_primal(problem, v, Au), float(np.abs(dual).max(initial=0.0)) / scale)
+            off = columns.rmatvec(columns.rows(np.multiply, s, w)) - 2.0 * penalty * u
+            primal, dual = _primal(problem, v, Au), float(np.abs(off).max(initial=0.0)) / scale
             if self.keep_history:
                 seconds = time.perf_counter() - start
-                history.append(Iteration(problem.objective(u, Au), residual, seconds))
+                history.append(Iteration(problem.objective(u, Au), max(primal, dual), seconds))
+        residual = max(primal, dual)
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        return Solution(u, problem.objective(u, Au), status, n_iter, residual, tuple(history))
+        objective, parts = problem.objective(u, Au), {"primal": primal, "dual": dual}
+        return Solution(u, objective, status, n_iter, residual, tuple(history), parts)
 
 
 def _prox_of(loss: Loss) -> Callable[[Array, float], Array]:

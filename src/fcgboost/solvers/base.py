@@ -104,6 +104,8 @@ class Solution:
         How far from optimal, relative; 0 at a solution.
     history : tuple of Iteration
         Only where the solver was asked to keep it.
+    parts : dict from str to float
+        What the residual is the largest of, where there are several: ADMM's "primal" and "dual".
     """
 
     coef: Array
@@ -112,6 +114,7 @@ class Solution:
     n_iter: int
     residual: float
     history: tuple[Iteration, ...] = ()
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 class Solver(Part):
