@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies import Data, simulation
+from strategies import Data, load_example, simulation
 from suites.paths import (
     CLASSICAL,
     DICTIONARIES,
@@ -24,6 +24,17 @@ from fcgboost.dictionaries import (
 from fcgboost.greedy import Trace, Validator, fit_path
 from fcgboost.selection import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
+
+SmallGain = load_example("custom_stopping_rule").SmallGain
+# How a rule is made for one fit, and the ending it names.
+RULES = {
+    "patience": (lambda: NoImprovement(3), Status.VALIDATION),
+    "small gain, a user's": (lambda: SmallGain(share=0.02, patience=2), Status.CALLBACK),
+    "a function": (
+        lambda: lambda step: Status.CALLBACK if step.n_atoms == 6 else None,
+        Status.CALLBACK,
+    ),
+}
 
 each_selection = pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
 each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
@@ -154,3 +165,27 @@ def test_worse_validation_ends_the_loop() -> None:
     for k in range(1, len(trace) + 1):
         model = trace.model(k, dictionary, np.ones(2))
         assert scores[k - 1] == accuracy(model.decision(held_out.X))
+
+
+@pytest.mark.parametrize(("make_rule", "ending"), RULES.values(), ids=RULES)
+def test_a_rule_cuts_the_path_where_it_speaks(make_rule: Any, ending: Status) -> None:
+    data, held_out = simulation(80, 0.3, seed=19), simulation(200, 0.3, seed=20)
+    dictionary = GaussDictionary(width=0.3)
+    design = MemoryDesign(dictionary, data.X, data.weights, standardize=False)
+    recipe = make_recipe(n_candidates=80, max_iter=40)
+
+    def run(rules: list[Any]) -> tuple[Trace, Status]:
+        validator = Validator(
+            lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2)),
+            lambda values: float(np.mean(np.sign(values[:, 0]) == held_out.y)),
+        )
+        return fit_path(design, [data.y], recipe, rules, validator)
+
+    whole, _ = run([])
+    rule = make_rule()
+    spoken = next(k for k, step in enumerate(whole, start=1) if rule(step) is not None)
+    trace, status = run([make_rule()])
+    assert status is ending
+    assert 1 < len(trace) == spoken < len(whole)
+    for cut, full in zip(trace, whole, strict=False):
+        np.testing.assert_array_equal(cut.coef, full.coef)

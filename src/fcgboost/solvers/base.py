@@ -75,8 +75,8 @@ class Problem:
 
     def gradient_scale(self) -> float:
         """Give the size of the gradient at coef = 0, the unit of optimality residuals."""
-        start = self.gradient(np.zeros(self.columns.n_columns))
-        return float(np.abs(start).max(initial=0.0)) or 1.0
+        start = self.slopes(self.columns.rows(np.zeros_like, self.y))
+        return float(np.abs(self.columns.rmatvec(start)).max(initial=0.0)) or 1.0
 
 
 @dataclass(frozen=True)
