@@ -59,7 +59,8 @@ def test_equal_seeds_give_equal_data_and_noise_keeps_the_inputs():
         ({"noise": "gauss"}, "noise must be 'uniform', 'outlier' or None"),
         ({"level": 1.5}, "level must be between 0 and 1"),
         ({"ratio": -0.1}, "ratio must be between 0 and 1"),
-        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1"),
+        ({"n_samples": "many"}, "n_samples must be a whole number of at least 1"),
     ],
 )
 def test_impossible_settings_are_named(changes, message):

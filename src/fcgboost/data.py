@@ -55,7 +55,10 @@ def check_data(
     classes, data = _keep_present_classes(classes, data)
     if X_val is None:
         return classes, data, None
-    X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+    try:
+        X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+    except ValueError as error:
+        raise ValueError(f"X_val: {error}") from error
     codes = check_known_labels(y_val, classes)
     check_lengths("X_val and y_val", X_val.shape[0], len(codes))
     weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -56,8 +57,8 @@ def make_simulation(
     for name, share in (("level", level), ("ratio", ratio)):
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"{name} must be between 0 and 1, got {share!r}.")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples!r}.")
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1, got {n_samples!r}.")
     random = check_random_state(random_state)
     X = random.uniform(size=(n_samples, 2))
     height = X[:, 1] - bayes_boundary(X[:, 0])

@@ -101,6 +101,8 @@ def _check_numbers(p: Any) -> None:
         check_number("verbose", p.verbose, 0, whole=True)
     if p.n_jobs is not None:
         check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
+        if p.n_jobs == 0:
+            raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
     for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
     check_word("device", p.device, ("cpu",))

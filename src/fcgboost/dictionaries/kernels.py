@@ -113,7 +113,7 @@ class PolynomialDictionary(InnerProductDictionary):
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_count(self, "degree")
-        if self.q != "scale":
+        if not (isinstance(self.q, str) and self.q == "scale"):
             check_positive(self, "q")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
