@@ -20,7 +20,7 @@ from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
-from fcgboost.losses import Loss
+from fcgboost.losses import Loss, ProbabilityLoss
 from fcgboost.prediction import KnownDecision, scorer_options, winners
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
@@ -112,8 +112,8 @@ def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) 
     if isinstance(p.scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {p.scoring!r}.")
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
-    if isinstance(p.scoring, str):
-        # A score that needs probabilities is refused here if the loss has none.
+    if isinstance(p.scoring, str) and not isinstance(loss, ProbabilityLoss):
+        # A score that needs probabilities is refused here, not at the first step.
         scorer(KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1])
     if p.validation_fraction is not None:
         check_number("validation_fraction", p.validation_fraction, 0, strict=True)
