@@ -14,9 +14,9 @@ from fcgboost import hashing
 from fcgboost.backends.base import Array, Candidates, Columns, Design, Divisor
 from fcgboost.dictionaries import Dictionary, Sample
 
-# Temporary blocks hold about this many float64 numbers (8 MiB): small enough for the cache to
-# help, large enough that Python's part of the time is nothing.
-_BLOCK_ENTRIES = 1 << 20
+# Temporary blocks hold about this many float64 numbers (1 MiB): small enough for the cache to
+# help (half the time of blocks of 8 MiB), large enough that Python's part of it is nothing.
+_BLOCK_ENTRIES = 1 << 17
 _CANDIDATES_AT_ONCE = 256
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024

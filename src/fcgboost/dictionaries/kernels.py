@@ -68,8 +68,7 @@ class GaussDictionary(SmoothDictionary):
             # from cancelling where the columns lie far from the origin.
             origin = centers.mean(axis=0)
             X, centers = X - origin, centers - origin
-        columns = _squared_distances(_divide(X, scale), _divide(centers, scale))
-        columns /= -2.0 * widths**2
+        columns = _exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2)
         return np.exp(columns, out=columns)
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
@@ -146,12 +145,19 @@ def _divide(X: Any, scale: Array) -> Any:
     return X @ sparse.diags_array(1.0 / scale) if sparse.issparse(X) else X / scale
 
 
-def _squared_distances(X: Any, centers: Any) -> Array:
-    distances = dense_product(X, centers)
-    distances *= -2.0
-    distances += _squared_norms(X)[:, None]
-    distances += _squared_norms(centers)
-    return np.maximum(distances, 0.0, out=distances)
+def _exponents(X: Any, centers: Any, steepness: Array) -> Array:
+    """Give -t |x - c|^2, t the steepness of the atom at c; rounding does not make it positive."""
+    if sparse.issparse(X) or sparse.issparse(centers):
+        exponents = dense_product(X, centers)
+        exponents *= 2.0 * steepness
+        exponents -= _squared_norms(X)[:, None] * steepness
+        exponents -= _squared_norms(centers) * steepness
+    else:
+        # One product gives all three terms of the square, and no further pass over the block.
+        left = np.column_stack([X, _squared_norms(X), np.ones(len(X))])
+        right = np.column_stack([2.0 * centers, -np.ones(len(centers)), -_squared_norms(centers)])
+        exponents = left @ (right * steepness[:, None]).T
+    return np.minimum(exponents, 0.0, out=exponents)
 
 
 def _squared_norms(X: Any) -> Array:
