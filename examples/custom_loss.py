@@ -7,16 +7,16 @@ e = max(0, 1 - y f),
 
     phi = e^2 where e <= M, else 2 M e - M^2.
 
-Each base class adds what a part of the package needs: `CurvedLoss` Newton's method and gradient
+Each base class adds what a part of the package needs: `SmoothLoss` Newton's method and gradient
 descent, `ProximalLoss` ADMM, `ProbabilityLoss` the estimator's `predict_proba`.
 """
 
 import numpy as np
 
-from fcgboost.losses import CurvedLoss, ProbabilityLoss, ProximalLoss
+from fcgboost.losses import ProbabilityLoss, ProximalLoss, SmoothLoss
 
 
-class HuberisedSquaredHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
+class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """The squared hinge up to a shortfall of `threshold`, a straight line beyond."""
 
     curvature_bound = 2.0

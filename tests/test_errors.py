@@ -173,7 +173,7 @@ WRONG_DATA = {
     "two columns of labels": ((X, np.column_stack([Y, Y])), "1d array"),
     "negative weights": ((X, Y, -np.ones(60)), "sample_weight has negative values"),
     "one negative weight": ((X, Y, np.arange(60) - 1.0), "sample_weight has negative values"),
-    "no weight at all": ((X, Y, np.zeros(60)), "All sample weights are zero"),
+    "no weight at all": ((X, Y, np.zeros(60)), "sample_weight: all weights are zero"),
     "too few weights": ((X, Y, np.ones(59)), r"shape \(59,\), expected \(60,\)"),
     "a matrix of weights": ((X, Y, np.ones((60, 2))), "expected"),
     "NaN among the weights": ((X, Y, np.full(60, np.nan)), "sample_weight contains NaN"),
@@ -265,6 +265,10 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X[:, :1], "y_val": Y}, "X_val: X has 1 features"),
         ({"X_val": with_bad_entry(np.nan), "y_val": Y}, "Input X_val contains NaN in column 1"),
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),
+        (
+            {"X_val": X, "y_val": Y, "sample_weight_val": np.zeros(60)},
+            "sample_weight_val: all weights are zero",
+        ),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": -np.ones(60)},
             "sample_weight_val has negative values",

@@ -279,3 +279,10 @@ def test_groups_need_a_splitter_that_keeps_them_together():
     search = FCGBoostClassifierCV(WIDTHS, cv=4)
     with pytest.raises(ValueError, match=r"GroupKFold\(4\)"):
         search.fit(X, y, groups=np.arange(40) // 4)
+
+
+def test_folds_that_lose_a_class_are_refused():
+    X, _ = noisy(30)
+    y = np.repeat(["a", "b", "c"], 10)
+    with pytest.raises(ValueError, match=r"training part of fold 0 has no row of \['\w'\]"):
+        FCGBoostClassifierCV(WIDTHS, cv=GroupKFold(3)).fit(X, y, groups=y)

@@ -62,7 +62,7 @@ def check_data(
     codes = check_known_labels(y_val, classes)
     check_lengths("X_val and y_val", X_val.shape[0], len(codes))
     weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
-    return classes, data, _weigh(Data(X_val, codes, weights))
+    return classes, data, _weigh(Data(X_val, codes, weights), "sample_weight_val")
 
 
 def check_lengths(names: str, first: int, second: int) -> None:
@@ -71,12 +71,12 @@ def check_lengths(names: str, first: int, second: int) -> None:
         raise ValueError(f"{names} have {first} and {second} rows.")
 
 
-def _weigh(data: Data) -> Data:
+def _weigh(data: Data, name: str = "sample_weight") -> Data:
     """Leave out rows of weight zero: a weight is a count."""
     check_lengths("X and y", data.X.shape[0], len(data.codes))
     kept = data.weights > 0.0
     if not kept.any():
-        raise ValueError("All sample weights are zero: there is nothing to fit.")
+        raise ValueError(f"{name}: all weights are zero, there are no rows left.")
     return data if kept.all() else data.take(kept)
 
 

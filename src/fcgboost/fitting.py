@@ -293,8 +293,9 @@ def _continuation(
         return None, int(check_random_state(p.random_state).randint(2**31 - 1))
     if last["data"] != state["data"]:
         raise ValueError(
-            "warm_start=True goes on with the same data (X, y, weights and validation data), and "
-            "this data is different. Set warm_start=False to start anew."
+            "warm_start=True goes on with the same data, and this data is different: X, y, the "
+            "weights, or the rows held out for validation (n_iter_no_change alone holds out a "
+            "tenth). Set warm_start=False to start anew."
         )
     old, new = last["parameters"], state["parameters"]
     changed = sorted(name for name in new if old[name] != new[name])

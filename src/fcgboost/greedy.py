@@ -29,11 +29,12 @@ from fcgboost.stopping import Status, Step, StoppingRule
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
+_LABELS = np.array([-1.0, 1.0])
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace(Sequence[Step]):
     """One record per step, with the coefficients, so nothing needs to be run again.
 
@@ -67,7 +68,7 @@ class Trace(Sequence[Step]):
         return len(self.steps)
 
     def column(self, name: str) -> NDArray[Any]:
-        """Give one attribute of all steps as an array, such as "n_atoms" or "seconds"."""
+        """Give one attribute of all steps, of one shape, as an array: "n_atoms", "seconds", ..."""
         return np.array([getattr(step, name) for step in self.steps])
 
     def model(self, k: int, dictionary: Dictionary, scale: Array) -> Model:
@@ -261,6 +262,7 @@ class _Path:
     def __init__(
         self, design: Design, targets: Sequence[Array], recipe: Recipe, resume: Trace | None
     ) -> None:
+        self.design = design
         self.recipe = recipe
         self.registry = Registry()
         self.outputs = [_new_output(design, y, recipe) for y in targets]
@@ -283,15 +285,16 @@ class _Path:
         running = [output for output in self.outputs if output.status is None]
         if running:
             scheme = self.recipe.scheme
-            R = np.stack([_residual(scheme, output, k) for output in running], axis=1)
+            residuals = [_residual(scheme, output, k) for output in running]
             active = [self.registry.active(output) for output in running]
             repeats = scheme.reselects or self.recipe.reselect
             pool = self.pools(k, [set[int]() if repeats else ids for ids in active])
-            chosen = choose(pool, R, self.divisor)
-            sizes = np.abs(R).sum(axis=0)
+            chosen = choose(pool, self.design.stack(residuals), self.divisor)
+            total = running[0].problem.columns.total
+            sizes = [total(np.abs, residual) for residual in residuals]
             for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
                 output.choice = choice
-                output.status = self._ending(output, choice, float(size), ids)
+                output.status = self._ending(output, choice, size, ids)
         return any(output.status is None for output in self.outputs)
 
     def _ending(
@@ -374,7 +377,12 @@ class _Path:
 def _new_output(design: Design, y: Array, recipe: Recipe) -> Output:
     columns = design.columns(recipe.max_iter, recipe.fit_intercept)
     problem = Problem(recipe.loss, y, design.weights, columns, recipe.l2)
-    constant = recipe.loss.initial(y, design.weights)
+    # Two rows with the weights of the two labels stand for all: weights are counts.
+    totals = [
+        columns.total(lambda y, s, label=label: s * (y == label), y, design.weights)
+        for label in _LABELS
+    ]
+    constant = recipe.loss.initial(_LABELS, np.array(totals))
     coef = np.full(int(recipe.fit_intercept), constant)
     return Output(problem, coef, problem.objective(coef))
 
@@ -387,4 +395,4 @@ def _residual(scheme: Scheme, output: Output, k: int) -> Array:
         # Line searches and exact solvers put rows right at a kink, where rounding would choose
         # the subgradient: margins that close to it count as beyond it.
         f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
-    return -problem.slopes(f)
+    return problem.columns.rows(np.negative, problem.slopes(f))

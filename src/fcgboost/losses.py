@@ -36,12 +36,16 @@ class Loss(Part):
 class CurvedLoss(Loss):
     """A loss with a (generalised) second derivative."""
 
-    #: An upper bound of the curvature, infinite where there is none.
-    curvature_bound: float
-
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
         """Give the second derivative of phi(y f) in f."""
+
+
+class SmoothLoss(CurvedLoss):
+    """A loss whose curvature is bounded, so that its gradient has a Lipschitz constant."""
+
+    #: An upper bound of the curvature.
+    curvature_bound: float
 
 
 class ProximalLoss(Loss):
@@ -70,7 +74,7 @@ def _positive_share(y: Array, weights: Array) -> float:
     return float(weights[y > 0].sum() / weights.sum())
 
 
-class SquaredHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
+class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """The squared hinge phi(t) = max(0, 1 - t)^2, the paper's loss.
 
     Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2: theory,
@@ -104,7 +108,7 @@ class SquaredHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
         return 2.0 * _positive_share(y, weights) - 1.0
 
 
-class Square(CurvedLoss, ProximalLoss, ProbabilityLoss):
+class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
 
     curvature_bound = 2.0
@@ -136,8 +140,6 @@ class Square(CurvedLoss, ProximalLoss, ProbabilityLoss):
 
 class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
     """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki)."""
-
-    curvature_bound = float("inf")
 
     def value(self, y: Array, f: Array) -> Array:
         """Give max(0, 1 - y f)^3."""

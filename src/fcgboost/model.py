@@ -14,7 +14,7 @@ from fcgboost.dictionaries import Array, Dictionary
 _BLOCK_ENTRIES = 1 << 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A sparse additive model. It does not know how it was trained.
 

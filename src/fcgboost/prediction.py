@@ -154,7 +154,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Give a fitted copy of the classifier as it was after k steps of its path.
 
         k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
-        validation kept.
+        validation kept. (A search's `best_estimator_` stays whole.)
         """
         model = self._fitted()
         check_number("k", k, 0, whole=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,8 @@ from fcgboost.validation import (
 Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
-class Part(NamedTuple):
-    """Some rows of the data."""
-
-    X: Any
-    y: NDArray[Any]
-    weights: Array
-
-
 @dataclass(frozen=True)
-class Data:
+class Labelled:
     """Checked data, rows of weight zero included: users' splitters count them."""
 
     X: Any
@@ -58,9 +50,11 @@ class Data:
     classes: NDArray[Any]
 
 
-_PRIVATE = ("_loss_", "_sample_", "_deviation_")
 #: The attributes of the refitted classifier that the search shows as its own.
-_SHOWN = ("classes_", "model_", "trace_", "n_iter_", "status_", *_PRIVATE)
+_SHOWN = (
+    *("classes_", "model_", "trace_", "n_iter_", "status_"),
+    *("_loss_", "_sample_", "_deviation_"),
+)
 
 
 class FCGBoostClassifierCV(BaseFCGBoost):
@@ -216,7 +210,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             check_parameters(clone(prototype).set_params(**setting), has_validation_data=True)
         return settings
 
-    def _report(self, settings: list[dict[str, Any]], scores: Array, data: Data) -> None:
+    def _report(self, settings: list[dict[str, Any]], scores: Array, data: Labelled) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
         unit = theory_steps(data.weights.sum()) if self.max_iter == "auto" else 1
         ks = [unit * (i + 1) for i in range(scores.shape[2])]
@@ -258,7 +252,7 @@ def _settings(dictionaries: Any, l2s: Any) -> list[dict[str, Any]]:
     return [{"dictionary": part, "l2": l2} for part in parts for l2 in l2s]
 
 
-def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> Data:
+def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> Labelled:
     if y is None:
         raise ValueError(
             f"{type(search).__name__} requires y to be passed, but the target y is None."
@@ -268,11 +262,11 @@ def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> 
     check_lengths("X and y", X.shape[0], len(codes))
     weights = check_weights(sample_weight, X.shape[0])
     if not weights.any():
-        raise ValueError("All sample weights are zero: there is nothing to fit.")
-    return Data(X, codes, weights, classes)
+        raise ValueError("sample_weight: all weights are zero, there are no rows left.")
+    return Labelled(X, codes, weights, classes)
 
 
-def _folds(cv: Any, data: Data, groups: Any, seed: int) -> Folds:
+def _folds(cv: Any, data: Labelled, groups: Any, seed: int) -> Folds:
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
         if groups is not None:
@@ -286,11 +280,19 @@ def _folds(cv: Any, data: Data, groups: Any, seed: int) -> Folds:
         folds = hash_folds(data.X[counted], y, int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
     y = data.classes[data.codes]
-    return list(check_cv(cv, y, classifier=True).split(data.X, y, groups))
+    folds = list(check_cv(cv, y, classifier=True).split(data.X, y, groups))
+    for i, (train, _) in enumerate(folds):
+        missing = np.setdiff1d(data.codes[data.weights > 0.0], data.codes[train])
+        if len(missing):
+            raise ValueError(
+                f"The training part of fold {i} has no row of {data.classes[missing].tolist()}: "
+                "use folds that keep every class in every training part."
+            )
+    return folds
 
 
 def _score_path(
-    estimator: FCGBoostClassifier, data: Data, fold: tuple[NDArray[np.intp], NDArray[np.intp]]
+    estimator: FCGBoostClassifier, data: Labelled, fold: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> list[float]:
     """Fit one path and give the scores on the fold's test part after 1, 2, ... units of steps.
 
@@ -298,13 +300,15 @@ def _score_path(
     last score.
     """
     y = data.classes[data.codes]
-    train, test = (Part(data.X[rows], y[rows], data.weights[rows]) for rows in fold)
-    estimator.fit(*train, X_val=test.X, y_val=test.y, sample_weight_val=test.weights)
+    (train, test), weights = fold, data.weights
+    X_test, y_test, weights_test = data.X[test], y[test], weights[test]
+    validation = {"X_val": X_test, "y_val": y_test, "sample_weight_val": weights_test}
+    estimator.fit(data.X[train], y[train], weights[train], **validation)
     scores = estimator.trace_.column("validation_score")
     if len(scores) == 0:
         scorer = check_scoring(estimator, scoring=estimator.scoring)
         scores = np.array(
-            [scorer(estimator, test.X, test.y, **scorer_options(scorer, test.weights))]
+            [scorer(estimator, X_test, y_test, **scorer_options(scorer, weights_test))]
         )
     is_auto = estimator.max_iter == "auto"
     unit, n_units = (estimator._k0_, 5) if is_auto else (1, int(estimator.max_iter))

@@ -34,7 +34,7 @@ class Status(Enum):
         return f"{self.name.lower()}: {self.value}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """What is known after one step of the greedy loop.
 

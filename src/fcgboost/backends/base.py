@@ -8,7 +8,7 @@ and n-vectors are NumPy float64 arrays. CPU, GPU and cluster differ only below t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -113,12 +113,18 @@ class Design(ABC):
     total_weight: float
     #: One standardised unit of each column.
     scale: Array
+    #: The standard deviation of each column.
+    deviation: Array
     #: The number of distinct rows.
     n_distinct: int
 
     @abstractmethod
     def sample(self, n: int, key: int) -> Sample:
         """Draw at most n distinct rows of the data, those with the smallest keyed hashes."""
+
+    @abstractmethod
+    def stack(self, vectors: Sequence[Array]) -> Array:
+        """Put m-vectors side by side, of shape (n_samples, n_vectors)."""
 
     @abstractmethod
     def candidates(self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]) -> Candidates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -28,9 +28,9 @@ _GRAM_UPDATES = 64
 _GRAM_LOSS = 1e-3
 
 
-def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+def row_blocks(n_rows: int, n_columns: int, at_least: int = 1) -> list[slice]:
     """Cut rows into blocks so that a block of n_columns columns stays small."""
-    size = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    size = max(at_least, _BLOCK_ENTRIES // max(1, n_columns))
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
@@ -86,6 +86,10 @@ class MemoryDesign(Design):
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
+
+    def stack(self, vectors: Sequence[Array]) -> Array:
+        """Put m-vectors side by side."""
+        return np.stack(vectors, axis=1)
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
@@ -265,8 +269,11 @@ class MemoryColumns(Columns):
     def _cross(self, weights: Array, first: int) -> Array:
         """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
         k = self.n_columns
-        cross = np.zeros((k, k - first))
         active = np.flatnonzero(weights)
+        if first > 0 and 8 * len(active) > len(weights):
+            # For a new column one pass over all rows is cheaper than gathering the active ones.
+            return np.asarray(self._A.T @ (weights[:, None] * self._A[:, first:]))
+        cross = np.zeros((k, k - first))
         for block in row_blocks(len(active), k):
             rows = self._storage[active[block], :k]
             cross += rows.T @ (weights[active[block], None] * rows[:, first:])
@@ -277,7 +284,8 @@ class MemoryColumns(Columns):
         k = self.n_columns
         active = np.flatnonzero(weights)
         R = np.zeros((k + 1, k + 1))
-        for block in row_blocks(len(active), k + 1):
+        # Each reduction costs (k + 1)^3 beside its rows: it should have more rows than that.
+        for block in row_blocks(len(active), k + 1, at_least=4 * (k + 1)):
             rows = active[block]
             values = np.hstack([self._storage[rows, :k], target[rows, None]])
             stacked = np.vstack([R, np.sqrt(weights[rows, None]) * values])

@@ -126,7 +126,11 @@ class PolynomialDictionary(InnerProductDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give (1 + z)^p."""
-        return (1.0 + z) ** self.degree
+        base = 1.0 + z
+        power = base.copy()
+        for _ in range(self.degree - 1):  # several times faster than NumPy's power
+            power *= base
+        return power
 
     def slope(self, z: Array) -> Array:
         """Give p (1 + z)^(p - 1)."""

@@ -19,7 +19,7 @@ from fcgboost.parts import Part, check_count, check_positive
 from fcgboost.stopping import Status
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """A loss, its target and weights, and the columns: all a solver or scheme sees.
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from fcgboost.backends.base import Array
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.losses import Loss, SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -25,7 +25,7 @@ class GradientDescentSolver(Solver):
     keep_history : bool, default=False
     """
 
-    needs = CurvedLoss
+    needs = SmoothLoss
     needs_text = "a gradient with a Lipschitz constant"
 
     def __init__(
@@ -34,10 +34,6 @@ class GradientDescentSolver(Solver):
         self.tol = tol
         self.max_iter = max_iter
         self.keep_history = keep_history
-
-    def accepts(self, loss: Loss) -> bool:
-        """Whether the curvature of the loss is bounded."""
-        return isinstance(loss, CurvedLoss) and np.isfinite(loss.curvature_bound)
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only says how many there are."""
@@ -66,7 +62,7 @@ class GradientDescentSolver(Solver):
 
 def _smoothness(problem: Problem) -> float:
     loss: Loss = problem.loss
-    assert isinstance(loss, CurvedLoss)
+    assert isinstance(loss, SmoothLoss)
     gram = problem.columns.gram(problem.weights) / problem.total_weight
     largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
     return (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0

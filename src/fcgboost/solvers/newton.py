@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from fcgboost.backends.base import Array
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -114,8 +114,9 @@ def _lifted(problem: Problem, curvatures: Array, slopes: Array) -> Array:
 
     Where the loss is straight the quadratic model is unbounded; the bound majorises the loss.
     """
-    bound = _curved(problem.loss).curvature_bound
-    bound = (bound if np.isfinite(bound) else 1.0) / problem.total_weight
+    loss = problem.loss
+    bound = loss.curvature_bound if isinstance(loss, SmoothLoss) else 1.0
+    bound /= problem.total_weight
     return problem.columns.rows(
         lambda h, g, s: np.where((h == 0.0) & (g != 0.0), s * bound, h),
         curvatures,
@@ -221,7 +222,8 @@ def _line_search(
     along = columns.matvec(direction)
     shortest, longest, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
-        moved = _Point.at(problem, point.coef + length * direction, point.f + length * along)
+        f = columns.rows(lambda f, a, t=length: f + t * a, point.f, along)
+        moved = _Point.at(problem, point.coef + length * direction, f)
         there = columns.total(np.multiply, moved.slopes, along)
         there += 2.0 * float(problem.penalty * moved.coef @ direction)
         fallen = moved.objective <= point.objective + _ARMIJO * length * slope + rounding
