@@ -32,8 +32,11 @@ def test_uniform_noise_flips_its_share_of_labels(level):
 
 @pytest.mark.parametrize(("ratio", "share"), [(0.2, 0.087), (0.3, 0.130), (0.4, 0.173)])
 def test_outlier_noise_flips_the_shares_the_paper_prints(ratio, share):
-    X, y = make_simulation(200_000, noise="outlier", tol=0.3, ratio=ratio, random_state=1)
-    assert np.mean(y != clean_labels(X)) == pytest.approx(share, abs=0.002)
+    shares = []
+    for seed in range(6):
+        X, y = make_simulation(200_000, noise="outlier", tol=0.3, ratio=ratio, random_state=seed)
+        shares.append(np.mean(y != clean_labels(X)))
+    assert np.mean(shares) == pytest.approx(share, abs=0.001)
 
 
 def test_outlier_noise_flips_only_far_from_the_boundary():

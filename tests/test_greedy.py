@@ -186,7 +186,7 @@ def test_all_atoms_of_a_strictly_positive_definite_kernel_interpolate(loss: Loss
     else:
         # The cubed hinge is so flat at its end that its gradient vanishes before its loss.
         assert (margins >= 1.0 - (1e-4 if isinstance(loss, CubedHinge) else 1e-9)).all()
-        assert status in (Status.ZERO_SCORE, Status.EXHAUSTED)
+        assert status is Status.ZERO_SCORE
 
 
 @given(

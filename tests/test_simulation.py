@@ -30,6 +30,9 @@ GRIDS = {
     "sigmoid": [SigmoidDictionary(slope_range=slope) for slope in (1.0, 5.0, 10.0, 20.0)],
     "relu": [ReluDictionary()],
 }
+# q = 2 was picked after a look at test errors of several variants on seeds 0 to 19, so it is
+# judged on seeds that had no part in that.
+SEEDS = {"polynomial": range(100, 120)}
 UNIFORM = {"noise": "uniform", "level": 0.3}
 OUTLIER = {"noise": "outlier", "tol": 0.3, "ratio": 0.4}
 
@@ -57,7 +60,7 @@ def simulate(seed: int, noise: dict) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize(("name", "noise", "bound", "published"), CELLS)
 def test_cross_validated_test_error_is_as_low_as_promised(name, noise, bound, published):
     errors, atoms = [], []
-    for seed in range(20):
+    for seed in SEEDS.get(name, range(20)):
         X, y, X_test, y_test = simulate(seed, noise)
         search = FCGBoostClassifierCV(GRIDS[name], cv=5, random_state=seed, **PAPER).fit(X, y)
         errors.append(1.0 - search.score(X_test, y_test))

@@ -20,7 +20,7 @@ from fcgboost.validation import (
 
 @dataclass(frozen=True)
 class Data:
-    """Checked data: rows of positive weight, labels as codes."""
+    """Checked data, labels as codes."""
 
     X: Any
     codes: NDArray[np.intp]
@@ -38,21 +38,29 @@ class Data:
         return (*self.X.shape, int((weighed * places).sum(dtype=np.uint64)))
 
 
+def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Data]:
+    """Check training data and give the classes and all rows, those of weight zero included."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    X = check_matrix(estimator, X, reset=True)
+    classes, codes = check_labels(y)
+    check_lengths("X and y", X.shape[0], len(codes))
+    weights = check_weights(sample_weight, X.shape[0])
+    check_some_weight(weights, "sample_weight")
+    return classes, Data(X, codes, weights)
+
+
 def check_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any]
 ) -> tuple[NDArray[Any], Data, Data | None]:
     """Check the data and give the classes, the training part and the validation part."""
     X_val, y_val, sample_weight_val = given
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
-        )
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
-    X = check_matrix(estimator, X, reset=True)
-    classes, codes = check_labels(y)
-    data = _weigh(Data(X, codes, check_weights(sample_weight, X.shape[0])))
-    classes, data = _keep_present_classes(classes, data)
+    classes, data = check_labelled(estimator, X, y, sample_weight)
+    classes, data = _keep_present_classes(classes, _weigh(data))
     if X_val is None:
         return classes, data, None
     try:
@@ -62,7 +70,8 @@ def check_data(
     codes = check_known_labels(y_val, classes)
     check_lengths("X_val and y_val", X_val.shape[0], len(codes))
     weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
-    return classes, data, _weigh(Data(X_val, codes, weights), "sample_weight_val")
+    check_some_weight(weights, "sample_weight_val")
+    return classes, data, _weigh(Data(X_val, codes, weights))
 
 
 def check_lengths(names: str, first: int, second: int) -> None:
@@ -71,12 +80,15 @@ def check_lengths(names: str, first: int, second: int) -> None:
         raise ValueError(f"{names} have {first} and {second} rows.")
 
 
-def _weigh(data: Data, name: str = "sample_weight") -> Data:
-    """Leave out rows of weight zero: a weight is a count."""
-    check_lengths("X and y", data.X.shape[0], len(data.codes))
-    kept = data.weights > 0.0
-    if not kept.any():
+def check_some_weight(weights: Array, name: str) -> None:
+    """Raise a ValueError if no row weighs anything."""
+    if not weights.any():
         raise ValueError(f"{name}: all weights are zero, there are no rows left.")
+
+
+def _weigh(data: Data) -> Data:
+    """Leave out rows of weight zero: a weight is a count."""
+    kept = data.weights > 0.0
     return data if kept.all() else data.take(kept)
 
 

@@ -125,6 +125,7 @@ class Output:
     coef: Array
     objective: float
     atoms: list[int] = field(default_factory=list)
+    ids: set[int] = field(default_factory=set)
     first_score: float = 0.0
     choice: Choice | None = None
     status: Status | None = None
@@ -141,9 +142,10 @@ class Output:
         """The coefficient of the constant."""
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
-    def take(self, position: int, atom: Any) -> int:
+    def take(self, position: int, atom: Any, id_: int) -> int:
         """Give the column of an atom, appending it if the output does not have it yet."""
-        if position not in self.atoms:
+        if id_ not in self.ids:
+            self.ids.add(id_)
             self.atoms.append(position)
             self.problem.columns.append(atom)
             self.coef = np.append(self.coef, 0.0)
@@ -155,20 +157,16 @@ class Registry:
 
     def __init__(self) -> None:
         self.rows: list[Any] = []
-        self.ids: list[int] = []
+        self.positions: dict[int, int] = {}
         self.entered: list[int] = []
 
     def place(self, atom: Any, id_: int, k: int) -> int:
         """Give the position of an atom, adding it if it is new."""
-        if id_ not in self.ids:
+        if id_ not in self.positions:
+            self.positions[id_] = len(self.rows)
             self.rows.append(atom)
-            self.ids.append(id_)
             self.entered.append(k)
-        return self.ids.index(id_)
-
-    def active(self, output: Output) -> set[int]:
-        """Give the ids of an output's atoms."""
-        return {self.ids[position] for position in output.atoms}
+        return self.positions[id_]
 
     def atoms(self, empty: Any) -> Any:
         """Give all rows as one array; `empty` is an array of no atoms."""
@@ -286,20 +284,17 @@ class _Path:
         if running:
             scheme = self.recipe.scheme
             residuals = [_residual(scheme, output, k) for output in running]
-            active = [self.registry.active(output) for output in running]
             repeats = scheme.reselects or self.recipe.reselect
-            pool = self.pools(k, [set[int]() if repeats else ids for ids in active])
+            pool = self.pools(k, [set() if repeats else output.ids for output in running])
             chosen = choose(pool, self.design.stack(residuals), self.divisor)
             total = running[0].problem.columns.total
             sizes = [total(np.abs, residual) for residual in residuals]
-            for output, choice, size, ids in zip(running, chosen, sizes, active, strict=True):
+            for output, choice, size in zip(running, chosen, sizes, strict=True):
                 output.choice = choice
-                output.status = self._ending(output, choice, size, ids)
+                output.status = self._ending(output, choice, size)
         return any(output.status is None for output in self.outputs)
 
-    def _ending(
-        self, output: Output, choice: Choice | None, size: float, active: set[int]
-    ) -> Status | None:
+    def _ending(self, output: Output, choice: Choice | None, size: float) -> Status | None:
         """Say why an output can not take its choice, if so."""
         if choice is None:
             return Status.EXHAUSTED
@@ -307,7 +302,7 @@ class _Path:
             return Status.ZERO_SCORE
         if choice.score < self.recipe.tol * output.first_score:
             return Status.TOLERANCE
-        if choice.id in active and not self.recipe.scheme.reselects:
+        if choice.id in output.ids and not self.recipe.scheme.reselects:
             return Status.STALLED
         return None
 
@@ -319,7 +314,8 @@ class _Path:
             if choice is None or output.status is not None:
                 continue
             output.first_score = output.first_score or choice.score
-            newest = output.take(self.registry.place(choice.atom, choice.id, k), choice.atom)
+            place = self.registry.place(choice.atom, choice.id, k)
+            newest = output.take(place, choice.atom, choice.id)
             solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
             output.coef, output.objective = solution.coef, solution.objective
             solutions.append(solution)
@@ -332,7 +328,7 @@ class _Path:
         for values in (coef, intercept):
             values.setflags(write=False)
         choices = [output.choice if output.status is None else None for output in self.outputs]
-        places = [self.registry.ids.index(c.id) if c is not None else -1 for c in choices]
+        places = [self.registry.positions[c.id] if c is not None else -1 for c in choices]
         return Step(
             k=k,
             chosen=np.array(places),
@@ -366,7 +362,8 @@ class _Path:
             for step in trace:
                 if step.chosen[c] >= 0:
                     output.first_score = output.first_score or float(step.scores[c])
-                    output.take(int(step.chosen[c]), self.registry.rows[step.chosen[c]])
+                    place = int(step.chosen[c])
+                    output.take(place, self.registry.rows[place], int(ids[place]))
             columns = output.problem.columns
             coef = last.coef[c, output.atoms]
             constant = last.intercept[c : c + int(columns.has_constant)]

@@ -6,7 +6,6 @@ A path of fits holds every number of steps, so a setting costs one path per fold
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from fcgboost.data import check_lengths, hash_folds
+from fcgboost.data import Data, check_labelled, hash_folds
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import all_or_nothing, check_parameters
 from fcgboost.losses import Loss
@@ -29,25 +28,12 @@ from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.validation import (
     Array,
-    check_labels,
-    check_matrix,
     check_number,
-    check_weights,
     check_word,
     make_part,
 )
 
 Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Checked data, rows of weight zero included: users' splitters count them."""
-
-    X: Any
-    codes: NDArray[np.intp]
-    weights: Array
-    classes: NDArray[Any]
 
 
 #: The attributes of the refitted classifier that the search shows as its own.
@@ -178,14 +164,18 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             prototype = self._prototype(seed)
             settings = self._settings(prototype)
-            data = _check(self, X, y, sample_weight)
-            folds = _folds(self.cv, data, groups, seed)
+            classes, data = check_labelled(self, X, y, sample_weight)
+            labels = classes[data.codes]
+            folds = _folds(self.cv, data, labels, groups, seed)
             scores = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_path)(clone(prototype).set_params(**setting, n_jobs=1), data, fold)
+                delayed(_score_path)(
+                    clone(prototype).set_params(**setting, n_jobs=1), data, labels, fold
+                )
                 for setting in settings
                 for fold in folds
             )
-            self._report(settings, np.reshape(scores, (len(settings), len(folds), -1)), data)
+            k0 = theory_steps(data.weights.sum())
+            self._report(settings, np.reshape(scores, (len(settings), len(folds), -1)), k0)
             for name in ("best_estimator_", *_SHOWN):
                 self.__dict__.pop(name, None)
             if self.refit:
@@ -210,9 +200,9 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             check_parameters(clone(prototype).set_params(**setting), has_validation_data=True)
         return settings
 
-    def _report(self, settings: list[dict[str, Any]], scores: Array, data: Labelled) -> None:
+    def _report(self, settings: list[dict[str, Any]], scores: Array, k0: int) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
-        unit = theory_steps(data.weights.sum()) if self.max_iter == "auto" else 1
+        unit = k0 if self.max_iter == "auto" else 1
         ks = [unit * (i + 1) for i in range(scores.shape[2])]
         rows = [{**setting, "max_iter": k} for setting in settings for k in ks]
         by_row = scores.transpose(0, 2, 1).reshape(len(rows), -1)
@@ -252,21 +242,7 @@ def _settings(dictionaries: Any, l2s: Any) -> list[dict[str, Any]]:
     return [{"dictionary": part, "l2": l2} for part in parts for l2 in l2s]
 
 
-def _check(search: FCGBoostClassifierCV, X: Any, y: Any, sample_weight: Any) -> Labelled:
-    if y is None:
-        raise ValueError(
-            f"{type(search).__name__} requires y to be passed, but the target y is None."
-        )
-    X = check_matrix(search, X, reset=True)
-    classes, codes = check_labels(y)
-    check_lengths("X and y", X.shape[0], len(codes))
-    weights = check_weights(sample_weight, X.shape[0])
-    if not weights.any():
-        raise ValueError("sample_weight: all weights are zero, there are no rows left.")
-    return Labelled(X, codes, weights, classes)
-
-
-def _folds(cv: Any, data: Labelled, groups: Any, seed: int) -> Folds:
+def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Folds:
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
         if groups is not None:
@@ -276,30 +252,30 @@ def _folds(cv: Any, data: Labelled, groups: Any, seed: int) -> Folds:
             )
         # Rows of weight zero are in no fold, as if they were not there.
         counted = np.flatnonzero(data.weights)
-        y = data.classes[data.codes[counted]]
-        folds = hash_folds(data.X[counted], y, int(cv), seed)
+        folds = hash_folds(data.X[counted], y[counted], int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
-    y = data.classes[data.codes]
     folds = list(check_cv(cv, y, classifier=True).split(data.X, y, groups))
     for i, (train, _) in enumerate(folds):
-        missing = np.setdiff1d(data.codes[data.weights > 0.0], data.codes[train])
+        missing = np.setdiff1d(y[data.weights > 0.0], y[train])
         if len(missing):
             raise ValueError(
-                f"The training part of fold {i} has no row of {data.classes[missing].tolist()}: "
+                f"The training part of fold {i} has no row of {missing.tolist()}: "
                 "use folds that keep every class in every training part."
             )
     return folds
 
 
 def _score_path(
-    estimator: FCGBoostClassifier, data: Labelled, fold: tuple[NDArray[np.intp], NDArray[np.intp]]
+    estimator: FCGBoostClassifier,
+    data: Data,
+    y: NDArray[Any],
+    fold: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> list[float]:
     """Fit one path and give the scores on the fold's test part after 1, 2, ... units of steps.
 
     A unit is one step, or k0 steps with max_iter="auto". A path that ended early keeps its
     last score.
     """
-    y = data.classes[data.codes]
     (train, test), weights = fold, data.weights
     X_test, y_test, weights_test = data.X[test], y[test], weights[test]
     validation = {"X_val": X_test, "y_val": y_test, "sample_weight_val": weights_test}
