@@ -81,12 +81,17 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "fitting": CORE - {"fitting"},
     "estimators": CORE,
     "search": CORE | {"estimators"},
-    "datasets": NOTHING,
+    "datasets.simulation": NOTHING,
+    "datasets.catalog": NOTHING,
+    "datasets.home": NOTHING,
+    "datasets.table": {"datasets.catalog"},
+    "datasets.uci": {"datasets.catalog", "datasets.home", "datasets.table"},
+    "datasets": {"datasets.*"},
     "plotting": {"greedy"},
     "__init__": {"*"},
 }
 
-FOLDERS = {"dictionaries.*", "backends.*", "solvers.*"}
+FOLDERS = {"dictionaries.*", "backends.*", "solvers.*", "datasets.*"}
 
 # Beside the standard library, free in every room.
 FREE = {"numpy", "scipy"}
@@ -102,7 +107,8 @@ ALL_OF_SKLEARN = {
     "fitting",
     "estimators",
     "search",
-    "datasets",
+    "datasets.simulation",
+    "datasets.uci",
     "plotting",
 }
 # Imported inside the function that needs them, with an error naming the extra to install.
