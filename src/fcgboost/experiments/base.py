@@ -1,0 +1,85 @@
+"""The contract of an experiment: units of work in, rows of a tidy table out.
+
+An experiment declares its units as data. A unit holds every setting it needs, its seed
+included, so it gives the same rows wherever and whenever it runs (measured seconds excepted).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar, Generic, Literal, TypeVar, get_args
+
+Preset = Literal["quick", "standard", "full"]
+Split = Literal["random", "file-order"]
+Value = str | int | float | None
+Row = dict[str, Value]
+Key = tuple[str, ...]
+
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+def written(value: Value) -> str:
+    """Write a value so that reading it gives it back; None is empty."""
+    return "" if value is None else repr(float(value)) if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An independent piece of work: settings that are plain values."""
+
+    @property
+    def key(self) -> Key:
+        """All settings as they are written in a table, where they name the unit."""
+        return tuple(map(written, asdict(self).values()))
+
+    def row(self, **results: Value) -> Row:
+        """Give a row of the table: the settings, then the results."""
+        return {**asdict(self), **results}
+
+
+U = TypeVar("U", bound=Unit)
+
+
+class Experiment(ABC, Generic[U]):
+    """One table or figure of the paper."""
+
+    #: What the command line calls it.
+    name: ClassVar[str]
+    title: ClassVar[str]
+    #: One or two sentences: what is run, and what the paper prints of it.
+    about: ClassVar[str]
+    unit_type: ClassVar[type[Unit]]
+    #: The columns that a row has beside the settings of its unit.
+    results: ClassVar[tuple[str, ...]]
+    #: Whether it measures time and so must run alone.
+    is_timed: ClassVar[bool] = False
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The columns that hold the settings of a unit."""
+        return tuple(field.name for field in fields(self.unit_type))
+
+    @abstractmethod
+    def units(self, preset: Preset, split: Split | None) -> list[U]:
+        """Declare the work.
+
+        Parameters
+        ----------
+        preset : {"quick", "standard", "full"}
+        split : {"random", "file-order"} or None
+            How real data are split; None is both. Simulations ignore it.
+        """
+
+    @abstractmethod
+    def run(self, unit: U) -> list[Row]:
+        """Do one unit of work; every row has all settings and results."""
+
+    @abstractmethod
+    def cost(self, unit: U) -> float:
+        """Estimate the seconds a unit takes on one core."""
+
+    def obstacle(self) -> str | None:
+        """Say why the experiment can not be run here, such as absent data."""
+        return None
