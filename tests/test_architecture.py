@@ -84,8 +84,16 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "datasets.simulation": NOTHING,
     "datasets.catalog": NOTHING,
     "datasets.home": NOTHING,
+    "datasets.lzw": NOTHING,
+    "datasets.archive": {"datasets.catalog", "datasets.home", "datasets.lzw"},
     "datasets.table": {"datasets.catalog"},
-    "datasets.uci": {"datasets.catalog", "datasets.home", "datasets.table"},
+    "datasets.uci": {
+        "datasets.archive",
+        "datasets.catalog",
+        "datasets.home",
+        "datasets.table",
+    },
+    "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
     "plotting": {"greedy"},
     "__init__": {"*"},
@@ -107,12 +115,16 @@ ALL_OF_SKLEARN = {
     "fitting",
     "estimators",
     "search",
+    "datasets.earthquake",
     "datasets.simulation",
     "datasets.uci",
     "plotting",
 }
 # Imported inside the function that needs them, with an error naming the extra to install.
-OPTIONAL = {"cvxpy", "dask", "matplotlib", "numba", "onnx", "pandas", "polars", "torch"}
+OPTIONAL = {
+    *("cvxpy", "dask", "matplotlib", "numba", "onnx"),
+    *("pandas", "polars", "torch", "tqdm", "xlrd"),
+}
 
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 60

@@ -86,6 +86,12 @@ class UciSet:
         return f"{self.name}.csv.gz"
 
     @property
+    def n_features(self) -> int:
+        """Columns of X: identifiers left out, a column of letters counted once per level."""
+        n_columns = sum(not name.startswith("id_") for name in self.columns)
+        return n_columns + sum(len(levels) - 1 for levels in self.categories.values())
+
+    @property
     def page(self) -> str:
         """The set's page in the archive."""
         return f"https://archive.ics.uci.edu/dataset/{self.archive.path}"

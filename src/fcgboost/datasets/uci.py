@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
+from fcgboost.datasets.archive import BASE, FAILURES, address, fetch_text
 from fcgboost.datasets.catalog import UCI_SETS, UciSet
-from fcgboost.datasets.home import data_homes, find_file, read_verified
+from fcgboost.datasets.home import data_homes, find_file, read_verified, write_gzip
 from fcgboost.datasets.table import Array, Table, to_table
 
 
@@ -31,7 +32,8 @@ def fetch_uci(
         magic_gamma_telescope, occupancy_detection, default_credit_card_clients or Skin_NonSkin.
     data_home : path or None, default=None
         A folder to look in first. The next ones are that of the environment variable
-        FCGBOOST_DATA and the user's cache.
+        FCGBOOST_DATA and the user's cache. A set that is in none of them is downloaded from the
+        UCI archive into the first, which needs the extra `data`.
     return_X_y : bool, default=True
 
     Returns
@@ -42,9 +44,26 @@ def fetch_uci(
         With `data`, `target`, `feature_names`, `target_names` (of -1 and of +1, source label
         first), `groups` (identifier columns by name; `id_molecule` of musk2 is needed to keep a
         molecule on one side of a split) and `DESCR`. If not `return_X_y`.
+
+    Raises
+    ------
+    ValueError
+        If there is no set of this name, or its file holds something else.
+    FileNotFoundError
+        If the file is in no folder and cannot be downloaded.
+
+    Examples
+    --------
+    >>> X, y = fetch_uci("heart")  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (270, 13)
+    >>> fetch_uci("hearts")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: There is no set 'hearts'. Did you mean 'heart'? The sets are heart, ...
     """
     facts = _look_up(name)
-    table = to_table(_read(facts, data_homes(data_home)), facts)
+    table = to_table(read_or_fetch(facts, data_homes(data_home)), facts)
     return (table.X, table.y) if return_X_y else _to_bunch(table, facts)
 
 
@@ -58,13 +77,22 @@ def _look_up(name: str) -> UciSet:
     raise ValueError(f"There is no set {name!r}.{advice} The sets are {', '.join(UCI_SETS)}.")
 
 
-def _read(facts: UciSet, homes: tuple[Path, ...]) -> bytes:
-    """Give the canonical file's text from the first data home that has it."""
+def read_or_fetch(facts: UciSet, homes: tuple[Path, ...], base: str = BASE) -> bytes:
+    """Give a set's text from the first data home that has it, or download it to the first."""
     path = find_file((facts.file_name,), homes)
-    if path is None:
+    if path is not None:
+        return read_verified(path, facts.sha256)
+    try:
+        content = fetch_text(facts, base)
+        write_gzip(homes[0] / facts.file_name, content)
+    except FAILURES as error:
         folders = ", ".join(str(home) for home in homes)
-        raise FileNotFoundError(f"{facts.file_name} is in none of the folders {folders}.")
-    return read_verified(path, facts.sha256)
+        raise FileNotFoundError(
+            f"{facts.file_name} is in none of the folders {folders}, and fetching it from "
+            f"{address(facts, base)} into the first of them failed: {error}. Try again online, or "
+            f"put {facts.file_name} into one of the folders; docs/data.md describes the file."
+        ) from error
+    return content
 
 
 def _to_bunch(table: Table, facts: UciSet) -> Bunch:
