@@ -123,7 +123,7 @@ ALL_OF_SKLEARN = {
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cvxpy", "dask", "matplotlib", "numba", "onnx"),
-    *("pandas", "polars", "torch", "tqdm", "xlrd"),
+    *("pandas", "PIL", "polars", "torch", "tqdm", "xlrd"),
 }
 
 MAX_FILE_LINES = 400

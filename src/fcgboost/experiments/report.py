@@ -1,0 +1,90 @@
+"""From stored rows to a report: Markdown, one HTML file, and the figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.document import Section
+from fcgboost.experiments.markdown import write_markdown
+from fcgboost.experiments.runner import load
+from fcgboost.experiments.sections import circumstances, section
+from fcgboost.experiments.store import replace_file
+from fcgboost.experiments.webpage import write_page
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: Where an output folder holds the rows.
+ROWS = "rows"
+TITLE = "The paper's experiments, run again"
+INTRO = (
+    "Every table and figure here is drawn from stored rows, one file per experiment. "
+    "“Paper” are the figures printed in the paper; a difference is ours minus the paper's.",
+    "A cell with a footnote sign departs from the paper's protocol as the footnote says.",
+)
+
+#: Judges the paper's claims by the rows of all experiments.
+Ledger = Callable[[Mapping[str, "DataFrame"]], Section | None]
+
+
+def write_report(
+    out: Path, experiments: Iterable[Experiment[Any]], ledger: Ledger | None = None
+) -> Path:
+    """Write REPORT.md, report.html and figures/ from the rows in `out`/rows.
+
+    Parameters
+    ----------
+    out : Path
+    experiments : iterable of Experiment
+        In the order of the report. One that has no rows has a section that says so.
+    ledger : callable or None
+        Gives a first section from the data frames of all experiments that have rows, by name.
+
+    Returns
+    -------
+    Path
+        Of the HTML file.
+    """
+    loaded = [(experiment, *_load(experiment, out / ROWS)) for experiment in experiments]
+    sections = [section(*found) for found in loaded]
+    frames = {experiment.name: frame for experiment, frame, _ in loaded if frame is not None}
+    first = ledger(frames) if ledger is not None else None
+    if first is not None:
+        sections.insert(0, first)
+    sections.append(circumstances(loaded))
+    return _write(out, sections)
+
+
+def _load(
+    experiment: Experiment[Any], folder: Path
+) -> tuple[DataFrame | None, dict[str, Any] | None]:
+    """Give rows and facts, or nothing where the experiment was never started."""
+    if not (folder / f"{experiment.name}.csv").exists():
+        return None, None
+    return load(experiment, folder)
+
+
+def _write(out: Path, sections: Sequence[Section]) -> Path:
+    for part in sections:
+        for picture in part.figures:
+            _replace_bytes(out / "figures" / f"{picture.name}.png", picture.png)
+    replace_file(out / "REPORT.md", write_markdown(TITLE, INTRO, sections))
+    page = out / "report.html"
+    replace_file(page, write_page(TITLE, INTRO, sections))
+    return page
+
+
+def _replace_bytes(path: Path, content: bytes) -> None:
+    """Write a file so that it is there in full or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
