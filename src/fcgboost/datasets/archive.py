@@ -8,6 +8,7 @@ import shutil
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.client import HTTPException
 from pathlib import PurePosixPath
@@ -19,7 +20,9 @@ from fcgboost.datasets.lzw import decompress
 BASE = "https://archive.ics.uci.edu/static/public"
 TIMEOUT_SECONDS = 60.0
 # What fetching and converting can end with when the network or the archive is at fault.
-FAILURES = (OSError, HTTPException, zipfile.BadZipFile, ValueError)
+FAILURES = (OSError, HTTPException, ValueError, csv.Error)
+# A damaged zip may look encrypted or packed in an unknown way: both are a RuntimeError.
+DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 
 Members = Mapping[str, bytes]
 Rows = Iterable[list[str]]
@@ -67,12 +70,15 @@ def download(url: str) -> bytes:
 
 def read_members(content: bytes, archive: Archive) -> Members:
     """Take the files that hold samples out of a zip, in whatever folder they lie there."""
-    with zipfile.ZipFile(io.BytesIO(content)) as container:
-        places = {PurePosixPath(name).name: name for name in container.namelist()}
-        absent = [name for name in archive.members if name not in places]
-        if absent:
-            raise ValueError(f"the zip has no {absent[0]}, only {', '.join(places) or 'nothing'}")
-        return {name: container.read(places[name]) for name in archive.members}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as container:
+            places = {PurePosixPath(name).name: name for name in container.namelist()}
+            absent = [name for name in archive.members if name not in places]
+            if absent:
+                raise ValueError(f"the zip has no {absent[0]}, only {', '.join(places)}")
+            return {name: container.read(places[name]) for name in archive.members}
+    except DAMAGES as error:
+        raise ValueError(f"the answer is not a whole zip file ({error})") from error
 
 
 def canonical_text(facts: UciSet, members: Members) -> bytes:
