@@ -19,6 +19,10 @@ from fcgboost.dictionaries import Dictionary, Sample
 Array = NDArray[np.float64]
 Divisor = Literal["none", "max", "norm"]
 
+#: Scores at least (1 - this) times the best are exact in what `Candidates.correlate` gives. Ties
+#: must be judged more finely than that.
+NEARLY_BEST = 1e-9
+
 
 class Candidates(ABC):
     """Atoms that may enter, laid over the data; shared by all outputs."""
@@ -27,8 +31,16 @@ class Candidates(ABC):
     atoms: Any
 
     @abstractmethod
-    def correlate(self, R: Array, divisor: Divisor) -> Array:
+    def correlate(
+        self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_] | None = None
+    ) -> Array:
         """Give the inner products of every candidate with every column of R.
+
+        Exact means: what a pass over all candidates gives, to the last bit. Without `allowed` all
+        scores are exact. With it, in every column, those of the best allowed candidate and of all
+        allowed ones with at least (1 - NEARLY_BEST) times its absolute score are exact; any other
+        score may be an approximation, and of an allowed candidate both it and the exact one are
+        smaller than that in absolute value. So a choice among the allowed is the same.
 
         Parameters
         ----------
@@ -36,6 +48,8 @@ class Candidates(ABC):
         divisor : {"none", "max", "norm"}
             What each atom is divided by: nothing, its largest absolute value, its empirical
             norm. An atom that vanishes on the data scores 0.
+        allowed : ndarray of bool, shape (n_candidates, n_outputs), or None, default=None
+            Which candidates can be chosen; None asks for all scores.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Candidates, Columns, Design, Divisor
+from fcgboost.backends.screening import Screen, divide
 from fcgboost.dictionaries import Dictionary, Sample
 
 # Temporary blocks hold about this many float64 numbers (1 MiB): small enough for the cache to
@@ -20,8 +21,11 @@ _BLOCK_ENTRIES = 1 << 17
 _CANDIDATES_AT_ONCE = 256
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
-# A candidate this much smaller than the largest one is rounding.
-_VANISHING = 1e-10
+# A screen takes about as long to make as this many passes over the values, so that a path that
+# ends right after it was made has lost no more than it had taken anyway. Fewer values than these
+# stay in the cache, where a pass takes less time than a screen's own work.
+_PASSES_BEFORE_SCREEN = 100
+_SCREEN_ENTRIES = 1 << 21
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
 # this share of its squared norm: long before rounding shows.
 _GRAM_UPDATES = 64
@@ -139,25 +143,59 @@ class MemoryCandidates(Candidates):
         self._design = design
         self._values = design.evaluate(atoms) if is_stored else None
         self._divisors: dict[Divisor, Array] = {"none": np.ones(atoms.shape[0])}
+        self._made_screen: Screen | None = None
+        self._n_passes = 0
 
-    def correlate(self, R: Array, divisor: Divisor) -> Array:
-        """Give the scores of all candidates, one block of candidates at a time."""
+    def correlate(
+        self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_] | None = None
+    ) -> Array:
+        """Give the scores of all candidates, of stored ones through a screen where that pays."""
+        screen = self._screen() if allowed is not None else None
+        if screen is not None and allowed is not None and divisor in self._divisors:
+            scores = screen.score(R, self._divisors[divisor], allowed, self._blocks(), self._exact)
+            if scores is not None:
+                return scores
+        dots = self._score_all(R, divisor)
+        if screen is not None:
+            screen.anchor(R, dots)
+        return divide(dots, self._divisors[divisor])
+
+    def _screen(self) -> Screen | None:
+        """Give the screen once enough passes came, unless it does not pay."""
+        self._n_passes += 1
+        values = self._values
+        if values is not None and self._n_passes == _PASSES_BEFORE_SCREEN:
+            # A float32 copy is the largest screen.
+            is_room = 1.5 * values.nbytes <= self._design.memory_budget
+            if is_room and values.size >= _SCREEN_ENTRIES:
+                self._made_screen = Screen(values)
+        if self._made_screen is not None and not self._made_screen.is_worth_it:
+            self._made_screen = None
+        return self._made_screen
+
+    def _score_all(self, R: Array, divisor: Divisor) -> Array:
+        """Score one block of candidates at a time, and measure the atoms the first time."""
         n = self.atoms.shape[0]
-        scores = np.empty((n, R.shape[1]))
+        dots = np.empty((n, R.shape[1]))
         is_known = divisor in self._divisors
         divisors = self._divisors[divisor] if is_known else np.empty(n)
 
         def score(block: slice) -> None:
-            scores[block], sizes = self._score_block(block, R, "none" if is_known else divisor)
+            dots[block], sizes = self._score_block(block, R, "none" if is_known else divisor)
             if not is_known:
                 divisors[block] = sizes
 
-        starts = range(0, n, _CANDIDATES_AT_ONCE)
-        self._design.each(score, [slice(i, min(i + _CANDIDATES_AT_ONCE, n)) for i in starts])
+        self._design.each(score, self._blocks())
         self._divisors[divisor] = divisors
-        # An atom that is rounding on this data (a hinge through its extreme row) vanishes.
-        is_nonzero = divisors[:, None] > _VANISHING * divisors.max(initial=0.0)
-        return np.divide(scores, divisors[:, None], out=np.zeros_like(scores), where=is_nonzero)
+        return dots
+
+    def _exact(self, block: slice, R: Array) -> Array:
+        return self._score_block(block, R, "none")[0]
+
+    def _blocks(self) -> list[slice]:
+        n = self.atoms.shape[0]
+        starts = range(0, n, _CANDIDATES_AT_ONCE)
+        return [slice(start, min(start + _CANDIDATES_AT_ONCE, n)) for start in starts]
 
     def _score_block(self, block: slice, R: Array, divisor: Divisor) -> tuple[Array, Array]:
         """Score one block of candidates over all rows, and measure the atoms if asked."""
