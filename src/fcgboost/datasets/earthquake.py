@@ -178,7 +178,8 @@ def _to_bunch(X: Array, y: Array, counts: dict[str, int | dict[str, int]]) -> Bu
             f"dropped: {counts['dropped'] or 'none'}.",
             f"Features: {', '.join(FEATURES)} (km).",
             f"y = -1: MMI 5 to 12, {np.sum(y < 0)} records. y = +1: MMI 1 to 4, {np.sum(y > 0)}.",
-            f"The paper keeps {PAPER_ROWS} records; it says only that incomplete ones are removed.",
+            f"The paper keeps {PAPER_ROWS} records; it removed 'incomplete records with missing "
+            "labels'.",
         )
     )
     return Bunch(
