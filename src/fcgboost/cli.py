@@ -134,11 +134,19 @@ def _reproduce(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
     if not options.redraw:
         for name in names:
             has_obstacle |= not _run(EXPERIMENTS[name], options)
-    from fcgboost.experiments.report import write_report
-
-    page = write_report(options.out, [EXPERIMENTS[name] for name in names])
+    page = _report(options.out, names)
     print(f"Report: {page} and {page.with_name('REPORT.md')}")
     return int(has_obstacle and "all" not in options.experiments)
+
+
+def _report(out: Path, names: Sequence[str]) -> Path:
+    """Write the report of the experiments asked for and of all others that have rows."""
+    from fcgboost.experiments import ledger
+    from fcgboost.experiments.report import write_report
+
+    has_rows = [name for name in EXPERIMENTS if (out / "rows" / f"{name}.csv").exists()]
+    shown = [EXPERIMENTS[name] for name in EXPERIMENTS if name in (*names, *has_rows)]
+    return write_report(out, shown, ledger.section)
 
 
 def _names(parser: argparse.ArgumentParser, asked: Sequence[str]) -> list[str]:

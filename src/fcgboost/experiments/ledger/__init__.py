@@ -1,0 +1,32 @@
+"""The paper's claims, one by one, judged by stored rows.
+
+Every verdict is computed: other rows give other verdicts.
+"""
+
+from __future__ import annotations
+
+from fcgboost.experiments.document import Section
+from fcgboost.experiments.ledger import real_data, schemes, simulations
+from fcgboost.experiments.ledger.base import Claim, Frames
+from fcgboost.experiments.tables import Table, row
+
+__all__ = ["CLAIMS", "section"]
+
+CLAIMS: tuple[Claim, ...] = (*simulations.CLAIMS, *schemes.CLAIMS, *real_data.CLAIMS)
+
+
+def section(frames: Frames) -> Section:
+    """Give the ledger as a section of the report."""
+    rows = []
+    for number, claim in enumerate(CLAIMS, start=1):
+        verdict, evidence = claim.finding(frames)
+        text = f"{claim.text} (implied)" if claim.is_implied else claim.text
+        rows.append(row(str(number), text, verdict, evidence, claim.experiment))
+    table = Table(
+        "Claims of the paper, judged by the rows of this run.",
+        ("", "Claim", "Verdict", "Evidence", "Rows"),
+        tuple(rows),
+        notes=("“Implied” are claims that the paper does not state but needs.",),
+        n_labels=2,
+    )
+    return Section("The paper's claims", tables=(table,), name="claims")
