@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from fcgboost import FCGBoostClassifier, greedy, selection
+from fcgboost import FCGBoostClassifier
 from fcgboost.backends import memory
-from fcgboost.backends.base import Array, Candidates, Divisor
+from fcgboost.backends.base import Array, Divisor
 from fcgboost.backends.memory import MemoryCandidates, MemoryDesign
 from fcgboost.backends.screening import Screen
 from fcgboost.datasets import make_simulation
@@ -24,7 +23,6 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
 )
 from fcgboost.greedy import Trace
-from fcgboost.selection import Choice, Pool
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]
 DICTIONARIES = [
@@ -40,23 +38,6 @@ each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
 each_scheme = pytest.mark.parametrize("scheme", SCHEMES)
 
 
-class AskedOfAllowed(Candidates):
-    """Candidates that are told which of them can be chosen."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.atoms = pool.candidates.atoms
-        self._pool = pool
-
-    def correlate(
-        self, R: Array, divisor: Divisor, allowed: np.ndarray | None = None
-    ) -> np.ndarray:
-        return self._pool.candidates.correlate(R, divisor, self._pool.allowed)
-
-
-def choose(pool: Pool, R: Array, divisor: Divisor) -> list[Choice | None]:
-    return selection.choose(replace(pool, candidates=AskedOfAllowed(pool)), R, divisor)
-
-
 @contextmanager
 def screens(is_on: bool) -> Iterator[list[bool]]:
     """Screen small dictionaries from the third pass on, or none; tell which passes it decided."""
@@ -69,7 +50,6 @@ def screens(is_on: bool) -> Iterator[list[bool]]:
         return scores
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(greedy, "choose", choose)
         patch.setattr(Screen, "score", recorded)
         patch.setattr(memory, "_CANDIDATES_AT_ONCE", 8)
         patch.setattr(memory, "_PASSES_BEFORE_SCREEN", 3 if is_on else -1)

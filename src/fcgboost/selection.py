@@ -161,7 +161,7 @@ def choose(pool: Pool, R: Array, divisor: Divisor) -> list[Choice | None]:
     """
     if len(pool.ids) == 0:
         return [None] * R.shape[1]
-    scores = np.abs(pool.candidates.correlate(R, divisor))
+    scores = np.abs(pool.candidates.correlate(R, divisor, pool.allowed))
     return [
         _best(pool, scores[:, c], np.flatnonzero(pool.allowed[:, c])) for c in range(R.shape[1])
     ]
