@@ -16,7 +16,7 @@ from fcgboost.experiments.settings import (
     simulate,
 )
 
-_REPETITIONS = {"quick": 1, "standard": 20, "full": 20}
+_REPETITIONS = {"quick": 1, "standard": 10, "full": 20}
 _MULTIPLES = {
     "quick": "1 3",
     "standard": "1 2 4 7 10",
