@@ -97,10 +97,20 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
     "plotting": {"greedy"},
+    "experiments.summaries": NOTHING,
+    "experiments.tables": {"experiments.summaries"},
+    "experiments.document": {"experiments.tables"},
+    "experiments.markdown": {"experiments.document", "experiments.tables"},
+    "experiments.webpage": {"experiments.document", "experiments.tables"},
+    "experiments.published": {"experiments.summaries"},
+    "experiments.figures": {"experiments.document", "experiments.summaries", "plotting"},
+    "experiments.sections.*": {"experiments.*", "datasets", "plotting", "stopping"},
+    "experiments.sections": {"experiments.*"},
+    "experiments.report": {"experiments.*"},
     "__init__": {"*"},
 }
 
-FOLDERS = {"dictionaries.*", "backends.*", "solvers.*", "datasets.*"}
+FOLDERS = {"dictionaries.*", "backends.*", "solvers.*", "datasets.*", "experiments.*"}
 
 # Beside the standard library, free in every room.
 FREE = {"numpy", "scipy"}

@@ -58,8 +58,11 @@ class Section:
         return slug(self.name or self.title)
 
     def sourced(self, command: str, version: str) -> Section:
-        """Give the section with every table naming what made it."""
-        tables = (replace(table, command=command, version=version) for table in self.tables)
+        """Give the section with every table of ours naming what made it."""
+        tables = (
+            table if table.is_printed else replace(table, command=command, version=version)
+            for table in self.tables
+        )
         return replace(self, tables=tuple(tables))
 
 

@@ -75,7 +75,7 @@ METHOD_STYLES: Mapping[str, Style] = {
     "fpc": Style("FPC", "#F0E442"),
     "random_forest": Style("random forest", "#000000"),
     "adaboost": Style("AdaBoost", "#999999"),
-    "baseline": Style("logistic regression", "#FFFFFF"),
+    "baseline": Style("baseline", "#FFFFFF"),
 }
 NOISE_NAMES: Mapping[str, str] = {"uniform": "uniform noise", "outlier": "outlier noise"}
 LOSS_NAMES: Mapping[str, str] = {
@@ -123,6 +123,14 @@ def mark_step(ax: Axes, k: int, label: str) -> None:
     place: dict[str, Any] = {"xy": (k, 1.0), "xycoords": ("data", "axes fraction")}
     place |= {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "va": "bottom"}
     ax.annotate(label, **place, fontsize=8)
+
+
+def log_scales(ax: Axes) -> None:
+    """Give both axes a log scale, if there is anything that could be drawn on it."""
+    if 0.0 < ax.dataLim.minposx < np.inf:
+        ax.set_xscale("log")
+    if 0.0 < ax.dataLim.minposy < np.inf:
+        ax.set_yscale("log")
 
 
 #: How far titles stand off where steps are named below them, in points.

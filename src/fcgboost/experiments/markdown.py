@@ -53,14 +53,15 @@ def _table(table: Table) -> Iterator[str]:
     yield _line(escape(name) for name in _full_header(table))
     yield _line("---" if i < table.n_labels else "---:" for i in range(len(table.header)))
     for row in table.rows:
-        yield _line(_cell(cell, signs) for cell in row)
+        yield _line(_cell(table, cell) for cell in row)
     below = [_LEGEND[mark] for mark in ("best", "second") if mark in table.marks()]
     notes = [escape(note) for note in table.notes]
     notes += [f"{sign} {escape(note)}" for note, sign in signs.items()]
     if below:
         notes.append(", ".join(below) + ".")
     if table.command:
-        notes.append(f"Made by `{table.command.replace('`', '')}`, fcgboost {table.version}.")
+        command = table.command.replace("`", "")
+        notes.append(f"Made by `{command}`, fcgboost {escape(table.version)}.")
     # Two blanks at its end make a line stand alone within one paragraph.
     if notes:
         yield ""
@@ -74,8 +75,8 @@ def _full_header(table: Table) -> list[str]:
     return [": ".join(filter(None, names)) for names in zip(spread, table.header, strict=True)]
 
 
-def _cell(cell: Cell, signs: dict[str, str]) -> str:
-    return _MARKUP[cell.mark].format(escape(cell.text)) + signs.get(cell.note, "")
+def _cell(table: Table, cell: Cell) -> str:
+    return _MARKUP[cell.mark].format(escape(cell.text)) + table.signs(cell)
 
 
 def _line(values: Iterator[str] | Sequence[str]) -> str:

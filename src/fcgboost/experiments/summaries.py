@@ -92,7 +92,9 @@ def texts(values: Iterable[Any]) -> str:
 
 def flags(values: Series) -> NDArray[np.bool_]:
     """Read truth values, stored as numbers or as words."""
-    return np.array([str(value).strip().lower() in ("true", "1", "1.0") for value in values])
+    return np.array(
+        [str(value).strip().lower() in ("true", "1", "1.0") for value in values], dtype=bool
+    )
 
 
 def carried(frame: DataFrame, column: str, index: str = "k") -> DataFrame:
@@ -123,11 +125,12 @@ def fit_slope(frame: DataFrame, column: str, seed: int = 0) -> Slope | None:
     slope, intercept = _line(x, np.array([np.mean(values) for _, values in groups]))
     random = np.random.default_rng(seed)
     draws = [random.choice(values, (N_BOOTSTRAP, len(values))).mean(axis=1) for _, values in groups]
-    resampled = [_line(x, means)[0] for means in np.transpose(draws) if np.all(means > 0.0)]
-    low, high = np.percentile(resampled, (2.5, 97.5)) if resampled else (np.nan, np.nan)
-    return Slope(slope, intercept, float(low), float(high))
+    means = np.array(draws)
+    means = means[:, np.all(means > 0.0, axis=0)]
+    low, high = np.percentile(_line(x, means)[0], (2.5, 97.5)) if means.size else (np.nan, np.nan)
+    return Slope(float(slope), float(intercept), float(low), float(high))
 
 
-def _line(x: Array, means: Array) -> tuple[float, float]:
-    slope, intercept = np.polyfit(x, np.log(means), 1)
-    return float(slope), float(intercept)
+def _line(x: Array, means: Array) -> Array:
+    """Give slope and intercept of a line through ln(means), or through each of its columns."""
+    return np.asarray(np.polyfit(x, np.log(means), 1))

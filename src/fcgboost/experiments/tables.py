@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from fcgboost.experiments.summaries import Mark, Summary, texts
 
 if TYPE_CHECKING:
@@ -18,7 +21,10 @@ _SIGNS = ("†", "‡", "§", "¶", "‖")
 
 @dataclass(frozen=True)
 class Cell:
-    """A text; whether it is the best or second of its kind; how it departs from the protocol."""
+    """A text; whether it is the best or second of its kind; how it departs from the protocol.
+
+    A note may hold several, separated by "; ": each has its own footnote.
+    """
 
     text: str
     mark: Mark = ""
@@ -42,6 +48,8 @@ class Table:
         Headings over several columns, and how many; together they span the header.
     n_labels : int
         How many leading columns name a row instead of holding results.
+    is_printed : bool
+        Whether it holds the paper's figures alone, which no command made.
     """
 
     caption: str
@@ -52,11 +60,18 @@ class Table:
     version: str = ""
     groups: tuple[tuple[str, int], ...] = ()
     n_labels: int = 1
+    is_printed: bool = False
 
     def footnotes(self) -> dict[str, str]:
         """Give the sign of every note of a cell, in the order of their first appearance."""
-        notes = dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note)
+        cells = (cell for cells in self.rows for cell in cells)
+        notes = dict.fromkeys(note for cell in cells for note in _split(cell.note))
         return {note: _sign(i) for i, note in enumerate(notes)}
+
+    def signs(self, cell: Cell) -> str:
+        """Give the signs that stand beside a cell."""
+        footnotes = self.footnotes()
+        return ",".join(footnotes[note] for note in _split(cell.note))
 
     def marks(self) -> set[Mark]:
         """Say which marks occur."""
@@ -100,6 +115,13 @@ def signed_plus_minus(summary: Summary, digits: int) -> str:
     return f"{signed(summary.mean, digits)} ± {number(summary.error, digits)}"
 
 
+def span(values: ArrayLike, digits: int) -> str:
+    """Write the smallest and the largest of the values that are there."""
+    given = np.asarray(values, dtype=np.float64)
+    given = given[np.isfinite(given)]
+    return f"{number(given.min(), digits)}–{number(given.max(), digits)}" if len(given) else ABSENT
+
+
 def difference(ours: float, published: float | None, digits: int) -> str:
     """Write ours minus the published figure, both as they are shown.
 
@@ -122,14 +144,22 @@ def repetitions(counts: Iterable[int]) -> str:
 
 
 def deviations(frame: DataFrame) -> str:
-    """Say how rows depart from the paper's protocol, in one text."""
-    return texts(frame["deviation"]) if "deviation" in frame else ""
+    """Say how rows depart from the paper's protocol, each departure once."""
+    if "deviation" not in frame:
+        return ""
+    return texts(
+        note for text in frame["deviation"] if isinstance(text, str) for note in _split(text)
+    )
 
 
 def present(order: Sequence[str], frame: DataFrame, column: str) -> list[str]:
     """Give the values of a column in the given order, unknown ones after them."""
     found = set(frame[column].dropna().astype(str)) if column in frame else set()
     return [value for value in order if value in found] + sorted(found - set(order))
+
+
+def _split(note: str) -> list[str]:
+    return [part.strip() for part in note.split("; ") if part.strip()]
 
 
 def _sign(i: int) -> str:

@@ -49,7 +49,7 @@ code { font-family: ui-monospace, monospace; background: var(--soft); padding: 0
 @page { size: A4 landscape; margin: 12mm; }
 @media print { :root { --text: #000; --back: #fff; --soft: #f3f4f6; --line: #999;
     --link: #000; --best: #b00020; --second: #0b4fb3; }
-  body { max-width: none; padding: 0; font-size: 9pt; }
+  html { font-size: 9pt; } body { max-width: none; padding: 0; }
   .scroll { overflow: visible; border: 0; } table { font-size: 7pt; }
   th, td { padding: 1pt 3pt; } h2, caption { break-after: avoid; }
   tr, figure { break-inside: avoid; }
@@ -98,7 +98,6 @@ def _picture(picture: Picture, label: str) -> str:
 
 
 def _table(table: Table, label: str) -> Iterator[str]:
-    signs = table.footnotes()
     opens = _group_starts(table)
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">\n<table>'
     yield f"<caption><span><b>{label}.</b> {escape(table.caption)}</span></caption>\n<thead>"
@@ -107,15 +106,15 @@ def _table(table: Table, label: str) -> Iterator[str]:
     names = (_heading(table, i, i in opens) for i in range(len(table.header)))
     yield f"<tr>{''.join(names)}</tr>\n</thead>\n<tbody>"
     for row in table.rows:
-        cells = (_cell(table, i, cell, signs, i in opens) for i, cell in enumerate(row))
+        cells = (_cell(table, i, cell, i in opens) for i, cell in enumerate(row))
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody>\n</table>\n</div>"
-    yield from _notes(table, signs)
+    yield from _notes(table)
 
 
-def _notes(table: Table, signs: dict[str, str]) -> Iterator[str]:
+def _notes(table: Table) -> Iterator[str]:
     lines = [escape(note) for note in table.notes]
-    lines += [f"<sup>{sign}</sup> {escape(note)}" for note, sign in signs.items()]
+    lines += [f"<sup>{sign}</sup> {escape(note)}" for note, sign in table.footnotes().items()]
     legend = [_LEGEND[mark] for mark in ("best", "second") if mark in table.marks()]
     if legend:
         lines.append(", ".join(legend) + ".")
@@ -145,13 +144,13 @@ def _heading(table: Table, i: int, is_open: bool) -> str:
     return f'<th scope="col"{_classes(table, i, is_open)}>{escape(table.header[i])}</th>'
 
 
-def _cell(table: Table, i: int, cell: Cell, signs: dict[str, str], is_open: bool) -> str:
+def _cell(table: Table, i: int, cell: Cell, is_open: bool) -> str:
     text = escape(cell.text)
     if cell.mark:
         tag = _TAGS[cell.mark]
         text = f'<{tag} class="{cell.mark}">{text}</{tag}>'
     if cell.note:
-        text += f"<sup>{signs[cell.note]}</sup>"
+        text += f"<sup>{table.signs(cell)}</sup>"
     tag, scope = ("th", ' scope="row"') if i == 0 and table.n_labels else ("td", "")
     is_text = i >= table.n_labels and len(cell.text) > _LONG
     return f"<{tag}{scope}{_classes(table, i, is_open, is_text)}>{text}</{tag}>"

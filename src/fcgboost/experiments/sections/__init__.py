@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.display import duration
 from fcgboost.experiments.document import Body, Section
-from fcgboost.experiments.sections import sim1, sim2, sim3
+from fcgboost.experiments.sections import (
+    admm_vs_gd,
+    earthquake,
+    rates,
+    samples,
+    sim1,
+    sim2,
+    sim3,
+    sim4,
+    uci,
+)
 from fcgboost.experiments.tables import ABSENT, Table, row
 
 if TYPE_CHECKING:
@@ -23,9 +33,15 @@ Facts = Mapping[str, Any]
 Writer = Callable[["DataFrame", Facts], Body]
 
 WRITERS: Mapping[str, Writer] = {
+    "admm-vs-gd": admm_vs_gd.write,
+    "samples": samples.write,
     "sim1": sim1.write,
     "sim2": sim2.write,
     "sim3": sim3.write,
+    "sim4": sim4.write,
+    "uci": uci.write,
+    "earthquake": earthquake.write,
+    "rates": rates.write,
 }
 
 
@@ -35,7 +51,9 @@ def section(experiment: Experiment[Any], frame: DataFrame | None, facts: Facts |
     if frame is None or facts is None:
         return _section(experiment, body)
     if facts.get("obstacle"):
-        return _section(experiment, Body((f"Not run. {facts['obstacle']}",)))
+        return _section(
+            experiment, Body((f"This experiment has not been run. {facts['obstacle']}",))
+        )
     body = WRITERS[experiment.name](frame, facts) if len(frame) else Body()
     body = replace(body, paragraphs=(*_state(frame, facts), *body.paragraphs))
     return _section(experiment, body).sourced(

@@ -9,7 +9,16 @@ from fcgboost.experiments import figures
 from fcgboost.experiments.document import Body, Picture
 from fcgboost.experiments.figures import CORRECTION_STYLES, DICTIONARY_STYLES, NOISE_NAMES
 from fcgboost.experiments.summaries import Mark, marks, summaries, summarize
-from fcgboost.experiments.tables import Cell, Table, number, plus_minus, present, repetitions, row
+from fcgboost.experiments.tables import (
+    Cell,
+    Table,
+    number,
+    plus_minus,
+    present,
+    repetitions,
+    row,
+    span,
+)
 from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
@@ -125,9 +134,8 @@ def _stalls(frame: DataFrame) -> Table:
         ends = part[part["k"] == part["k"].max()]
         stalled = ends[ends["status"].astype(str) == "stalled"]["atoms"]
         mean = number(summarize(stalled).mean, 1)
-        span = f"{stalled.min():.0f}–{stalled.max():.0f}" if len(stalled) else "–"
         label = DICTIONARY_STYLES[name].label
-        rows.append(row(noise, label, f"{len(stalled)} of {len(ends)}", mean, span))
+        rows.append(row(noise, label, f"{len(stalled)} of {len(ends)}", mean, span(stalled, 0)))
     return Table(
         "Where Algorithm 1 to the letter stalls: the atoms it holds when it chooses an active "
         "atom again.",

@@ -39,7 +39,8 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     for correction in corrections:
         part = frame[frame["correction"] == correction]
         found = summaries(part, _KEYS, "test_error")
-        paragraphs.append(f"{CORRECTION_STYLES[correction].label}: {_counts(found)}")
+        label = CORRECTION_STYLES[correction].label
+        paragraphs.append(f"{label[0].upper()}{label[1:]}: {_counts(found)}")
         for noise in ("uniform", "outlier"):
             own = part[part["noise"] == noise]
             if len(own):

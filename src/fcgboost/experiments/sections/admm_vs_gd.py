@@ -1,0 +1,134 @@
+"""ADMM against gradient descent, and where 100 ADMM iterations end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcgboost.experiments import figures, published
+from fcgboost.experiments.document import Body, Picture
+from fcgboost.experiments.figures import LOSS_NAMES, SOLVER_STYLES, label_of, style_of
+from fcgboost.experiments.summaries import NOTHING, summaries
+from fcgboost.experiments.tables import (
+    ABSENT,
+    Table,
+    number,
+    plus_minus,
+    present,
+    repetitions,
+    row,
+    span,
+)
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_NOISES = ("uniform", "outlier", "none")
+
+
+def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
+    """Show the race, then the distances from ridge least squares."""
+    race, ridge = (frame[frame["kind"] == kind] for kind in ("race", "ridge"))
+    tables, pictures = [], []
+    if len(race):
+        tables.append(_seconds(race))
+        pictures.append(_gaps(race))
+    if len(ridge):
+        tables.append(_distances(ridge))
+    return Body((), tuple(tables), tuple(pictures))
+
+
+def _gaps(race: DataFrame) -> Picture:
+    figure, axes = figures.panels(1, 2, 3.8, sharey=True)
+    for solver in present(tuple(SOLVER_STYLES), race, "solver"):
+        part = race[race["solver"] == solver].sort_values(["repetition", "iteration"])
+        # Repetitions end at different iterations; a median over few of them would jump.
+        common = part.groupby("iteration")["repetition"].nunique()
+        kept = common[common >= max(1, part["repetition"].nunique() / 2)].index
+        middle = part[part["iteration"].isin(kept)].groupby("iteration").median(numeric_only=True)
+        middle = middle[middle["gap"] > 0.0]
+        style = style_of(SOLVER_STYLES, solver)
+        options: dict[str, Any] = {"color": style.color, "linestyle": style.line}
+        # A solver that ends after one iteration is a point.
+        options["marker"] = "o" if len(middle) < 12 else None
+        axes[0][0].plot(middle.index, middle["gap"], label=style.label, markersize=3.5, **options)
+        axes[0][1].plot(1e3 * middle["seconds"], middle["gap"], markersize=3.5, **options)
+    axes[0][0].set(xlabel="iteration (log scale)", ylabel="objective − optimum (log scale)")
+    axes[0][1].set(xlabel="time, milliseconds (log scale)")
+    for ax in axes[0]:
+        figures.log_scales(ax)
+    caption = (
+        "How far the objective is from its minimum, against iterations (left) and time (right); "
+        "medians over repetitions. m = 1000, 15 Gauss atoms of width 0.1, 30 % uniform noise, "
+        "λ = 0."
+    )
+    return figures.finish(figure, "admm-vs-gd", caption)
+
+
+def _seconds(race: DataFrame) -> Table:
+    ends = race.sort_values("iteration").drop_duplicates(["solver", "repetition"], keep="last")
+    printed = published.admm_vs_gd()._asdict()
+    middles = ends.groupby("solver")["total_seconds"].median()
+    first = middles.get("admm", np.nan)
+    rows = []
+    for solver in present(tuple(SOLVER_STYLES), ends, "solver"):
+        own = ends[ends["solver"] == solver]
+        times = 1e3 * own["total_seconds"]
+        theirs = printed.get(solver)
+        cells = (
+            number(times.median(), 2),
+            span(times, 2),
+            number(None if theirs is None else 1e3 * theirs, 0),
+            number(middles[solver] / first, 1),
+            number(None if theirs is None else theirs / printed["admm"], 1),
+            number(own["iteration"].median(), 0),
+            _scientific(own["gap"].median()),
+        )
+        rows.append(row(label_of(SOLVER_STYLES, solver), *cells))
+    header = ("solver", "ms, median", "ms, smallest–largest", "ms, paper", "ratio to ADMM")
+    return Table(
+        "Time of one whole correction, without recording a history.",
+        (*header, "ratio, paper", "iterations", "objective − optimum at the end"),
+        tuple(rows),
+        (
+            f"Medians over {ends['repetition'].nunique()} repetitions. Gradient descent ends by "
+            "its own tolerance; ADMM at γ = α = 1 after 100 iterations, wherever it is.",
+        ),
+    )
+
+
+def _scientific(value: float) -> str:
+    return f"{value:.1e}".replace("-", "−") if value == value else ABSENT
+
+
+def _distances(ridge: DataFrame) -> Table:
+    keys = ["loss", "noise", "n_samples"]
+    columns = ("distance_ridge", "distance_minimiser")
+    ridge = ridge.assign(**{column: 100.0 * ridge[column] for column in columns})
+    found = {column: summaries(ridge, keys, column) for column in columns}
+    sizes = sorted(set(ridge["n_samples"]))
+    rows = [
+        row(
+            LOSS_NAMES.get(loss, loss),
+            noise,
+            *(
+                plus_minus(found[column].get((loss, noise, size), NOTHING), 2)
+                for size in sizes
+                for column in columns
+            ),
+        )
+        for noise in present(_NOISES, ridge, "noise")
+        for loss in present(tuple(LOSS_NAMES), ridge[ridge["noise"] == noise], "loss")
+    ]
+    counts = [value.n for value in found["distance_ridge"].values()]
+    return Table(
+        "Relative distance, in percent, of ADMM's fit after 100 iterations (γ = α = 1) from the "
+        "ridge least-squares fit and from the loss's own minimiser, both with λ = 1/m.",
+        ("loss", "noise", *(("from ridge", "from minimiser") * len(sizes))),
+        tuple(rows),
+        (repetitions(counts),),
+        groups=(("", 1), ("", 1), *((f"m = {size:g}", 2) for size in sizes)),
+        n_labels=2,
+    )
