@@ -133,6 +133,15 @@ def log_scales(ax: Axes) -> None:
         ax.set_yscale("log")
 
 
+def label_heights(ax: Axes) -> None:
+    """Label 1, 2 and 5 times the powers of ten on a log axis that spans few of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    if ax.get_yscale() == "log":
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 #: How far titles stand off where steps are named below them, in points.
 TITLE_PAD = 16.0
 

@@ -36,13 +36,13 @@ table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabu
 caption { padding: .5rem .6rem; text-align: left; }
 caption span { position: sticky; left: .6rem; display: inline-block; max-width: min(48rem, 85vw); }
 th, td { padding: .25rem .6rem; border-top: 1px solid var(--line); white-space: nowrap;
-  text-align: right; }
+  text-align: right; vertical-align: top; }
 thead th { background: var(--soft); vertical-align: bottom; }
 thead th[colspan] { text-align: center; border-left: 1px solid var(--line); }
 th.label, td.label { text-align: left; font-weight: normal; }
 tbody th.first, thead th.first { position: sticky; left: 0; background: var(--soft); }
 td.open, thead th.open { border-left: 1px solid var(--line); }
-td.text { white-space: normal; text-align: left; min-width: 14rem; }
+th.text, td.text { white-space: normal; text-align: left; min-width: 14rem; }
 .best { color: var(--best); } .second { color: var(--second); }
 .notes { margin: .4rem 0 0; font-size: .85rem; } .notes p { margin: .15rem 0; }
 code { font-family: ui-monospace, monospace; background: var(--soft); padding: 0 .2rem; }
@@ -152,20 +152,19 @@ def _cell(table: Table, i: int, cell: Cell, is_open: bool) -> str:
     if cell.note:
         text += f"<sup>{table.signs(cell)}</sup>"
     tag, scope = ("th", ' scope="row"') if i == 0 and table.n_labels else ("td", "")
-    is_text = i >= table.n_labels and len(cell.text) > _LONG
-    return f"<{tag}{scope}{_classes(table, i, is_open, is_text)}>{text}</{tag}>"
+    return f"<{tag}{scope}{_classes(table, i, is_open)}>{text}</{tag}>"
 
 
-# Cells longer than this hold sentences and are wrapped.
+# A column with a cell longer than this holds sentences, which are wrapped.
 _LONG = 40
 
 
-def _classes(table: Table, i: int, is_open: bool, is_text: bool = False) -> str:
+def _classes(table: Table, i: int, is_open: bool) -> str:
     names = {
         "label": i < table.n_labels,
         "first": i == 0,
         "open": is_open,
-        "text": is_text,
+        "text": any(len(cells[i].text) > _LONG for cells in table.rows),
     }
     given = " ".join(name for name, holds in names.items() if holds)
     return f' class="{given}"' if given else ""

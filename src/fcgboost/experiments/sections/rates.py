@@ -65,6 +65,7 @@ def _sizes(size: DataFrame, column: str) -> Picture:
         ax.set(title=title, xlabel="m / ln m (log scale)")
         figures.log_scales(ax)
         ax.tick_params(which="minor", labelleft=False, labelbottom=False)
+        figures.label_heights(ax)
     axes[0][0].set_ylabel(f"{_COLUMNS[column]} (log scale)")
     caption = (
         f"{_COLUMNS[column].capitalize()} at k = k₀ against m / ln m: mean over repetitions with "
@@ -142,6 +143,7 @@ def _steps(steps: DataFrame) -> Picture:
         ax.set_xlabel("steps k (log scale)")
         figures.log_scales(ax)
         ax.tick_params(which="minor", labelleft=False)
+        figures.label_heights(ax)
         figures.mark_step(ax, theory_steps(m), "k₀")
     axes[0][0].set_ylabel("excess squared hinge risk (log scale)")
     caption = (
