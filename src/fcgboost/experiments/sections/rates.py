@@ -10,7 +10,14 @@ import numpy as np
 from fcgboost.experiments import figures
 from fcgboost.experiments.document import Body, Picture
 from fcgboost.experiments.figures import CORRECTION_STYLES, DICTIONARY_STYLES, label_of, style_of
-from fcgboost.experiments.summaries import fit_slope, growth, summaries
+from fcgboost.experiments.summaries import (
+    Summary,
+    carried,
+    fit_slope,
+    growth,
+    summaries,
+    summarize,
+)
 from fcgboost.experiments.tables import Table, number, plus_minus, present, repetitions, row
 from fcgboost.stopping import theory_steps
 
@@ -154,8 +161,16 @@ def _steps(steps: DataFrame) -> Picture:
     return figures.finish(figure, "rates-steps", caption, n_columns=2)
 
 
+def _along(part: DataFrame) -> dict[int, Summary]:
+    """Summarise the excess at every stored k over all repetitions."""
+    wide = carried(part, "excess_loss")
+    return {int(k): summarize(wide.loc[k]) for k in wide.index}
+
+
 def _path(ax: Axes, part: DataFrame, style: figures.Style) -> None:
-    points = summaries(part, ["k"], "excess_loss")
+    points = _along(part)
+    if not points:
+        return
     figures.curve(ax, list(points), list(points.values()), style)
     lowest = min(points, key=lambda k: points[k].mean)
     ring: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": style.color}
@@ -166,7 +181,9 @@ def _minima(steps: DataFrame) -> Table:
     k0 = theory_steps(int(steps["n_samples"].max()))
     rows, counts = [], []
     for problem, name, correction, part in _cases(steps):
-        points = summaries(part, ["k"], "excess_loss")
+        points = _along(part)
+        if not points:
+            continue
         counts += [value.n for value in points.values()]
         lowest = min(points, key=lambda k: points[k].mean)
         near = min(points, key=lambda k: abs(k - k0))
@@ -178,6 +195,10 @@ def _minima(steps: DataFrame) -> Table:
         f"Excess squared hinge risk along the path, m = {int(steps['n_samples'].max())}.",
         (*header, "near k₀", "at the last k"),
         tuple(rows),
-        (repetitions(counts), f"k₀ = {k0}; the stored step nearest to it is shown."),
+        (
+            repetitions(counts),
+            f"k₀ = {k0}; the stored step nearest to it is shown. A path that has ended, because "
+            "no candidate was left or useful, keeps its last model.",
+        ),
         n_labels=3,
     )
