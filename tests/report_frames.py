@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fcgboost.experiments import published
 from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.figures import (
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.figures import (
     CORRECTION_STYLES,
     DICTIONARY_STYLES,
     LOSS_NAMES,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from report_frames import frame_of
 
-from fcgboost.experiments import published
-from fcgboost.experiments.ledger import CLAIMS, section
-from fcgboost.experiments.ledger.base import graded
 from fcgboost.experiments.registry import EXPERIMENTS
 from fcgboost.experiments.report import write_report
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.ledger import CLAIMS, section
+from fcgboost.experiments.reporting.ledger.base import graded
 
 FRAMES = {name: frame_of(experiment) for name, experiment in EXPERIMENTS.items()}
 

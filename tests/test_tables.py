@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fcgboost.experiments import published
-from fcgboost.experiments.document import Picture, Section
-from fcgboost.experiments.markdown import escape, write_markdown
-from fcgboost.experiments.summaries import (
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.document import Picture, Section
+from fcgboost.experiments.reporting.markdown import escape, write_markdown
+from fcgboost.experiments.reporting.summaries import (
     Summary,
     carried,
     fit_slope,
@@ -20,7 +20,7 @@ from fcgboost.experiments.summaries import (
     paired,
     summarize,
 )
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     deviations,
@@ -29,7 +29,7 @@ from fcgboost.experiments.tables import (
     repetitions,
     row,
 )
-from fcgboost.experiments.webpage import write_page
+from fcgboost.experiments.reporting.webpage import write_page
 
 NAN = float("nan")
 

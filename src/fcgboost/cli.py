@@ -141,8 +141,8 @@ def _reproduce(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
 
 def _report(out: Path, names: Sequence[str]) -> Path:
     """Write the report of the experiments asked for and of all others that have rows."""
-    from fcgboost.experiments import ledger
     from fcgboost.experiments.report import write_report
+    from fcgboost.experiments.reporting import ledger
 
     has_rows = [name for name in EXPERIMENTS if (out / "rows" / f"{name}.csv").exists()]
     shown = [EXPERIMENTS[name] for name in EXPERIMENTS if name in (*names, *has_rows)]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.document import Section
-from fcgboost.experiments.markdown import write_markdown
+from fcgboost.experiments.reporting.document import Section
+from fcgboost.experiments.reporting.markdown import write_markdown
+from fcgboost.experiments.reporting.sections import circumstances, section
+from fcgboost.experiments.reporting.webpage import write_page
 from fcgboost.experiments.runner import load
-from fcgboost.experiments.sections import circumstances, section
 from fcgboost.experiments.store import replace_file
-from fcgboost.experiments.webpage import write_page
 
 if TYPE_CHECKING:
     from pandas import DataFrame

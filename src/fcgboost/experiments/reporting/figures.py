@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.experiments.document import Picture
-from fcgboost.experiments.summaries import Summary
+from fcgboost.experiments.reporting.document import Picture
+from fcgboost.experiments.reporting.summaries import Summary
 from fcgboost.plotting import DICTIONARY_COLORS
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments import published
-from fcgboost.experiments.ledger.base import Claim, Finding, graded, select
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, select
+from fcgboost.experiments.reporting.summaries import fit_slope, paired, summaries, summarize
 from fcgboost.experiments.settings import DICTIONARIES, NOISES
 from fcgboost.experiments.sim3 import LEVELS, LOSSES
-from fcgboost.experiments.summaries import fit_slope, paired, summaries, summarize
 
 if TYPE_CHECKING:
     from pandas import DataFrame

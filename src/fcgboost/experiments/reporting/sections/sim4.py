@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments import figures, published
-from fcgboost.experiments.document import Body, Picture
-from fcgboost.experiments.figures import SCHEME_STYLES, label_of, style_of
-from fcgboost.experiments.summaries import (
+from fcgboost.experiments.reporting import figures, published
+from fcgboost.experiments.reporting.document import Body, Picture
+from fcgboost.experiments.reporting.figures import SCHEME_STYLES, label_of, style_of
+from fcgboost.experiments.reporting.summaries import (
     NOTHING,
     Mark,
     Summary,
@@ -19,7 +19,7 @@ from fcgboost.experiments.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     difference,

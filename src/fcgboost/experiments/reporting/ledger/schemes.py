@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments import published
-from fcgboost.experiments.ledger.base import Claim, Finding, Verdict, graded, select
-from fcgboost.experiments.summaries import Summary, paired, summaries
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.ledger.base import Claim, Finding, Verdict, graded, select
+from fcgboost.experiments.reporting.summaries import Summary, paired, summaries
 
 if TYPE_CHECKING:
     from pandas import DataFrame

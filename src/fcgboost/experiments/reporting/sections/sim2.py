@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments import figures
-from fcgboost.experiments.document import Body, Picture
-from fcgboost.experiments.figures import DICTIONARY_STYLES, NOISE_NAMES
-from fcgboost.experiments.summaries import NOTHING, marks, paired, summaries
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting import figures
+from fcgboost.experiments.reporting.document import Body, Picture
+from fcgboost.experiments.reporting.figures import DICTIONARY_STYLES, NOISE_NAMES
+from fcgboost.experiments.reporting.summaries import NOTHING, marks, paired, summaries
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     plus_minus,

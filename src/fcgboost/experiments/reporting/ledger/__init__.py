@@ -5,10 +5,10 @@ Every verdict is computed: other rows give other verdicts.
 
 from __future__ import annotations
 
-from fcgboost.experiments.document import Section
-from fcgboost.experiments.ledger import real_data, schemes, simulations
-from fcgboost.experiments.ledger.base import Claim, Frames
-from fcgboost.experiments.tables import Table, row
+from fcgboost.experiments.reporting.document import Section
+from fcgboost.experiments.reporting.ledger import real_data, schemes, simulations
+from fcgboost.experiments.reporting.ledger.base import Claim, Frames
+from fcgboost.experiments.reporting.tables import Table, row
 
 __all__ = ["CLAIMS", "section"]
 
@@ -27,6 +27,6 @@ def section(frames: Frames) -> Section:
         ("", "Claim", "Verdict", "Evidence", "Rows"),
         tuple(rows),
         notes=("“Implied” are claims that the paper does not state but needs.",),
-        n_labels=2,
+        n_labels=5,
     )
     return Section("The paper's claims", tables=(table,), name="claims")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments import published
-from fcgboost.experiments.ledger.base import Claim, Finding, graded, select
-from fcgboost.experiments.summaries import summaries
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, select
+from fcgboost.experiments.reporting.summaries import summaries
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments import published
-from fcgboost.experiments.document import Body
-from fcgboost.experiments.figures import METHOD_STYLES
-from fcgboost.experiments.sections import splits
-from fcgboost.experiments.summaries import NOTHING, Mark, Summary, marks, summaries, summarize
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.document import Body
+from fcgboost.experiments.reporting.figures import METHOD_STYLES
+from fcgboost.experiments.reporting.sections import splits
+from fcgboost.experiments.reporting.summaries import (
+    NOTHING,
+    Mark,
+    Summary,
+    marks,
+    summaries,
+    summarize,
+)
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     deviations,

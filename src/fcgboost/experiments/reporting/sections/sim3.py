@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments import published
-from fcgboost.experiments.document import Body
-from fcgboost.experiments.figures import CORRECTION_STYLES, DICTIONARY_STYLES, LOSS_NAMES
-from fcgboost.experiments.sim3 import LEVELS
-from fcgboost.experiments.summaries import NOTHING, Summary, marks, summaries
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.document import Body
+from fcgboost.experiments.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, LOSS_NAMES
+from fcgboost.experiments.reporting.summaries import NOTHING, Summary, marks, summaries
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     deviations,
@@ -20,6 +19,7 @@ from fcgboost.experiments.tables import (
     repetitions,
     row,
 )
+from fcgboost.experiments.sim3 import LEVELS
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments import figures
-from fcgboost.experiments.document import Body, Picture
-from fcgboost.experiments.figures import CORRECTION_STYLES, DICTIONARY_STYLES, label_of, style_of
-from fcgboost.experiments.summaries import (
+from fcgboost.experiments.reporting import figures
+from fcgboost.experiments.reporting.document import Body, Picture
+from fcgboost.experiments.reporting.figures import (
+    CORRECTION_STYLES,
+    DICTIONARY_STYLES,
+    label_of,
+    style_of,
+)
+from fcgboost.experiments.reporting.summaries import (
     Summary,
     carried,
     fit_slope,
@@ -18,7 +23,14 @@ from fcgboost.experiments.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.tables import Table, number, plus_minus, present, repetitions, row
+from fcgboost.experiments.reporting.tables import (
+    Table,
+    number,
+    plus_minus,
+    present,
+    repetitions,
+    row,
+)
 from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:

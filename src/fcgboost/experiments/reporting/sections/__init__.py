@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.display import duration
-from fcgboost.experiments.document import Body, Section
-from fcgboost.experiments.sections import (
+from fcgboost.experiments.reporting.document import Body, Section
+from fcgboost.experiments.reporting.sections import (
     admm_vs_gd,
     earthquake,
     rates,
@@ -24,7 +24,7 @@ from fcgboost.experiments.sections import (
     sim4,
     uci,
 )
-from fcgboost.experiments.tables import ABSENT, Table, row
+from fcgboost.experiments.reporting.tables import ABSENT, Table, row
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcgboost.datasets import bayes_boundary
-from fcgboost.experiments import figures
-from fcgboost.experiments.document import Body, Picture
-from fcgboost.experiments.figures import NOISE_NAMES
-from fcgboost.experiments.summaries import flags
+from fcgboost.experiments.reporting import figures
+from fcgboost.experiments.reporting.document import Body, Picture
+from fcgboost.experiments.reporting.figures import NOISE_NAMES
+from fcgboost.experiments.reporting.summaries import flags
 from fcgboost.plotting import CLASS_COLORS
 
 if TYPE_CHECKING:

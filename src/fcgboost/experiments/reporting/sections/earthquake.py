@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fcgboost.datasets import fetch_earthquake
-from fcgboost.experiments import figures, published
-from fcgboost.experiments.document import Body, Picture
-from fcgboost.experiments.sections.uci import METHODS, header, in_percent, own_cells
-from fcgboost.experiments.summaries import NOTHING, summaries, summarize
-from fcgboost.experiments.tables import (
+from fcgboost.experiments.reporting import figures, published
+from fcgboost.experiments.reporting.document import Body, Picture
+from fcgboost.experiments.reporting.sections.uci import METHODS, header, in_percent, own_cells
+from fcgboost.experiments.reporting.summaries import NOTHING, summaries, summarize
+from fcgboost.experiments.reporting.tables import (
     Cell,
     Table,
     difference,
