@@ -15,13 +15,17 @@ __all__ = ["CLAIMS", "section"]
 CLAIMS: tuple[Claim, ...] = (*simulations.CLAIMS, *schemes.CLAIMS, *real_data.CLAIMS)
 
 
-def section(frames: Frames) -> Section:
-    """Give the ledger as a section of the report."""
+def section(frames: Frames) -> Section | None:
+    """Give the ledger of the experiments that have a table, be it empty; None if none has."""
     rows = []
     for number, claim in enumerate(CLAIMS, start=1):
+        if claim.experiment not in frames:
+            continue
         verdict, evidence = claim.finding(frames)
         text = f"{claim.text} (implied)" if claim.is_implied else claim.text
         rows.append(row(str(number), text, verdict, evidence, claim.experiment))
+    if not rows:
+        return None
     table = Table(
         "Claims of the paper, judged by the rows of this run.",
         ("", "Claim", "Verdict", "Evidence", "Rows"),
