@@ -213,8 +213,14 @@ def test_what_differs_from_the_paper_is_written_beside_the_outcome() -> None:
     assert gauss.deviations(path, large, "thinned") == ["tuned on 2,000 rows, sampled selection"]
     assert METHODS["fcg_relu"].deviations(path, large, "thinned") == []
     assert METHODS["svm_rbf"].deviations(None, large, "paper") == []
-    notes = METHODS["svm_rbf"].deviations(None, large, "thinned")
-    assert notes == ["thinned grid", "tuned on 1,000 rows"]
+    assert METHODS["svm_rbf"].deviations(None, large, "thinned") == ["tuned on 1,000 rows"]
+
+
+@each_method
+def test_a_smaller_grid_is_said_and_an_unchanged_one_is_not(method: Method) -> None:
+    outcome = method.evaluate(made_up(), "quick", 0)
+    is_smaller = len(method.choices("quick", 3)) < len(method.choices("paper", 3))
+    assert ("quick grid" in outcome.deviation) == is_smaller
 
 
 def test_an_svm_that_meets_its_bound_says_so_and_does_not_warn() -> None:
@@ -225,3 +231,26 @@ def test_an_svm_that_meets_its_bound_says_so_and_does_not_warn() -> None:
     method = METHODS["svm_poly"]
     fitted = method.fit({"degree": 3, "C": 32.0, "gamma": 32.0}, data, "quick", 0, False)
     assert method.cut(fitted) == "stopped at 20,000 iterations"
+
+
+def test_an_svm_that_did_not_converge_wins_only_over_its_like() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2)) * 30.0
+    y = np.where(rng.random(400) < 0.5, 1.0, -1.0)
+    data = Data(X[:200], y[:200], X[200:300], y[200:300], X[300:], y[300:])
+    method = METHODS["svm_poly"]
+    never = {"degree": 3, "C": 32.0, "gamma": 32.0}
+    always = {"degree": 1, "C": 2.0**-20, "gamma": 2.0**-20}
+    winner, _, notes = method._tune([never, always], data, "quick", 0, True)
+    assert winner == always
+    assert notes == ["1 of 2 trials stopped at 20,000 iterations"]
+    assert method._tune([never], data, "quick", 0, True)[0] == never
+
+
+def test_a_polynomial_machine_is_fitted_to_fewer_rows_of_a_large_set() -> None:
+    large = made_up(40_000, 2)
+    method = METHODS["svm_poly"]
+    notes = method.deviations(None, large, "thinned")
+    assert notes == ["tuned on 1,000 rows", "fitted to 15,000 rows"]
+    params = {"degree": 1, "C": 2.0**-5, "gamma": 2.0**-5}
+    assert method.fit(params, large, "thinned", 0, False).shape_fit_ == (15_000, 2)

@@ -80,7 +80,7 @@ class Method(ABC):
 
     @abstractmethod
     def deviations(self, classifier: Any, data: Data, grid: Grid) -> list[str]:
-        """Say how the search and the final fit differ from the paper's."""
+        """Say how the search and the final fit differ from the paper's, grids apart."""
 
     def evaluate(self, data: Data, grid: Grid, seed: int) -> Outcome:
         """Tune, fit and test."""
@@ -94,7 +94,9 @@ class Method(ABC):
             params, classifier, notes = self._tune(choices, trial or data, grid, seed, is_trial)
         if trial is not None or classifier is None:
             classifier = self.fit(params, data, grid, seed, is_trial=False)
-        notes = [*self.deviations(classifier, data, grid), self.cut(classifier), *notes]
+        is_papers = choices == self.choices("paper", data.X.shape[1])
+        own = self.deviations(classifier, data, grid)
+        notes = ["" if is_papers else f"{grid} grid", *own, self.cut(classifier), *notes]
         steps = {"k": classifier.n_iter_} if isinstance(classifier, FCGBoostClassifier) else {}
         return Outcome(
             accuracy(classifier.predict(data.X_test), data.y_test),
@@ -142,15 +144,12 @@ class Bounds(NamedTuple):
         Parameters outside the grid.
     trial : mapping
         Those of `fixed` that are lower while the grid is searched.
-    note : str
-        How this grid differs from the paper's.
     """
 
     rows: int = 0
     final_rows: int = 0
     fixed: Params = MappingProxyType({})
     trial: Params = MappingProxyType({})
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,8 +188,7 @@ class Rival(Method):
         return f"stopped at {classifier.max_iter:,} iterations" if is_cut else ""
 
     def deviations(self, classifier: Any, data: Data, grid: Grid) -> list[str]:
-        bounds = self.bounds[grid]
-        notes = [bounds.note] if bounds.note else []
+        bounds, notes = self.bounds[grid], []
         if bounds.rows and max(len(data.y), len(data.y_val)) > bounds.rows:
             notes.append(f"tuned on {bounds.rows:,} rows")
         if bounds.final_rows and len(data.y) > bounds.final_rows:

@@ -1,7 +1,7 @@
 """The ten methods of the paper's real-data table, with their grids as data.
 
 The paper does not define its "Baseline": here it is logistic regression. Nor does it give the
-depth of AdaBoost's trees (here 1), nor the parameters of its dictionaries (here SPEC's).
+depth of AdaBoost's trees (here 1), nor the parameters of its dictionaries.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from fcgboost import (
 )
 from fcgboost.experiments.fpc import FPC
 from fcgboost.experiments.methods import Boost, Bounds, Effort, Grid, Method, Params, Rival
+
+_GRIDS: tuple[Grid, ...] = get_args(Grid)
+_NO_GRID: Mapping[Grid, Sequence[Params]] = {grid: [{}] for grid in _GRIDS}
 
 #: Powers of two for C and gamma, as the paper's search in LIBSVM.
 POWERS: Mapping[Grid, Sequence[int]] = {
@@ -59,6 +62,7 @@ SLOPES: Mapping[Grid, Sequence[float]] = {
 }
 
 EFFORTS: Mapping[Grid, Effort] = {
+    # No set is so large.
     "paper": Effort(trial=10**9, final=10**9, rows=10**9),
     "thinned": Effort(trial=2_000, final=10_280, rows=2_000),
     "quick": Effort(trial=1_000, final=1_000, rows=1_000),
@@ -76,7 +80,7 @@ def _rbf_grid(grid: Grid) -> list[Params]:
 
 
 def _poly_grid(grid: Grid) -> list[Params]:
-    """Give (degree, C, gamma) once for every C gamma^p.
+    """Give (degree, C, gamma), in this order, once for every C gamma^p.
 
     The kernel (gamma <x, z>)^p is a multiple of <x, z>^p, and C times a multiple of the kernel
     is all that the classifier depends on, so the others would be the same classifier again.
@@ -97,19 +101,14 @@ _SVM_BOUNDS: Mapping[Grid, Bounds] = {
         rows=1_000,
         fixed={"max_iter": 1_000_000, "cache_size": 1_000},
         trial={"max_iter": 20_000},
-        note="thinned grid",
     ),
-    "quick": Bounds(rows=1_000, fixed={"max_iter": 20_000}, note="quick grid"),
+    "quick": Bounds(rows=1_000, fixed={"max_iter": 20_000}),
 }
-_NO_BOUNDS: Mapping[Grid, Bounds] = {
-    "paper": Bounds(),
-    "thinned": Bounds(),
-    "quick": Bounds(note="quick grid"),
-}
+_NO_BOUNDS: Mapping[Grid, Bounds] = dict.fromkeys(_GRIDS, Bounds())
 _FPC_BOUNDS: Mapping[Grid, Bounds] = {
     "paper": Bounds(),
     "thinned": Bounds(rows=1_000, fixed={"max_centers": 2_000}),
-    "quick": Bounds(rows=1_000, fixed={"max_centers": 300}, note="quick grid"),
+    "quick": Bounds(rows=1_000, fixed={"max_centers": 300}),
 }
 
 
@@ -132,9 +131,6 @@ def _count_coefficients(classifier: Any) -> int:
 def _count_nodes(ensemble: Any) -> int:
     return sum(tree.tree_.node_count for tree in ensemble.estimators_)
 
-
-_GRIDS: tuple[Grid, ...] = get_args(Grid)
-_NO_GRID: Mapping[Grid, Sequence[Params]] = {grid: [{}] for grid in _GRIDS}
 
 #: In the order of the paper's columns.
 METHODS: Mapping[str, Method] = {
