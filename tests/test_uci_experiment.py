@@ -189,15 +189,19 @@ def test_costs_are_known_for_every_set_and_method() -> None:
 
 
 @pytest.mark.usefixtures("_no_data")
-def test_missing_sets_are_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sets_are_named_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def fail(name: str) -> None:
-        raise FileNotFoundError(f"{name} could not be downloaded.")
+        raise FileNotFoundError(f"{name} is not in {tmp_path}.") from OSError("no network")
 
     monkeypatch.setattr(uci, "fetch_uci", fail)
     obstacle = Uci().obstacle()
     assert obstacle is not None
     assert all(name in obstacle for name in SETS)
-    assert obstacle.endswith("heart could not be downloaded.")
+    assert "no network" in obstacle
+    assert "FCGBOOST_DATA" in obstacle
+    assert str(tmp_path) not in obstacle
 
 
 @pytest.mark.usefixtures("_no_data", "_made_up_sets")
@@ -240,7 +244,8 @@ def test_without_the_file_earthquake_says_where_to_put_it(tmp_path: Path) -> Non
     obstacle = Earthquake().obstacle()
     assert obstacle is not None
     assert "eqint_tsqp" in obstacle
-    assert str(tmp_path) in obstacle
+    assert "FCGBOOST_DATA" in obstacle
+    assert str(tmp_path) not in obstacle
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ class Earthquake(Experiment[EarthquakeUnit]):
         """Say where the file is to be put: it cannot be downloaded."""
         try:
             fetch_earthquake()
-        except FileNotFoundError as error:
-            return str(error)
+        except FileNotFoundError:
+            # Without the folders: the sentence is stored with the results.
+            return (
+                "The U.S. Earthquake Intensity Database, file eqint_tsqp, is in no data home and "
+                "cannot be downloaded automatically. Obtain it from NOAA "
+                "(https://www.ngdc.noaa.gov/hazard/intintro.shtml) and put it into the folder "
+                "that the environment variable FCGBOOST_DATA names."
+            )
         return None

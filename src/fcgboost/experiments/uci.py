@@ -195,6 +195,11 @@ def _missing() -> str | None:
         try:
             fetch_uci(name)
         except FileNotFoundError as error:
-            # The next downloads would fail as this one did.
-            return f"These sets are not here: {', '.join(absent)}. {error}"
+            # The next downloads would fail as this one did. Folders are left out: the sentence
+            # is stored with the results.
+            return (
+                f"These sets are in no data home, and downloading failed ({error.__cause__}): "
+                f"{', '.join(absent)}. Try again online, or put their files into the folder that "
+                "the environment variable FCGBOOST_DATA names; docs/data.md describes them."
+            )
     return None
