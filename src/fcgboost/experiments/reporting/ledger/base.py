@@ -55,6 +55,11 @@ def graded(n_true: int, n_all: int) -> Verdict:
     return "holds in part" if n_true else "does not hold"
 
 
+def mostly(n_true: int, n_all: int) -> Verdict:
+    """Turn a count into a verdict on "frequently" or "generally": more than half, or not."""
+    return "holds" if 2 * n_true > n_all else "does not hold"
+
+
 def select(frame: DataFrame, **values: object) -> DataFrame:
     """Give the rows that have these values."""
     for name, value in values.items():

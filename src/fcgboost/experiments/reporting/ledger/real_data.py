@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, select
+from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, mostly, select
 from fcgboost.experiments.reporting.summaries import summaries
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _best_on_nine(frame: DataFrame) -> Finding:
             losses.append(f"{dataset} ({best} {row[best] - ours:+.2f})")
     n = len(wins) + len(losses)
     return Finding(
-        graded(min(len(wins), 9), 9),
+        "holds" if len(wins) >= 9 else "holds in part" if 2 * len(wins) > n else "does not hold",
         f"One of the four is best on {len(wins)} of {n}: {', '.join(wins) or 'none'}. "
         f"Elsewhere, and by how much in points: {', '.join(losses) or 'none'}.",
     )
@@ -64,8 +64,7 @@ def _versus(ours: str, rivals: Sequence[str]) -> Callable[[DataFrame], Finding]:
                 f"above {rival} on {higher} of {len(gaps)}, by {np.mean(list(gaps.values())):+.2f} "
                 "points on average"
             )
-        is_frequent = n_higher > n_all / 2
-        return Finding(graded(int(is_frequent), 1), f"{ours}: {'; '.join(texts)}.")
+        return Finding(mostly(n_higher, n_all), f"{ours}: {'; '.join(texts)}.")
 
     return judge
 

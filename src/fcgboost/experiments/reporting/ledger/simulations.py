@@ -1,4 +1,4 @@
-"""Claims on the simulations 1 to 3, the solver, and the theory."""
+"""Claims on the solver, on simulations 1 and 2, and on the theory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fcgboost.experiments.reporting.summaries import (
     summarize,
 )
 from fcgboost.experiments.settings import DICTIONARIES, NOISES
-from fcgboost.experiments.sim3 import LEVELS, LOSSES
+from fcgboost.experiments.sim3 import LOSSES
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,91 +124,6 @@ def _n_order(frame: DataFrame) -> Finding:
         right += max(means["relu"], means["gauss"]) < min(means["polynomial"], means["sigmoid"])
         texts.append(f"{noise}: " + ", ".join(f"{k} {v:.4f}" for k, v in means.items()))
     return Finding(graded(right, len(NOISES)), f"Means over all n. {'; '.join(texts)}.")
-
-
-def _cells(frame: DataFrame, correction: str) -> dict[tuple[str, float, str], dict[str, float]]:
-    """Give the mean test error of every loss in each of the 24 cells."""
-    rows = select(frame, correction=correction)
-    found = summaries(rows, ["noise", "level", "dictionary", "loss"], "test_error")
-    cells: dict[tuple[str, float, str], dict[str, float]] = {}
-    for (noise, level, dictionary, loss), summary in found.items():
-        cells.setdefault((noise, level, dictionary), {})[loss] = summary.mean
-    return cells
-
-
-def _squared_hinge_best(frame: DataFrame) -> Finding:
-    texts, counts = [], []
-    for correction, name in (("ridge", "exactly, λ = 1/m"), ("admm", "by the paper's ADMM")):
-        cells = [cell for cell in _cells(frame, correction).values() if len(cell) == len(LOSSES)]
-        lowest = [min(cell.values()) for cell in cells]
-        pairs = list(zip(cells, lowest, strict=True))
-        best = {loss: sum(cell[loss] <= low for cell, low in pairs) for loss in LOSSES}
-        mean = {loss: np.mean([cell[loss] for cell in cells]) for loss in LOSSES}
-        counts.append(best["squared_hinge"] / max(1, len(cells)))
-        shown = ", ".join(f"{loss} {best[loss]} ({mean[loss]:.4f})" for loss in LOSSES)
-        texts.append(f"solved {name}: {shown}")
-    return Finding(
-        "holds"
-        if min(counts) > 0.5
-        else "holds in part"
-        if max(counts) > 0.25
-        else "does not hold",
-        f"Cells of {len(_PANELS) * 3} in which the loss is lowest (mean error over cells), "
-        f"{'; '.join(texts)}. The squared hinge and the square loss differ by "
-        f"{_gap_to_square(frame):.4f} on average when solved exactly.",
-    )
-
-
-def _gap_to_square(frame: DataFrame) -> float:
-    cells = _cells(frame, "ridge").values()
-    gaps = [
-        abs(c["squared_hinge"] - c["square"])
-        for c in cells
-        if {"squared_hinge", "square"} <= set(c)
-    ]
-    return float(np.mean(gaps)) if gaps else float("nan")
-
-
-def _close_to_published(frame: DataFrame) -> Finding:
-    rows = select(frame, correction="ridge", loss="squared_hinge")
-    found = summaries(rows, ["noise", "level", "dictionary"], "test_error")
-    close, below, all_cells = 0, 0, 0
-    for (noise, level, printed), dictionary in product(LEVELS, DICTIONARIES):
-        goal = published.sim3(noise, dictionary, printed, "squared_hinge")
-        ours = found.get((noise, level, dictionary))
-        if ours is None or goal is None:
-            continue
-        all_cells += 1
-        below += ours.mean <= goal
-        close += ours.mean <= goal + max(0.02, 2.0 * ours.error)
-    return Finding(
-        graded(close, all_cells),
-        f"{close} of {all_cells} means are within 0.02 or two standard errors of the printed "
-        f"one or below it; {below} are below it.",
-    )
-
-
-def _dictionary_order(frame: DataFrame) -> Finding:
-    cells = _cells(frame, "ridge")
-    right = 0
-    for noise, level, _ in LEVELS:
-        errors = [cells.get((noise, level, name), {}).get("squared_hinge") for name in DICTIONARIES]
-        if None not in errors:
-            gauss, polynomial, sigmoid, relu = (float(e) for e in errors if e is not None)
-            right += max(gauss, relu) < min(polynomial, sigmoid)
-    return Finding(
-        graded(right, len(LEVELS)),
-        f"Gauss and ReLU are both below polynomial and sigmoid in {right} of {len(LEVELS)} rows.",
-    )
-
-
-def _slip(_: DataFrame) -> Finding:
-    hinge = published.sim3("outlier", "polynomial", 0.1283, "hinge")
-    bold = published.sim3("outlier", "polynomial", 0.1283, "squared_hinge")
-    is_lowest = bold is not None and hinge is not None and bold <= hinge
-    return Finding(
-        graded(int(is_lowest), 1), f"Printed: squared hinge {bold} in bold, hinge {hinge}."
-    )
 
 
 def _admm_wins(frame: DataFrame) -> Finding | None:
@@ -350,20 +265,6 @@ CLAIMS = (
         "For all n, ReLU and Gauss are slightly better than polynomial and sigmoid.",
         "sim2",
         _n_order,
-    ),
-    Claim(
-        "The squared hinge is commonly slightly better than the other losses.",
-        "sim3",
-        _squared_hinge_best,
-    ),
-    Claim("The printed test errors of the squared hinge.", "sim3", _close_to_published),
-    Claim(
-        "Gauss and ReLU are frequently better than polynomial and sigmoid.",
-        "sim3",
-        _dictionary_order,
-    ),
-    Claim(
-        "0.0245 is the lowest error of polynomial atoms at 12.83 % outlier noise.", "sim3", _slip
     ),
     Claim("The excess risk at k0 falls at least as (m / ln m)^(−1/4).", "rates", _slopes),
     Claim(
