@@ -80,12 +80,14 @@ class Display:
 def duration(seconds: float) -> str:
     """Write a time as people do.
 
-    >>> duration(42.3), duration(130), duration(7300)
-    ('42 s', '2 min 10 s', '2 h 02 min')
+    >>> duration(42.3), duration(130), duration(7300), duration(1e6)
+    ('42 s', '2 min 10 s', '2 h 02 min', '11.6 days')
     """
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{seconds / 86400:.1f} days"
