@@ -222,3 +222,16 @@ def test_a_table_names_its_command_unless_it_is_the_papers_own() -> None:
     page, text = page_and_text(*made.tables)
     assert page.count("<code>fcgboost x</code>, fcgboost 9.9") == 1
     assert text.count("Made by `fcgboost x`, fcgboost 9.9.") == 1
+
+
+def test_counts_that_differ_between_repetitions_share_one_footnote():
+    notes = ["3 of 115 trials stopped at 20,000 iterations; thinned grid", None]
+    notes += ["7 of 115 trials stopped at 20,000 iterations", "path ended by tol after 12 steps"]
+    assert deviations(pd.DataFrame({"deviation": notes})) == (
+        "path ended early, by tol; some trials stopped at 20,000 iterations; thinned grid"
+    )
+
+
+def test_where_all_are_equal_none_is_best():
+    assert set(marks({"a": 0.0, "b": 0.0}, 2).values()) == {""}
+    assert marks({"a": 0.0}, 2) == {"a": "best"}

@@ -81,7 +81,7 @@ def duration(seconds: float) -> str:
     """Write a time as people do.
 
     >>> duration(42.3), duration(130), duration(7300), duration(1e6)
-    ('42 s', '2 min 10 s', '2 h 02 min', '11.6 days')
+    ('42 s', '2 min 10 s', '2 h 01 min', '11.6 days')
     """
     whole = round(seconds)
     if whole < 60:

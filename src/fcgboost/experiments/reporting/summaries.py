@@ -64,13 +64,16 @@ def marks(
 ) -> dict[K, Mark]:
     """Mark the best and the second best as they are shown, rounded to `digits`.
 
-    Equal values share a mark; the second best is the next distinct value.
+    Equal values share a mark; the second best is the next distinct value. Where all are equal,
+    none is marked.
 
     >>> marks({"a": 0.2, "b": 0.1, "c": 0.1001, "d": 0.3}, digits=3)
     {'a': 'second', 'b': 'best', 'c': 'best', 'd': ''}
     """
     shown = {key: round(float(value), digits) for key, value in values.items() if value == value}
     ranked = sorted(set(shown.values()), reverse=largest)
+    if len(ranked) == 1 and len(shown) > 1:
+        return dict.fromkeys(values, "")
     given: tuple[Mark, ...] = ("best", "second") if second else ("best",)
     names = dict(zip(ranked, given, strict=False))
     return {key: names.get(shown[key], "") if key in shown else "" for key in values}

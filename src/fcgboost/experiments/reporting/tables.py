@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 #: What stands where there is no number.
 ABSENT = "–"
+_COUNTS = (
+    (re.compile(r"^\d+ of \d+ trials "), "some trials "),
+    (re.compile(r"ended by tol after \d+ steps?"), "ended early, by tol"),
+)
 _SIGNS = ("†", "‡", "§", "¶", "‖")
 
 
@@ -144,12 +149,20 @@ def repetitions(counts: Iterable[int]) -> str:
 
 
 def deviations(frame: DataFrame) -> str:
-    """Say how rows depart from the paper's protocol, each departure once."""
+    """Say how rows depart from the paper's protocol, each departure once.
+
+    Counts that differ from repetition to repetition stay in the rows.
+    """
     if "deviation" not in frame:
         return ""
-    return texts(
-        note for text in frame["deviation"] if isinstance(text, str) for note in _split(text)
-    )
+    notes = (note for text in frame["deviation"] if isinstance(text, str) for note in _split(text))
+    return texts(_without_counts(note) for note in notes)
+
+
+def _without_counts(note: str) -> str:
+    for pattern, kind in _COUNTS:
+        note = pattern.sub(kind, note)
+    return note
 
 
 def present(order: Sequence[str], frame: DataFrame, column: str) -> list[str]:
