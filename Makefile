@@ -7,6 +7,7 @@
 #   make test-oldest   scikit-learn's estimator checks on the oldest supported dependencies
 #   make lint, format  check, or rewrite, the code's form
 #   make bench         every benchmarks/bench_*.py in turn
+#   make findings      draw docs/results and the ledger in docs/findings.md again from the stored rows
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
 
@@ -20,7 +21,7 @@ PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-extras test-slow test-oldest lint format bench dist clean
+.PHONY: demo test test-extras test-slow test-oldest lint format bench findings dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
@@ -56,6 +57,9 @@ bench: .venv/.test-stamp
 	@set -e; for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script"; \
 	done
+
+findings: .venv/.test-stamp
+	$(BIN)/python docs/update_findings.py
 
 dist: .venv/.test-stamp
 	rm -rf dist

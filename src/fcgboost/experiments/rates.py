@@ -45,7 +45,7 @@ _REPETITIONS = {"quick": 2, "standard": 20, "full": 50}
 _REPETITIONS_LARGE = {"quick": 2, "standard": 5, "full": 20}
 _LARGE = 8000
 #: How far the paths of `kind` "steps" go, at this m.
-_LONG_PATH = {"quick": 65, "standard": 300, "full": 300}
+_LONG_PATH = {"quick": 65, "standard": 200, "full": 300}
 _LONG_PATH_SAMPLES = 1000
 
 # f_rho = 2 eta - 1 of "smooth" is a short sum of Gauss atoms of the dictionary's width: centres
@@ -107,7 +107,7 @@ class Rates(Experiment[RatesUnit]):
     def cost(self, unit: RatesUnit) -> float:
         """Estimate the seconds: steps times candidates times rows."""
         if unit.kind == "steps":
-            return 1.5
+            return 3.0
         n = unit.n_samples if unit.selection == "all" else 128
         return 0.05 + 1.5e-9 * unit.n_samples * n * unit.max_iter
 
@@ -136,6 +136,8 @@ def _measure(
         _DICTIONARIES[unit.dictionary],
         max_iter=unit.max_iter,
         random_state=unit.repetition,
+        # A path that ends early would look as if it did not over-fit.
+        tol=0.0,
         **{**PAPER, **CORRECTIONS[correction], "selection": unit.selection},
     )
     with config_context(working_memory=_MEBIBYTES):

@@ -1,0 +1,82 @@
+"""The findings page says what the committed rows of the standard run say."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.registry import EXPERIMENTS
+from fcgboost.experiments.report import write_report
+from fcgboost.experiments.reporting import ledger, published
+from fcgboost.experiments.reporting.ledger.schemes import PARTIAL
+from fcgboost.experiments.rivals import METHODS
+from fcgboost.experiments.runner import load
+from fcgboost.experiments.sim3 import LEVELS
+
+DOCS = Path(__file__).parents[1] / "docs"
+RESULTS = DOCS / "results"
+
+
+def rows(name: str):
+    return load(EXPERIMENTS[name], RESULTS / "rows")[0]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_the_standard_run_is_complete_or_says_why_not(experiment: Experiment) -> None:
+    frame, facts = load(experiment, RESULTS / "rows")
+    assert facts["preset"] == "standard"
+    if experiment.name == "earthquake":
+        assert facts["obstacle"]
+        assert frame.empty
+    else:
+        assert facts["is_finished"]
+        units = experiment.units("standard", None)
+        assert len(frame[frame["row"] == 1]) == len(units) == facts["n_units"]
+
+
+def test_the_report_is_what_the_rows_give(tmp_path) -> None:
+    (tmp_path / "rows").symlink_to(RESULTS / "rows")
+    write_report(tmp_path, EXPERIMENTS.values(), ledger.section)
+    drawn = (tmp_path / "REPORT.md").read_text(encoding="utf-8")
+    assert drawn == (RESULTS / "REPORT.md").read_text(encoding="utf-8")
+    for picture in (tmp_path / "figures").iterdir():
+        assert (RESULTS / "figures" / picture.name).exists()
+
+
+def test_the_page_holds_the_ledger_of_the_report() -> None:
+    script = runpy.run_path(str(DOCS / "update_findings.py"))
+    report = (RESULTS / "REPORT.md").read_text(encoding="utf-8")
+    page = (DOCS / "findings.md").read_text(encoding="utf-8")
+    assert script["ledger_of"](report) in page
+    assert len(script["ledger_of"](report).splitlines()) == len(ledger.CLAIMS) + 2
+
+
+def test_squared_hinge_errors_are_near_the_published_ones() -> None:
+    frame = rows("sim3").query("correction == 'ridge' and loss == 'squared_hinge'")
+    found = frame.groupby(["noise", "level", "dictionary"])["test_error"].agg(["mean", "sem"])
+    printed = {(noise, level): share for noise, level, share in LEVELS}
+    near = [
+        mean
+        <= published.sim3(noise, name, printed[noise, level], "squared_hinge")
+        + max(0.02, 2.0 * sem)
+        for (noise, level, name), (mean, sem) in found.iterrows()
+    ]
+    assert len(near) == 24
+    assert sum(near) >= 20
+
+
+def test_other_schemes_need_three_times_the_atoms_and_reach_the_same_errors() -> None:
+    frame = rows("sim4").query("width == 'cv'")
+    atoms = frame.query("kind == 'reach'").groupby("scheme")["atoms"].mean()
+    assert min(atoms[scheme] for scheme in PARTIAL) >= 3.0 * atoms["fully_corrective"]
+    assert set(frame.query("kind == 'best'")["scheme"]) >= {*PARTIAL, "fully_corrective"}
+
+
+def test_every_cell_of_the_real_data_table_is_filled() -> None:
+    frame = rows("uci").query("split == 'random'")
+    counts = frame.groupby(["dataset", "method"])["accuracy"].count()
+    assert len(counts) == 11 * len(METHODS)
+    large = ("default_credit_card_clients", "Skin_NonSkin")
+    assert counts.drop(list(large), level="dataset").min() >= 10
+    assert counts.min() >= 2
