@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 #: What stands where there is no number.
 ABSENT = "–"
-_COUNTS = (
-    (re.compile(r"^\d+ of \d+ trials "), "some trials "),
-    (re.compile(r"ended by tol after \d+ steps?"), "ended early, by tol"),
-)
+_TRIALS = re.compile(r"^(\d+)( of \d+ trials .*)")
+_STEPS = re.compile(r"ended by tol after \d+ steps?")
 _SIGNS = ("†", "‡", "§", "¶", "‖")
 
 
@@ -151,18 +149,19 @@ def repetitions(counts: Iterable[int]) -> str:
 def deviations(frame: DataFrame) -> str:
     """Say how rows depart from the paper's protocol, each departure once.
 
-    Counts that differ from repetition to repetition stay in the rows.
+    Of counts that differ from repetition to repetition the largest is shown.
     """
     if "deviation" not in frame:
         return ""
-    notes = (note for text in frame["deviation"] if isinstance(text, str) for note in _split(text))
-    return texts(_without_counts(note) for note in notes)
-
-
-def _without_counts(note: str) -> str:
-    for pattern, kind in _COUNTS:
-        note = pattern.sub(kind, note)
-    return note
+    counts: dict[str, int] = {}
+    notes = set()
+    for note in (n for text in frame["deviation"] if isinstance(text, str) for n in _split(text)):
+        trials = _TRIALS.match(note)
+        if trials is None:
+            notes.add(_STEPS.sub("ended early, by tol", note))
+        else:
+            counts[trials[2]] = max(counts.get(trials[2], 0), int(trials[1]))
+    return texts([*notes, *(f"up to {count}{rest}" for rest, count in counts.items())])
 
 
 def present(order: Sequence[str], frame: DataFrame, column: str) -> list[str]:

@@ -45,7 +45,7 @@ def _table(frame: DataFrame) -> Table:
     ]
     return Table(
         "Test accuracies in percent, intensity 1 to 4 against 5 to 12.",
-        ("", *header(), "majority"),
+        ("", *header(), "training majority"),
         (
             row("ours", *own_cells(frame), plus_minus(majority, 2)),
             row("paper", *theirs, "–"),
