@@ -24,9 +24,9 @@ class FPC(ClassifierMixin, BaseEstimator):
     stopped after 100 iterations, as in the paper's own Algorithm 2.
 
     Two choices are ours. Inputs are standardised and divided by sqrt(d), so that <x, c> is of
-    order one. Each kernel is divided by its root mean square over the training inputs: the
-    problem has no penalty and stays the same, but the factorised matrix would otherwise lose
-    all digits at high degrees.
+    order one. Each kernel is divided by its root mean square over the training inputs, since the
+    factorised matrix would otherwise lose all digits at high degrees. The minimiser, which has
+    no penalty, stays the same; 100 iterations do not reach it and end elsewhere.
 
     Parameters
     ----------
