@@ -87,6 +87,22 @@ def paired(frame: DataFrame, column: str, key: str, first: Any, last: Any) -> Su
     return summarize(wide[last] - wide[first])
 
 
+def paired_over(
+    frame: DataFrame, column: str, cells: Sequence[str], key: str, first: Any, last: Any
+) -> Summary:
+    """Summarise, over repetitions that have all cells, the mean difference `last` minus `first`.
+
+    Cells that share training and test inputs err together: only repetitions are independent.
+    """
+    wide = frame.pivot_table(index=["repetition", *cells], columns=key, values=column)
+    if first not in wide or last not in wide:
+        return NOTHING
+    gaps = (wide[last] - wide[first]).dropna()
+    n_cells = gaps.index.droplevel("repetition").nunique()
+    by_repetition = gaps.groupby("repetition").agg(["mean", "size"])
+    return summarize(by_repetition[by_repetition["size"] == n_cells]["mean"])
+
+
 def texts(values: Iterable[Any]) -> str:
     """Join the distinct texts of a column; what is empty or missing counts for nothing."""
     found = {str(value).strip() for value in values if isinstance(value, str)}

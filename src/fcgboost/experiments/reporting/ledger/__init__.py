@@ -6,15 +6,22 @@ Every verdict is computed: other rows give other verdicts.
 from __future__ import annotations
 
 from fcgboost.experiments.reporting.document import Section
-from fcgboost.experiments.reporting.ledger import losses, real_data, schemes, simulations
+from fcgboost.experiments.reporting.ledger import (
+    losses,
+    real_data,
+    schemes,
+    simulations,
+    solver,
+    theory,
+)
 from fcgboost.experiments.reporting.ledger.base import Claim, Frames
 from fcgboost.experiments.reporting.tables import Table, row
 
 __all__ = ["CLAIMS", "section"]
 
 CLAIMS: tuple[Claim, ...] = (
-    *(*simulations.CLAIMS, *losses.CLAIMS),
-    *(*schemes.CLAIMS, *real_data.CLAIMS),
+    *(*solver.CLAIMS, *simulations.CLAIMS, *theory.CLAIMS),
+    *(*losses.CLAIMS, *schemes.CLAIMS, *real_data.CLAIMS),
 )
 
 

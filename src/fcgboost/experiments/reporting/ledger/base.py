@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Verdict = Literal["holds", "holds in part", "does not hold", "not run"]
+Verdict = Literal["holds", "holds in part", "does not hold", "too few repetitions", "not run"]
 Frames = Mapping[str, "DataFrame"]
 
 
@@ -18,6 +20,14 @@ class Finding(NamedTuple):
 
     verdict: Verdict
     evidence: str
+
+
+Judge = Callable[["DataFrame"], Finding | None]
+
+ABSENT = Finding("not run", "The rows it needs are not all there.")
+TOO_FEW = Finding(
+    "too few repetitions", "A mean it needs is that of one repetition, without a standard error."
+)
 
 
 @dataclass(frozen=True)
@@ -38,14 +48,38 @@ class Claim:
 
     text: str
     experiment: str
-    judge: Callable[[DataFrame], Finding | None]
+    judge: Judge
     is_implied: bool = False
 
     def finding(self, frames: Frames) -> Finding:
         """Judge the claim by what is there."""
         frame = frames.get(self.experiment)
         found = None if frame is None or frame.empty else self.judge(frame)
-        return found or Finding("not run", "The rows it needs are not there.")
+        return found or ABSENT
+
+
+def needs(column: str, **values: Sequence[object]) -> Callable[[Judge], Judge]:
+    """Let a judge decide only where every combination of these values has two repetitions."""
+
+    def restrict(judge: Judge) -> Judge:
+        @wraps(judge)
+        def judge_if_complete(frame: DataFrame) -> Finding | None:
+            return lacking(frame, column, **values) or judge(frame)
+
+        return judge_if_complete
+
+    return restrict
+
+
+def lacking(frame: DataFrame, column: str, **values: Sequence[object]) -> Finding | None:
+    """Say what keeps a column's rows from deciding; None where nothing does."""
+    given = frame[frame[column].notna()]
+    counts = {
+        key if isinstance(key, tuple) else (key,): count
+        for key, count in given.groupby(list(values))["repetition"].nunique().items()
+    }
+    least = min((counts.get(cell, 0) for cell in product(*values.values())), default=0)
+    return ABSENT if least == 0 else TOO_FEW if least == 1 else None
 
 
 def graded(n_true: int, n_all: int) -> Verdict:
