@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import Bunch
 
+from fcgboost.cli import main
 from fcgboost.experiments import uci
-from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.base import DataError, Experiment
 from fcgboost.experiments.earthquake import Earthquake, EarthquakeUnit
 from fcgboost.experiments.protocol import (
     Data,
@@ -168,6 +169,20 @@ def test_standard_has_every_set_method_and_split() -> None:
     assert {(unit.grid, unit.row_limit) for unit in units} == {("thinned", 0)}
 
 
+def test_quick_has_every_set_and_split_and_is_short() -> None:
+    units = Uci().units("quick", None)
+    cells = {(unit.dataset, unit.split) for unit in units}
+    expected = {(name, split) for name in SETS for split in ("random", "file-order")}
+    assert cells == {*expected, ("musk2", "molecules")}
+    # A split by molecules has all rows, and its units say so.
+    assert {(unit.split, unit.row_limit) for unit in units} == {
+        ("random", 1_000),
+        ("file-order", 1_000),
+        ("molecules", 0),
+    }
+    assert sum(map(Uci().cost, units)) < 120.0
+
+
 def test_full_is_the_papers_protocol() -> None:
     units = Uci().units("full", "random")
     repetitions = {unit.repetition for unit in units if unit.split == "random"}
@@ -196,7 +211,7 @@ def test_missing_sets_are_named_with_what_to_do(
         raise FileNotFoundError(f"{name} is not in {tmp_path}.") from OSError("no network")
 
     monkeypatch.setattr(uci, "fetch_uci", fail)
-    obstacle = Uci().obstacle()
+    obstacle = Uci().obstacle(Uci().units("quick", None))
     assert obstacle is not None
     assert all(name in obstacle for name in SETS)
     assert "no network" in obstacle
@@ -206,7 +221,25 @@ def test_missing_sets_are_named_with_what_to_do(
 
 @pytest.mark.usefixtures("_no_data", "_made_up_sets")
 def test_nothing_is_in_the_way_where_sets_can_be_fetched() -> None:
-    assert Uci().obstacle() is None
+    assert Uci().obstacle(Uci().units("quick", None)) is None
+
+
+@pytest.mark.usefixtures("_no_data")
+def test_only_sets_that_units_need_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(uci, "fetch_uci", asked.append)
+    units = [unit for unit in Uci().units("quick", None) if unit.dataset in ("heart", "musk2")]
+    assert Uci().obstacle(units) is None
+    assert asked == ["heart", "musk2"]
+
+
+@pytest.mark.usefixtures("_no_data")
+def test_a_damaged_set_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "heart.csv.gz"
+    path.write_bytes(b"no gzip")
+    with pytest.raises(DataError, match=r"heart\.csv\.gz is not a whole gzip file"):
+        Uci().obstacle([UciUnit("heart", "baseline", "random", 0, "quick")])
 
 
 # Earthquakes -------------------------------------------------------------------------------------
@@ -232,7 +265,7 @@ def write_reports(folder: Path, n_rows: int = 120) -> None:
 def test_an_earthquake_unit_gives_one_row_with_all_columns(tmp_path: Path) -> None:
     write_reports(tmp_path / "data")
     experiment, unit = Earthquake(), EarthquakeUnit("fcg_relu", 0, "quick")
-    assert experiment.obstacle() is None
+    assert experiment.obstacle([unit]) is None
     (row,) = experiment.run(unit)
     assert set(row) == {*experiment.settings, *experiment.results}
     assert (row["n_train"], row["n_test"]) == (59, 31)
@@ -241,11 +274,23 @@ def test_an_earthquake_unit_gives_one_row_with_all_columns(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("_no_data")
 def test_without_the_file_earthquake_says_where_to_put_it(tmp_path: Path) -> None:
-    obstacle = Earthquake().obstacle()
+    obstacle = Earthquake().obstacle(Earthquake().units("quick", None))
     assert obstacle is not None
     assert "eqint_tsqp" in obstacle
     assert "FCGBOOST_DATA" in obstacle
     assert str(tmp_path) not in obstacle
+
+
+@pytest.mark.usefixtures("_no_data")
+def test_a_wrong_earthquake_file_ends_the_command_with_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "eqint_tsqp.csv").write_text("1,2,3\n", encoding="utf-8")
+    assert main(["reproduce", "earthquake", "--out", str(tmp_path / "out")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "earthquake was not run" in line
+    assert "expected 19 columns" in line
 
 
 @pytest.mark.parametrize(

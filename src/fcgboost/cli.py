@@ -5,19 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from fcgboost.experiments import runner
-from fcgboost.experiments.base import PRESETS, SPLITS, Experiment
+from fcgboost.experiments.base import PRESETS, SPLITS, DataError, Experiment
 from fcgboost.experiments.display import duration
 from fcgboost.experiments.registry import EXPERIMENTS
 from fcgboost.experiments.store import StoreError
 
 _INTERRUPTED = 130
+# What is no fault of the program: said in a sentence, without a traceback.
+_FAULTS = (StoreError, DataError, OSError, ImportError)
+# No address serves its file, so that "all" counts as complete without it.
+_OPTIONAL = "earthquake"
 
 _REPRODUCE = """\
 Run the paper's experiments again and write a report with every table and figure, ours beside
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted. Finished work is stored; go on with --resume.", file=sys.stderr)
         return _INTERRUPTED
-    except (StoreError, OSError, ImportError) as error:
+    except _FAULTS as error:
         print(f"fcgboost: {error}", file=sys.stderr)
         return 1
     return status
@@ -130,23 +135,35 @@ def _reproduce(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
         return 0
     names = _names(parser, options.experiments)
     _require_extra()
-    has_obstacle = False
-    if not options.redraw:
-        for name in names:
-            has_obstacle |= not _run(EXPERIMENTS[name], options)
-    page = _report(options.out, names)
-    print(f"Report: {page} and {page.with_name('REPORT.md')}")
-    return int(has_obstacle and "all" not in options.experiments)
+    try:
+        is_whole = options.redraw or _run(names, options)
+    except Exception:
+        # What is there is worth seeing, whatever went wrong with the rest.
+        _report(options.out, names)
+        raise
+    is_whole &= _report(options.out, names)
+    return 0 if is_whole else 1
 
 
-def _report(out: Path, names: Sequence[str]) -> Path:
-    """Write the report of the experiments asked for and of all others that have rows."""
+def _report(out: Path, names: Sequence[str]) -> bool:
+    """Write the report of the experiments asked for and of all others that have rows.
+
+    Damaged tables are left out; say whether there are none.
+    """
     from fcgboost.experiments.report import write_report
     from fcgboost.experiments.reporting import ledger
 
-    has_rows = [name for name in EXPERIMENTS if (out / "rows" / f"{name}.csv").exists()]
-    shown = [EXPERIMENTS[name] for name in EXPERIMENTS if name in (*names, *has_rows)]
-    return write_report(out, shown, ledger.section)
+    stored = [name for name in EXPERIMENTS if (out / "rows" / f"{name}.csv").exists()]
+    faults: list[str] = []
+    shown = {name for name in names if name not in stored}
+    for name in stored:
+        with _noting(faults, f"{name} is left out of the report"):
+            runner.load(EXPERIMENTS[name], out / "rows")
+            shown.add(name)
+    experiments = [EXPERIMENTS[name] for name in EXPERIMENTS if name in shown]
+    page = write_report(out, experiments, ledger.section)
+    print(f"Report: {page} and {page.with_name('REPORT.md')}")
+    return not faults
 
 
 def _names(parser: argparse.ArgumentParser, asked: Sequence[str]) -> list[str]:
@@ -167,18 +184,42 @@ def _require_extra() -> None:
         )
 
 
-def _run(experiment: Experiment[Any], options: argparse.Namespace) -> bool:
-    was_run = runner.run(
-        experiment,
-        options.preset,
-        options.out / "rows",
-        split=options.split,
-        n_jobs=options.jobs,
-        resume=options.resume,
-    )
-    if not was_run:
-        print(f"{experiment.name} was not run: {experiment.obstacle()}", file=sys.stderr)
-    return was_run
+def _run(names: Sequence[str], options: argparse.Namespace) -> bool:
+    """Run experiments; say whether all that were asked for could be run.
+
+    What is in the way of any of them is said before the first one starts.
+    """
+    faults: list[str] = []
+    with ExitStack() as stack:
+        tasks = []
+        for name in names:
+            with _noting(faults, f"{name} was not run"):
+                tasks.append(stack.enter_context(_opened(EXPERIMENTS[name], options)))
+        blocked = {task.experiment.name: task.obstacle for task in tasks if task.obstacle}
+        for name, obstacle in blocked.items():
+            print(f"{name} was not run: {obstacle}", file=sys.stderr)
+        for task in tasks:
+            with _noting(faults, f"{task.experiment.name} was broken off"):
+                runner.carry_out(task, options.jobs)
+    excused = {_OPTIONAL} - set(options.experiments)
+    return not faults and blocked.keys() <= excused
+
+
+def _opened(
+    experiment: Experiment[Any], options: argparse.Namespace
+) -> AbstractContextManager[runner.Task]:
+    folder, split, resume = options.out / "rows", options.split, options.resume
+    return runner.opened(experiment, options.preset, folder, split=split, resume=resume)
+
+
+@contextmanager
+def _noting(faults: list[str], failure: str) -> Iterator[None]:
+    """Say in a sentence what fails by no fault of the program, note it, and go on."""
+    try:
+        yield
+    except _FAULTS as error:
+        print(f"fcgboost: {failure}: {error}", file=sys.stderr)
+        faults.append(failure)
 
 
 def _listing(n_jobs: int) -> str:

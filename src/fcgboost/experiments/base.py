@@ -7,6 +7,7 @@ included, so it gives the same rows wherever and whenever it runs (measured seco
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar, Generic, Literal, TypeVar, get_args
 
@@ -42,6 +43,10 @@ class Unit:
 U = TypeVar("U", bound=Unit)
 
 
+class DataError(RuntimeError):
+    """A data file that is there and cannot be used."""
+
+
 class Experiment(ABC, Generic[U]):
     """One table or figure of the paper."""
 
@@ -55,6 +60,8 @@ class Experiment(ABC, Generic[U]):
     results: ClassVar[tuple[str, ...]]
     #: Whether it measures time and so must run alone.
     is_timed: ClassVar[bool] = False
+    #: Whether its units depend on how real data are split.
+    has_splits: ClassVar[bool] = False
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -80,6 +87,12 @@ class Experiment(ABC, Generic[U]):
     def cost(self, unit: U) -> float:
         """Estimate the seconds a unit takes on one core."""
 
-    def obstacle(self) -> str | None:
-        """Say why the experiment can not be run here, such as absent data."""
+    def obstacle(self, units: Sequence[U]) -> str | None:
+        """Say why these units can not be run here, such as absent data.
+
+        Raises
+        ------
+        DataError
+            If data are there and damaged.
+        """
         return None

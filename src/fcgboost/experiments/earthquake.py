@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fcgboost.datasets import fetch_earthquake
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
+from fcgboost.experiments.base import DataError, Experiment, Preset, Row, Split, Unit
 from fcgboost.experiments.methods import Grid
 from fcgboost.experiments.protocol import arrange, deal_random, seed_of
 from fcgboost.experiments.rivals import METHODS
@@ -58,7 +58,7 @@ class Earthquake(Experiment[EarthquakeUnit]):
         """Take musk2's, the set of the nearest size: the paper has 8,173 records."""
         return estimate("musk2", unit.method, unit.grid)
 
-    def obstacle(self) -> str | None:
+    def obstacle(self, units: Sequence[EarthquakeUnit]) -> str | None:
         """Say where the file is to be put: it cannot be downloaded."""
         try:
             fetch_earthquake()
@@ -70,4 +70,6 @@ class Earthquake(Experiment[EarthquakeUnit]):
                 "(https://www.ngdc.noaa.gov/hazard/intintro.shtml) and put it into the folder "
                 "that the environment variable FCGBOOST_DATA names."
             )
+        except ValueError as error:
+            raise DataError(str(error)) from error
         return None

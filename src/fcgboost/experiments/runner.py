@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import joblib
 import numpy as np
@@ -17,8 +18,21 @@ from fcgboost.experiments.base import Experiment, Key, Preset, Row, Split, Unit
 from fcgboost.experiments.display import Display
 from fcgboost.experiments.store import Store, StoreError
 
-#: The facts that rows of one table must share.
-_SHARED = ("preset", "split", "version")
+
+class Task(NamedTuple):
+    """An experiment whose table is open and whose units have not begun."""
+
+    experiment: Experiment[Any]
+    store: Store
+    facts: dict[str, Any]
+    units: Sequence[Unit]
+    left: Sequence[Unit]
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why what is left can not be run."""
+        obstacle: str | None = self.facts["obstacle"]
+        return obstacle
 
 
 def run(
@@ -30,8 +44,8 @@ def run(
     n_jobs: int = 1,
     resume: bool = False,
     stream: TextIO | None = None,
-) -> bool:
-    """Run an experiment and store its rows; say whether it could be run at all.
+) -> str | None:
+    """Run an experiment and store its rows; give the obstacle if it could not be run.
 
     Parameters
     ----------
@@ -43,49 +57,94 @@ def run(
     n_jobs : int
         Processes. An experiment that measures time runs in one.
     resume : bool
-        Whether to go on with a table that is there; without it such a table is an error.
+        Whether to go on with a table that has rows; without it such a table is an error.
     stream : text stream or None
         Where progress is shown; None is standard error.
     """
-    store = Store(folder, experiment.name, experiment.settings, experiment.results)
+    with opened(experiment, preset, folder, split=split, resume=resume) as task:
+        return carry_out(task, n_jobs, stream)
+
+
+@contextmanager
+def opened(
+    experiment: Experiment[Any],
+    preset: Preset,
+    folder: Path,
+    *,
+    split: Split | None = None,
+    resume: bool = False,
+) -> Iterator[Task]:
+    """Keep a table for this process; look at what it has and at what is in the way.
+
+    Nothing is written yet. The parameters are those of `run`.
+    """
     units = experiment.units(preset, split)
-    facts = _facts(experiment, preset, split, len(units))
-    done = _start(store, facts, resume)
-    if facts["obstacle"] is not None:
-        return False
-    left = [unit for unit in units if unit.key not in done]
-    work = {unit.key: experiment.cost(unit) for unit in units}
-    before = sum(work[unit.key] for unit in units) - sum(work[unit.key] for unit in left)
+    facts = _facts(experiment, preset, split if experiment.has_splits else None, len(units))
+    store = _store(experiment, folder)
+    with store.locked():
+        done = _done(experiment, store, facts, resume)
+        left = [unit for unit in units if unit.key not in done]
+        # Data that no unit needs any more may be absent.
+        facts["obstacle"] = experiment.obstacle(left) if left else None
+        yield Task(experiment, store, facts, units, left)
+
+
+def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str | None:
+    """Run what is left of an experiment; give the obstacle if it could not be run."""
+    experiment, store = task.experiment, task.store
     n_jobs = 1 if experiment.is_timed else n_jobs
+    facts = {**task.facts, "n_jobs": n_jobs}
+    store.create(facts)
+    if task.obstacle is not None:
+        return task.obstacle
+    work = {unit.key: experiment.cost(unit) for unit in task.units}
+    before = sum(work.values()) - sum(work[unit.key] for unit in task.left)
     with Display(experiment.name, sum(work.values()), before, n_jobs, stream) as display:
         jobs = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-            joblib.delayed(_work)(experiment, unit) for unit in left
+            joblib.delayed(_work)(experiment, unit) for unit in task.left
         )
         for key, rows, seconds in jobs:
             store.append(rows, seconds)
             display.advance(work[key])
     store.write_facts({**facts, "is_finished": True})
-    return True
+    return None
 
 
-def _start(store: Store, facts: dict[str, Any], resume: bool) -> set[Key]:
-    """Open the table; give the keys of the units that are in it."""
-    if not store.exists:
-        store.create(facts)
-        return set()
-    if not resume:
+def _store(experiment: Experiment[Any], folder: Path) -> Store:
+    return Store(folder, experiment.name, experiment.settings, experiment.results)
+
+
+def _done(
+    experiment: Experiment[Any], store: Store, facts: dict[str, Any], resume: bool
+) -> set[Key]:
+    """Give the keys of the units in a table, or say why it can not be gone on with."""
+    done = set(store.load())
+    # What has no rows was not started, whatever its facts say.
+    if done and not resume:
         raise StoreError(
             f"{store.path} already holds rows. Go on with it by --resume, choose another --out, "
             "or remove the file to start again."
         )
+    if done:
+        _check_facts(experiment, store, facts)
+    return done
+
+
+def _check_facts(experiment: Experiment[Any], store: Store, facts: dict[str, Any]) -> None:
+    """Say what to do where the rows were made in another way: such rows must not mix."""
     stored = store.facts()
-    for name in _SHARED:
-        if stored.get(name) != facts[name]:
-            raise StoreError(
-                f"{store.path} was made with {name} {stored.get(name)!r}, and this run has "
-                f"{facts[name]!r}: rows of both must not mix. Choose another --out."
-            )
-    return store.repair()
+    if stored["preset"] != facts["preset"]:
+        option = f"--preset {stored['preset']}"
+        advice = f"{option}: give {option}"
+    elif experiment.has_splits and stored["split"] != facts["split"]:
+        option = f"--split {stored['split']}"
+        advice = f"{option}: give {option}" if stored["split"] else "no --split: leave it out"
+    elif stored.get("version") != facts["version"]:
+        made, now = stored.get("version"), facts["version"]
+        advice = f"version {made} of fcgboost, and this is {now}: go on with that version"
+    else:
+        return
+    raise StoreError(f"{store.path} was made with {advice}, or choose another --out.")
 
 
 def _work(experiment: Experiment[Any], unit: Unit) -> tuple[Key, list[Row], float]:
@@ -106,7 +165,7 @@ def _facts(
         "split": split,
         "version": version("fcgboost"),
         "n_units": n_units,
-        "obstacle": experiment.obstacle(),
+        "obstacle": None,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": version("scikit-learn"),
@@ -118,13 +177,17 @@ def _facts(
 def load(experiment: Experiment[Any], folder: Path) -> tuple[Any, dict[str, Any]]:
     """Give the stored rows as a DataFrame in the order of the units, and the facts about them.
 
-    The order in which units happened to finish leaves no trace in it.
+    The order in which units happened to finish leaves no trace in it. Whether all is finished,
+    and whether an obstacle kept it from being run, is seen from the rows.
     """
     import pandas as pd
 
-    store = Store(folder, experiment.name, experiment.settings, experiment.results)
+    store = _store(experiment, folder)
     facts, stored = store.facts(), store.load()
     units: Sequence[Unit] = experiment.units(facts["preset"], facts["split"])
+    facts["n_units"] = len(units)
+    facts["is_finished"] = all(unit.key in stored for unit in units)
+    facts["obstacle"] = None if stored else facts.get("obstacle")
     rows = [row for unit in units for row in stored.get(unit.key, [])]
     frame = pd.DataFrame(rows, columns=list(store.columns))
     for name in frame.columns:
