@@ -24,7 +24,7 @@ _COLUMNS_AT_FIRST = 1024
 # A screen takes about as long to make as this many passes over the values, so that a path that
 # ends right after it was made has lost no more than it had taken anyway. Fewer values than these
 # stay in the cache, where a pass takes less time than a screen's own work.
-_PASSES_BEFORE_SCREEN = 100
+_PASSES_BEFORE_SCREEN = 256
 _SCREEN_ENTRIES = 1 << 21
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
 # this share of its squared norm: long before rounding shows.

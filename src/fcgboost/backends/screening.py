@@ -25,8 +25,10 @@ _AT_ONCE = 512
 # Directions this much weaker than the strongest are left out of the basis: their share of a
 # score is then about what rounding to float32 is.
 _WEAK = 1e-6
-# The basis pays up to this share of m dimensions.
+# The basis pays up to this share of m dimensions, and the search for it (products and singular
+# values of so many columns) takes as long as some fifty passes up to this many.
 _LARGEST_SHARE = 1 / 3
+_LARGEST_RANK = 384
 # A screened pass scores at most this share of the blocks exactly; where more are in doubt, a full
 # pass makes the next ones cheaper.
 _DOUBTFUL_SHARE = 1 / 8
@@ -187,7 +189,7 @@ def _find_basis(values: Array, norms: Array) -> Array | None:
     doubles until the weakest direction is negligible; None if that takes too many.
     """
     m, n = values.shape
-    limit = int(_LARGEST_SHARE * m)
+    limit = min(int(_LARGEST_SHARE * m), _LARGEST_RANK)
     rng = np.random.default_rng(0)
     weights = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0.0)
     sample = np.empty((m, 0))
