@@ -13,7 +13,7 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.backends import memory
 from fcgboost.backends.base import Array, Divisor
 from fcgboost.backends.memory import MemoryCandidates, MemoryDesign
-from fcgboost.backends.screening import Screen
+from fcgboost.backends.screening import Screen, _find_basis
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
@@ -199,12 +199,26 @@ def test_a_screen_that_can_not_decide_is_given_up(spoil: Callable[[Array], Array
     assert not screen.is_worth_it
 
 
-@pytest.mark.parametrize("n_passes", [99, 100])
+@pytest.mark.parametrize("n_passes", [255, 256])
 def test_short_paths_and_small_dictionaries_have_no_screen(n_passes: int) -> None:
     large = make_candidates(GaussDictionary(centers="box"), m=700, n=3000)
     small = make_candidates(GaussDictionary(centers="box"), m=100, n=100)
     for candidates in (large, small):
         for _ in range(n_passes):
             candidates._screen()
-    assert (large._made_screen is not None) == (n_passes == 100)
+    assert (large._made_screen is not None) == (n_passes == 256)
     assert small._made_screen is None
+
+
+def test_the_search_for_a_basis_is_short_whatever_the_number_of_rows() -> None:
+    sketched = []
+
+    class Watched(np.ndarray):
+        def __matmul__(self, other: np.ndarray) -> np.ndarray:
+            sketched.append(other.shape[1])
+            return np.asarray(self) @ other
+
+    values = np.random.default_rng(0).standard_normal((1500, 600))
+    norms = np.linalg.norm(values, axis=0)
+    assert _find_basis(values.view(Watched), norms) is None
+    assert sum(sketched) == 384
