@@ -70,10 +70,12 @@ def test_wheel_is_pure_python_and_small(wheel: Path) -> None:
 def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) -> None:
     info = f"fcgboost-{VERSION}.dist-info"
     modules = {name.removeprefix("src/") for name in python_files("src")}
-    metadata = {f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")}
+    about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
+    metadata = {f"{info}/{name}" for name in about}
+    data = {"fcgboost/py.typed", "fcgboost/experiments/reporting/published.json"}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert names == modules | {"fcgboost/py.typed"} | metadata
+    assert names == modules | data | metadata
 
 
 def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path) -> None:
