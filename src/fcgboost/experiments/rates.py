@@ -109,7 +109,7 @@ class Rates(Experiment[RatesUnit]):
         if unit.kind == "steps":
             return 3.0
         n = unit.n_samples if unit.selection == "all" else 128
-        return 0.05 + 1.5e-9 * unit.n_samples * n * unit.max_iter
+        return 0.05 + 2.2e-9 * unit.n_samples * n * unit.max_iter
 
 
 def bayes_function(problem: str, X: Array) -> Array:

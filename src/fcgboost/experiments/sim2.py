@@ -83,4 +83,4 @@ class Sim2(Experiment[Sim2Unit]):
     def cost(self, unit: Sim2Unit) -> float:
         """Estimate the seconds: six paths for every n, each as long as n is large."""
         n_paths = sum(map(int, unit.multiples.split()))
-        return 0.3 * len(dictionaries(unit.dictionary)) + 0.2 * n_paths
+        return 0.3 * len(dictionaries(unit.dictionary)) + 0.27 * n_paths

@@ -115,7 +115,7 @@ class Sim4(Experiment[Sim4Unit]):
         """Estimate the seconds: passes over the dictionary, and the choice of the width."""
         size = unit.n_candidates / 10_000
         passes = (5 * unit.steps_other + unit.steps_full) * size
-        return 0.0022 * passes + (15.0 * size if unit.width == "cv" else 0.0)
+        return 0.0018 * passes + (15.0 * size if unit.width == "cv" else 0.0)
 
 
 def _steps(unit: Sim4Unit, scheme: str) -> int:
