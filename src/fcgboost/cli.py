@@ -90,8 +90,8 @@ def _add_reproduce(commands: Any) -> None:
         choices=PRESETS,
         default="quick",
         help="quick: minutes, to see that all works; standard: under two hours on two cores, "
-        "with deviations from the paper's protocol marked; full: the paper's protocol "
-        "(default: %(default)s)",
+        "with deviations from the paper's protocol marked; full: the paper's repetitions, "
+        "grids and sizes (default: %(default)s)",
     )
     parser.add_argument(
         "--out",

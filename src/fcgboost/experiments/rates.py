@@ -1,7 +1,7 @@
 """Learning rates: excess risk against m at k = k0, and against k. Not in the paper.
 
 Theorems 1 and 2 bound the excess risk at k ~ k0 by (m / ln m)^(-1/4) and, under Tsybakov's noise
-condition with exponent q, by (m / ln m)^(-(q+1)/(2(q+2))). Theorem 3 bounds the excess squared
+condition with exponent q, by (m / ln m)^(-(q+1)/(2(q+2))). Theorem 4 bounds the excess squared
 hinge risk of the clipped f by a multiple of 1/k + k ln(m) / m, which is smallest near k0.
 """
 
@@ -75,7 +75,7 @@ class Rates(Experiment[RatesUnit]):
     title = "Learning rates"
     about = (
         "Not in the paper: excess risk at k = k0 against m from 250 to 64,000, beside the "
-        "theory's exponents, and excess risk against k at m = 1000 beside Theorem 3."
+        "theory's exponents, and excess risk against k at m = 1000 beside Theorem 4."
     )
     unit_type = RatesUnit
     results = ("correction", "k", "excess_risk", "excess_loss", "atoms")

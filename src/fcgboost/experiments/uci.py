@@ -88,7 +88,7 @@ PLANS: Mapping[Preset, Plan] = {
     ),
     "standard": Plan(
         grid="thinned",
-        repetitions=dict.fromkeys(SETS, 10) | dict(zip(SETS[-2:], (3, 2), strict=True)),
+        repetitions=dict.fromkeys(SETS, 10) | {SETS[-1]: 2},
         molecules=5,
     ),
     "full": Plan(grid="paper", repetitions=dict.fromkeys(SETS, 50), molecules=50),
