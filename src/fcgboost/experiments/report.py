@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,20 +70,8 @@ def _load(
 def _write(out: Path, sections: Sequence[Section]) -> Path:
     for part in sections:
         for picture in part.figures:
-            _replace_bytes(out / "figures" / f"{picture.name}.png", picture.png)
+            replace_file(out / "figures" / f"{picture.name}.png", picture.png)
     replace_file(out / "REPORT.md", write_markdown(TITLE, INTRO, sections))
     page = out / "report.html"
     replace_file(page, write_page(TITLE, INTRO, sections))
     return page
-
-
-def _replace_bytes(path: Path, content: bytes) -> None:
-    """Write a file so that it is there in full or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
