@@ -21,9 +21,9 @@ _BLOCK_ENTRIES = 1 << 17
 _CANDIDATES_AT_ONCE = 256
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
-# A screen takes about as long to make as this many passes over the values, so that a path that
-# ends right after it was made has lost no more than it had taken anyway. Fewer values than these
-# stay in the cache, where a pass takes less time than a screen's own work.
+# A screen takes as long to make as some fifty passes over the values: after this many, a path that
+# ends right then has lost a fifth of its time. Fewer values than these stay in the cache, where a
+# pass takes less time than a screen's own work.
 _PASSES_BEFORE_SCREEN = 256
 _SCREEN_ENTRIES = 1 << 21
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but

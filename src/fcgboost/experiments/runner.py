@@ -79,7 +79,7 @@ def opened(
     Nothing is written yet. The parameters are those of `run`.
     """
     units = experiment.units(preset, split)
-    facts = _facts(experiment, preset, split if experiment.has_splits else None, len(units))
+    facts = _facts(experiment, preset, split if experiment.has_splits else None)
     store = _store(experiment, folder)
     with store.locked():
         done = _done(experiment, store, facts, resume)
@@ -93,8 +93,7 @@ def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str 
     """Run what is left of an experiment; give the obstacle if it could not be run."""
     experiment, store = task.experiment, task.store
     n_jobs = 1 if experiment.is_timed else n_jobs
-    facts = {**task.facts, "n_jobs": n_jobs}
-    store.create(facts)
+    store.create({**task.facts, "n_jobs": n_jobs})
     if task.obstacle is not None:
         return task.obstacle
     work = {unit.key: experiment.cost(unit) for unit in task.units}
@@ -106,7 +105,6 @@ def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str 
         for key, rows, seconds in jobs:
             store.append(rows, seconds)
             display.advance(work[key])
-    store.write_facts({**facts, "is_finished": True})
     return None
 
 
@@ -153,9 +151,7 @@ def _work(experiment: Experiment[Any], unit: Unit) -> tuple[Key, list[Row], floa
     return unit.key, rows, time.perf_counter() - started
 
 
-def _facts(
-    experiment: Experiment[Any], preset: Preset, split: Split | None, n_units: int
-) -> dict[str, Any]:
+def _facts(experiment: Experiment[Any], preset: Preset, split: Split | None) -> dict[str, Any]:
     """Say how the rows come about."""
     options = f" --split {split}" if split is not None else ""
     return {
@@ -164,13 +160,11 @@ def _facts(
         "preset": preset,
         "split": split,
         "version": version("fcgboost"),
-        "n_units": n_units,
         "obstacle": None,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": version("scikit-learn"),
         "cores": os.cpu_count(),
-        "is_finished": False,
     }
 
 
