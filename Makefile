@@ -6,7 +6,8 @@
 #   make test-slow     statistical runs of more than a minute, with the tables they print
 #   make test-oldest   scikit-learn's estimator checks on the oldest supported dependencies
 #   make lint, format  check, or rewrite, the code's form
-#   make bench         every benchmarks/bench_*.py in turn
+#   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
+#   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make findings      draw docs/results and the ledger in docs/findings.md again from the stored rows
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
@@ -21,7 +22,7 @@ PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-extras test-slow test-oldest lint format bench findings dist clean
+.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu findings dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
@@ -53,10 +54,12 @@ format: .venv/.test-stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/.test-stamp
-	@set -e; for script in benchmarks/bench_*.py; do \
-		echo "== $$script"; $(BIN)/python "$$script"; \
-	done
+bench: .venv/.bench-stamp
+	$(BIN)/python -m benchmarks
+
+DEVICE ?= cuda
+bench-gpu: .venv/.bench-gpu-stamp
+	$(BIN)/python -m benchmarks.gpu --device $(DEVICE)
 
 findings: .venv/.test-stamp
 	$(BIN)/python docs/update_findings.py
@@ -82,6 +85,14 @@ clean:
 .venv/.test-stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install -qq --editable '.[lint,test]'
 	@touch .venv/.demo-stamp $@
+
+.venv/.bench-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[bench]'
+	@touch $@
+
+.venv/.bench-gpu-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[torch]'
+	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/bin/python
 	$(OLDEST)/python -m pip install -qq --editable . $$($(OLDEST)/python .ci/oldest.py)

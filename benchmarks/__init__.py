@@ -1,0 +1,1 @@
+"""How fast fcgboost is, beside its rivals in the same run: `make bench`, docs/benchmarks.md."""

@@ -1,0 +1,191 @@
+"""LightGBM's defaults and SVC(C=10) on three public sets, everything in one thread.
+
+Five random halves for training. One setting of ours for all three sets: sampled ReLU candidates.
+SVC, which is slow, is fitted once per set. A tuned fit chooses steps, ridge and width on a
+quarter of the training rows.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+import lightgbm
+import numpy as np
+import sklearn
+from lightgbm import LGBMClassifier
+from sklearn.model_selection import ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from benchmarks.data import Split, halves, load
+from benchmarks.measure import (
+    MissingError,
+    Record,
+    at_least,
+    at_most,
+    fastest,
+    interleaved,
+    medians,
+    seconds,
+)
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, SampledCandidates
+
+SETS = ("magic_gamma_telescope", "HTRU2", "default_credit_card_clients")
+TUNED_ON = "default_credit_card_clients"
+WIDTHS, RIDGES = (1.0, 2.0, 4.0, 8.0), (1e-5, 1e-4, 1e-3)
+N_STEPS = 125
+N_SPLITS = 5
+SVC_NAME = f"SVC(C=10) of scikit-learn {sklearn.__version__}, standardised float64, 1 thread"
+
+
+def measure(quick: bool) -> list[Record]:
+    records: list[Record] = []
+    for name in SETS:
+        try:
+            X, y = load(name, quick)
+        except MissingError as error:
+            records.append(Record(name, reason=str(error)))
+            continue
+        records.extend(_set_records(name, X, y, quick))
+    return records
+
+
+def _ours(quick: bool) -> FCGBoostClassifier:
+    return FCGBoostClassifier(
+        "relu",
+        selection=SampledCandidates(64),
+        normalize=True,
+        max_iter=10 if quick else N_STEPS,
+        n_jobs=1,
+        random_state=0,
+    )
+
+
+def _lightgbm() -> LGBMClassifier:
+    return LGBMClassifier(n_jobs=1, verbose=-1)
+
+
+def _svc() -> Any:
+    return make_pipeline(StandardScaler(), SVC(C=10))
+
+
+def _set_records(name: str, X: Any, y: Any, quick: bool) -> Iterator[Record]:
+    splits = [halves(X, y, seed) for seed in range(1 if quick else N_SPLITS)]
+    ours = _ours(quick).fit(splits[0].X, splits[0].y)
+    types = _best_types(splits[0])
+    runs = [_compare(split, types, quick) for split in splits]
+    means = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
+    about = {"splits": len(splits), "training rows": len(splits[0].y)}
+    rival = f"LightGBM {lightgbm.__version__} defaults"
+    yield Record(
+        f"{name}: fit",
+        unit="s",
+        ours=means["our fit"],
+        baseline=means["fit"],
+        baseline_name=f"{rival}, {types['fit']}, 1 thread",
+        bound=at_most(1.5),
+        details={**about, "steps": ours.max_iter, "atoms": ours.n_atoms_},
+    )
+    yield Record(
+        f"{name}: test accuracy",
+        unit="%",
+        ours=means["our accuracy"],
+        baseline=means["accuracy"],
+        baseline_name=rival,
+        bound=at_least(-0.3, of="difference"),
+        details=about,
+    )
+    yield Record(
+        f"{name}: prediction of {len(splits[0].y_test):,} rows",
+        unit="ms",
+        ours=1e3 * means["our prediction"],
+        baseline=1e3 * means["prediction"],
+        baseline_name=f"{rival}, {types['predict']}, 1 thread",
+        bound=at_least(10.0, of="speedup"),
+        details=about,
+    )
+    yield from _beside_svc(name, splits[0], 1e3 * runs[0]["our prediction"], quick)
+
+
+def _best_types(split: Split) -> dict[str, str]:
+    """Find out which input LightGBM takes faster, for fitting and for prediction."""
+    inputs = {t: (split.X.astype(t), split.X_test.astype(t)) for t in ("float64", "float32")}
+    fitted = _lightgbm().fit(split.X, split.y)
+    return {
+        "fit": fastest(
+            2, {t: lambda X=X: _lightgbm().fit(X, split.y) for t, (X, _) in inputs.items()}
+        ),
+        "predict": fastest(3, {t: lambda X=X: fitted.predict(X) for t, (_, X) in inputs.items()}),
+    }
+
+
+def _compare(split: Split, types: dict[str, str], quick: bool) -> dict[str, float]:
+    """Time fits and predictions of one split in turn, and score them."""
+    ours, rival = _ours(quick), _lightgbm()
+    X, X_test = split.X.astype(types["fit"]), split.X_test.astype(types["predict"])
+    fits = medians(
+        interleaved(3, ours=lambda: ours.fit(split.X, split.y), rival=lambda: rival.fit(X, split.y))
+    )
+    predictions = medians(
+        interleaved(7, ours=lambda: ours.predict(split.X_test), rival=lambda: rival.predict(X_test))
+    )
+    return {
+        "our fit": fits["ours"],
+        "fit": fits["rival"],
+        "our prediction": predictions["ours"],
+        "prediction": predictions["rival"],
+        "our accuracy": 100.0 * ours.score(split.X_test, split.y_test),
+        "accuracy": 100.0 * np.mean(rival.predict(X_test) == split.y_test),
+    }
+
+
+def _beside_svc(name: str, split: Split, prediction: float, quick: bool) -> Iterator[Record]:
+    svc = _svc()
+    fit = seconds(lambda: svc.fit(split.X, split.y))
+    hits: list[Any] = []
+    predict = seconds(lambda: hits.append(svc.predict(split.X_test) == split.y_test))
+    accuracy = 100.0 * np.mean(hits[0])
+    yield Record(
+        f"{name}: prediction of {len(split.y_test):,} rows, beside SVC",
+        unit="ms",
+        ours=prediction,
+        baseline=1e3 * predict,
+        baseline_name=SVC_NAME,
+        bound=at_least(100.0, of="speedup"),
+        details={"support vectors": int(svc[-1].n_support_.sum()), "SVC's accuracy (%)": accuracy},
+    )
+    if name == TUNED_ON:
+        yield _tuned(split, fit, accuracy, quick)
+
+
+def _tuned(split: Split, svc_fit: float, svc_accuracy: float, quick: bool) -> Record:
+    """Choose steps, ridge and width on held-out rows, and fit again on all."""
+    search = FCGBoostClassifierCV(
+        {"gauss": {"width": WIDTHS}},
+        l2s=RIDGES,
+        cv=ShuffleSplit(1, test_size=0.25, random_state=0),
+        selection=SampledCandidates(64),
+        max_iter=5 if quick else N_STEPS,
+        n_jobs=1,
+        random_state=0,
+    )
+    ours = seconds(lambda: search.fit(split.X, split.y))
+    return Record(
+        f"{TUNED_ON}: a whole tuned fit beside one fit of SVC",
+        unit="s",
+        ours=ours,
+        baseline=svc_fit,
+        baseline_name=SVC_NAME,
+        bound=at_most(1.0),
+        details={
+            "widths": WIDTHS,
+            "ridges": RIDGES,
+            "steps": f"1, ..., {search.max_iter}",
+            "chosen": str(search.best_params_),
+            "accuracy (%)": 100.0 * search.score(split.X_test, split.y_test),
+            "SVC's accuracy (%)": svc_accuracy,
+        },
+    )

@@ -1,0 +1,194 @@
+"""The benchmarks run, and say what they measured; how fast anything is, is not asserted here."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import page, tables
+from benchmarks.figures import FIGURES
+from benchmarks.figures.growth import point
+from benchmarks.measure import (
+    MEBIBYTE,
+    Bound,
+    Record,
+    at_least,
+    at_most,
+    fitted_slope,
+    peak_memory,
+)
+from benchmarks.picture import draw_growth
+from benchmarks.processes import ProcessError, call
+
+ROOT = Path(__file__).parents[1]
+FIELDS = {
+    *("name", "ours", "baseline", "ratio", "bound", "met", "unit"),
+    *("versions", "threads", "details"),
+}
+
+
+def run(module: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", module, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_quick_figures_run_and_their_records_are_complete(tmp_path: Path) -> None:
+    names = ["stored", "unstored", "correction"]
+    printed = run("benchmarks", "--quick", "--only", *names, "--out", str(tmp_path))
+    results = load(tmp_path / "latest.json")
+    assert results["quick"]
+    assert [*dict.fromkeys(record["figure"] for record in results["records"])] == names
+    for record in results["records"]:
+        assert record.keys() >= FIELDS
+        assert record["ours"] is not None
+        assert (record["met"] is None) == (record["bound"] is None)
+        assert record["threads"] == 2
+        assert {"fcgboost", "numpy", "python", "blas"} <= record["versions"].keys()
+        assert record["name"].split()[0] in printed
+    assert "bounds met" in printed
+
+
+@pytest.mark.extras
+def test_the_figures_of_a_gpu_run_on_a_processor(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    printed = run("benchmarks.gpu", "--device", "torch", "--quick", "--out", str(tmp_path))
+    records = load(tmp_path / "gpu.json")["records"]
+    assert all(record["ours"] is not None and record["met"] is not None for record in records)
+    assert "data checks" in printed
+
+
+def test_every_figure_has_a_module_and_a_line_in_the_page() -> None:
+    modules = {path.stem for path in (ROOT / "benchmarks" / "figures").glob("[a-z]*.py")}
+    assert modules == set(FIGURES)
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in FIGURES)
+
+
+def test_the_fitted_slope_of_a_power_law_is_its_exponent() -> None:
+    sizes = [10, 100, 1000, 5000]
+    for exponent in (0.0, 1.0, 2.5):
+        slope = fitted_slope(sizes, [3.0 * m**exponent for m in sizes])
+        assert slope == pytest.approx(exponent, abs=1e-12)
+
+
+def test_memory_of_a_block_is_what_it_took_beyond_what_was_there() -> None:
+    with peak_memory() as memory:
+        np.ones(20 * MEBIBYTE)
+    # 160 MiB, that are free again by now.
+    assert 150 * MEBIBYTE <= memory.above <= 250 * MEBIBYTE
+
+
+def test_a_point_of_the_growth_has_a_time_and_a_memory() -> None:
+    measured = point("fcgboost", 120)
+    assert measured["m"] == 120
+    assert measured["seconds"] > 0.0
+    assert measured["bytes"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("bound", "ours", "baseline", "met", "ratio"),
+    [
+        (at_most(1.5), 3.0, 2.0, True, 1.5),
+        (at_most(1.4), 3.0, 2.0, False, 1.5),
+        (at_least(10.0, of="speedup"), 2.0, 30.0, True, 15.0),
+        (at_least(-0.3, of="difference"), 87.7, 88.0, True, 87.7 / 88.0),
+        (at_least(-0.3, of="difference"), 87.6, 88.0, False, 87.6 / 88.0),
+        (at_most(20.0, of="ours"), 21.0, None, False, None),
+        (None, 1.0, 2.0, None, 0.5),
+    ],
+)
+def test_a_record_judges_its_bound(
+    bound: Bound | None, ours: float, baseline: float | None, met: bool | None, ratio: float | None
+) -> None:
+    record = Record("x", "s", ours, baseline, bound=bound)
+    assert record.met is met
+    assert record.ratio == (ratio if ratio is None else pytest.approx(ratio))
+
+
+def test_a_figure_without_its_data_gives_the_reason_and_is_not_met() -> None:
+    record = Record("x", reason="no data").as_dict()
+    assert record["met"] is None
+    assert tables.cells(record)[1:3] == ("not measured", "no data")
+
+
+def test_a_process_that_fails_is_an_error_here() -> None:
+    with pytest.raises(ProcessError, match="status 1"):
+        call("benchmarks.measure:no_such_function", {}, threads=1, limit=60.0)
+
+
+RESULTS = {
+    "quick": False,
+    "seconds": 12.0,
+    "machine": {"processor": "P"},
+    "records": [
+        {**record.as_dict(), "versions": {"numpy": "2.0"}}
+        for record in (
+            Record("fit", "s", 2.0, 1.0, "rival | float32", at_most(1.5)),
+            Record("accuracy", "%", 87.7, 87.5, "rival", at_least(-0.3, of="difference")),
+            Record("prediction", "ms", 2.0, 250.0, "rival", at_least(100.0, of="speedup")),
+        )
+    ],
+}
+
+
+def test_the_tables_say_the_numbers_the_bound_and_whether_it_holds() -> None:
+    lines = tables.markdown(RESULTS["records"]).splitlines()
+    assert lines[2] == "| fit | 2 s | 1 s, rival \\| float32 | 2 × | ≤ 1.5 × | **NO** |"
+    assert lines[3] == "| accuracy | 87.70 % | 87.50 %, rival | +0.20 | ≥ -0.3 | yes |"
+    assert lines[4] == "| prediction | 2 ms | 250 ms, rival | 125 × faster | ≥ 100 × faster | yes |"
+    assert "125 × faster" in tables.terminal(RESULTS["records"])
+
+
+def test_the_page_holds_the_table_of_a_run(tmp_path: Path) -> None:
+    written, stored = tmp_path / "page.md", tmp_path / "stored"
+    written.write_text(page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "latest.json").write_text(json.dumps(RESULTS), encoding="utf-8")
+    for _ in range(2):
+        page.update(tmp_path, written, stored)
+        text = written.read_text(encoding="utf-8")
+        assert text.count(tables.markdown(RESULTS["records"])) == 1
+        assert "processor: P, numpy 2.0" in text
+    assert load(stored / "latest.json") == RESULTS
+
+
+def test_numbers_of_a_quick_run_do_not_get_into_the_page(tmp_path: Path) -> None:
+    (tmp_path / "latest.json").write_text(json.dumps({**RESULTS, "quick": True}), encoding="utf-8")
+    written = tmp_path / "page.md"
+    written.write_text("", encoding="utf-8")
+    with pytest.raises(ValueError, match="quick"):
+        page.update(tmp_path, written, tmp_path / "stored")
+
+
+def test_the_picture_of_growth_is_drawn_also_for_a_method_with_one_point(tmp_path: Path) -> None:
+    growing = {"time exponent": 1.0, "memory exponent": 1.0}
+    curves = {
+        "fcgboost": {"sizes": [10, 100], "seconds": [1, 10], "mebibytes": [1, 10], **growing},
+        "SVC": {"sizes": [10], "seconds": [5], "mebibytes": [2]},
+        "AdaBoost": {"sizes": [], "seconds": [], "mebibytes": []},
+    }
+    draw_growth(curves, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 1000
+
+
+def test_the_stored_results_are_the_table_of_the_page() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    for file in page.TABLES:
+        if (page.STORED / file).exists():
+            assert page.section(load(page.STORED / file)) in text
