@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,9 @@ def load(name: str, quick: bool = False) -> tuple[Array, Array]:
     try:
         return fetch_uci(name)
     except (FileNotFoundError, ImportError) as error:
-        raise MissingError(f"{name} is not here: {error}") from error
+        print(error, file=sys.stderr)
+        reason = "is not on this machine and cannot be fetched; see docs/data.md"
+        raise MissingError(f"the set {name} {reason}") from error
 
 
 def halves(X: Array, y: Array, seed: int) -> Split:
