@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import neg
 from typing import Any, overload
 
 import numpy as np
@@ -29,6 +30,7 @@ from fcgboost.stopping import Status, Step, StoppingRule
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
+_SMALL = 1e-10
 _LABELS = np.array([-1.0, 1.0])
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
@@ -287,19 +289,21 @@ class _Path:
             repeats = scheme.reselects or self.recipe.reselect
             pool = self.pools(k, [set() if repeats else output.ids for output in running])
             chosen = choose(pool, self.design.stack(residuals), self.divisor)
-            total = running[0].problem.columns.total
-            sizes = [total(np.abs, residual) for residual in residuals]
-            for output, choice, size in zip(running, chosen, sizes, strict=True):
+            for output, residual, choice in zip(running, residuals, chosen, strict=True):
                 output.choice = choice
-                output.status = self._ending(output, choice, size)
+                output.status = self._ending(output, choice, residual)
         return any(output.status is None for output in self.outputs)
 
-    def _ending(self, output: Output, choice: Choice | None, size: float) -> Status | None:
+    def _ending(self, output: Output, choice: Choice | None, residual: Any) -> Status | None:
         """Say why an output can not take its choice, if so."""
         if choice is None:
             return Status.EXHAUSTED
-        if choice.score <= _ROUNDING * max(size, output.first_score):
-            return Status.ZERO_SCORE
+        if choice.score <= _SMALL * output.first_score or output.first_score == 0.0:
+            # Only now is it worth asking how large the residual is.
+            columns = output.problem.columns
+            (size,) = columns.fetch(columns.total(abs, residual))
+            if choice.score <= _ROUNDING * max(size, output.first_score):
+                return Status.ZERO_SCORE
         if choice.score < self.recipe.tol * output.first_score:
             return Status.TOLERANCE
         if choice.id in output.ids and not self.recipe.scheme.reselects:
@@ -372,24 +376,24 @@ class _Path:
 
 
 def _new_output(design: Design, y: Array, recipe: Recipe) -> Output:
-    columns = design.columns(recipe.max_iter, recipe.fit_intercept)
+    columns, y = design.columns(recipe.max_iter, recipe.fit_intercept), design.put(y)
     problem = Problem(recipe.loss, y, design.weights, columns, recipe.l2)
     # Two rows with the weights of the two labels stand for all: weights are counts.
     totals = [
         columns.total(lambda y, s, label=label: s * (y == label), y, design.weights)
-        for label in _LABELS
+        for label in _LABELS.tolist()
     ]
-    constant = recipe.loss.initial(_LABELS, np.array(totals))
+    constant = recipe.loss.initial(_LABELS, np.array(columns.fetch(*totals)))
     coef = np.full(int(recipe.fit_intercept), constant)
     return Output(problem, coef, problem.objective(coef))
 
 
-def _residual(scheme: Scheme, output: Output, k: int) -> Array:
+def _residual(scheme: Scheme, output: Output, k: int) -> Any:
     """Give the negative gradient of the mean loss at the scheme's anchor."""
     problem = output.problem
-    f = problem.columns.matvec(scheme.anchor(problem, output.coef, k))
+    f = problem.values(scheme.anchor(problem, output.coef, k))
     if not isinstance(problem.loss, CurvedLoss):
         # Line searches and exact solvers put rows right at a kink, where rounding would choose
         # the subgradient: margins that close to it count as beyond it.
         f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
-    return problem.columns.rows(np.negative, problem.slopes(f))
+    return problem.columns.rows(neg, problem.slopes(f))

@@ -68,10 +68,23 @@ def keyed(fingerprints: Words, key: int) -> Words:
     return mix(fingerprints ^ np.uint64(derive(key, 0)))
 
 
-def keyed_order(fingerprints: Words, key: int, n: int | None = None) -> NDArray[np.intp]:
-    """Give the positions of the n smallest keyed hashes, in the order of these hashes."""
-    hashes = keyed(fingerprints, key)
-    if n is None or n >= len(hashes):
-        return np.argsort(hashes, kind="stable")
-    smallest = np.argpartition(hashes, n)[:n]
-    return smallest[np.argsort(hashes[smallest], kind="stable")]
+class Circle:
+    """Rows at the places of their keyed hashes, 64-bit words, on a circle.
+
+    Parameters
+    ----------
+    fingerprints : ndarray of uint64, shape (n_rows,)
+    key : int
+    """
+
+    def __init__(self, fingerprints: Words, key: int) -> None:
+        hashes = keyed(fingerprints, key)
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
+
+    def after(self, place: int, n: int) -> NDArray[np.intp]:
+        """Give the positions of the first n rows, at most all, from a place on."""
+        start = int(np.searchsorted(self._hashes, np.uint64(place)))
+        stop = min(start + n, len(self._order))
+        wrapped = min(start, n - (stop - start))
+        return np.concatenate([self._order[start:stop], self._order[:wrapped]])

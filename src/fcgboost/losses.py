@@ -8,10 +8,12 @@ A solver states which of them it needs.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.arrays import namespace, positive_part, sort
 from fcgboost.parts import Part
 
 Array = NDArray[np.float64]
@@ -66,8 +68,18 @@ class ProbabilityLoss(Loss):
 
 def _shortfall(y: Array, f: Array) -> Array:
     """Give max(0, 1 - y f), how far the margin is below one."""
-    shortfall: Array = np.maximum(0.0, 1.0 - y * f)
+    shortfall: Array = positive_part(1.0 - y * f)
     return shortfall
+
+
+def _clip(f: Array) -> Array:
+    clipped: Array = namespace(f).clip(f, -1.0, 1.0)
+    return clipped
+
+
+def _where(condition: Any, first: Any, second: Any) -> Array:
+    chosen: Array = namespace(condition).where(condition, first, second)
+    return chosen
 
 
 def _positive_share(y: Array, weights: Array) -> float:
@@ -93,15 +105,15 @@ class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Give 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
-        return np.where(y * f < 1.0, 2.0, 0.0)
+        return _where(y * f < 1.0, 2.0 + 0.0 * f, 0.0)
 
     def prox(self, z: Array, tau: float) -> Array:
         """Give z where z >= 1, else (2 + tau z) / (2 + tau)."""
-        return np.where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
+        return _where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
 
     def probability(self, f: Array) -> Array:
         """Give (1 + clip(f)) / 2."""
-        return (1.0 + np.clip(f, -1.0, 1.0)) / 2.0
+        return (1.0 + _clip(f)) / 2.0
 
     def initial(self, y: Array, weights: Array) -> float:
         """Give 2 p - 1, p the weight of the positive labels."""
@@ -123,7 +135,7 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Give 2."""
-        return np.full_like(y * f, 2.0)
+        return 2.0 + 0.0 * f
 
     def prox(self, z: Array, tau: float) -> Array:
         """Give (2 + tau z) / (2 + tau)."""
@@ -131,7 +143,7 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
 
     def probability(self, f: Array) -> Array:
         """Give (1 + clip(f)) / 2."""
-        return (1.0 + np.clip(f, -1.0, 1.0)) / 2.0
+        return (1.0 + _clip(f)) / 2.0
 
     def initial(self, y: Array, weights: Array) -> float:
         """Give 2 p - 1, p the weight of the positive labels."""
@@ -155,13 +167,14 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
 
     def prox(self, z: Array, tau: float) -> Array:
         """Give z where z >= 1, else 1 - e, the root of 3 e^2 + tau e = tau (1 - z)."""
-        gap = np.maximum(0.0, 1.0 - z)
+        gap = positive_part(1.0 - z)
         # This form of the quadratic's root does not cancel for a small gap.
-        return np.where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + np.sqrt(1.0 + 12.0 * gap / tau)))
+        root = namespace(gap).sqrt(1.0 + 12.0 * gap / tau)
+        return _where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + root))
 
     def probability(self, f: Array) -> Array:
         """Give (1 + c)^2 / ((1 + c)^2 + (1 - c)^2), c = clip(f)."""
-        up, down = (1.0 + np.clip(f, -1.0, 1.0)) ** 2, (1.0 - np.clip(f, -1.0, 1.0)) ** 2
+        up, down = (1.0 + _clip(f)) ** 2, (1.0 - _clip(f)) ** 2
         return up / (up + down)
 
     def initial(self, y: Array, weights: Array) -> float:
@@ -180,11 +193,11 @@ class Hinge(ProximalLoss):
 
     def gradient(self, y: Array, f: Array) -> Array:
         """Give -y where y f < 1, else 0."""
-        return np.where(y * f < 1.0, -y, 0.0)
+        return _where(y * f < 1.0, -y, 0.0)
 
     def prox(self, z: Array, tau: float) -> Array:
         """Give z where z >= 1, z + 1 / tau where z < 1 - 1 / tau, else 1."""
-        return np.where(z >= 1.0, z, np.minimum(z + 1.0 / tau, 1.0))
+        return _where(z >= 1.0, z, namespace(z).clip(z + 1.0 / tau, None, 1.0))
 
     def initial(self, y: Array, weights: Array) -> float:
         """Give the majority label, 0 on a tie."""
@@ -209,19 +222,21 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
     """
     if decision.ndim == 1:
         positive = loss.probability(decision)
-        return np.stack([1.0 - positive, positive], axis=1)
-    tails = (decision - np.clip(decision, -1.0, 1.0)) / 2.0
+        both: Array = namespace(decision).stack([1.0 - positive, positive], 1)
+        return both
+    tails = (decision - _clip(decision)) / 2.0
     return _project_onto_simplex(loss.probability(decision) + tails)
 
 
 def _project_onto_simplex(points: Array) -> Array:
+    xp = namespace(points)
     # A shift of a row does not change its projection; the largest entry at 0 keeps the sums
     # below exact where decision values are huge.
-    points = points - points.max(axis=1, keepdims=True)
-    descending = -np.sort(-points, axis=1)
-    excess = np.cumsum(descending, axis=1) - 1.0
-    counts = np.arange(1, points.shape[1] + 1)
-    support = (descending - excess / counts > 0.0).sum(axis=1)
-    threshold = excess[np.arange(len(points)), support - 1] / support
-    projected: Array = np.maximum(0.0, points - threshold[:, None])
+    points = points - xp.amax(points, axis=1)[:, None]
+    descending = -sort(-points)
+    excess = xp.cumsum(descending, axis=1) - 1.0
+    counts = xp.cumsum(xp.ones_like(points), axis=1)
+    # The mean excess of the j largest entries grows as long as the j-th is above the threshold.
+    threshold = xp.amax(excess / counts, axis=1)
+    projected: Array = positive_part(points - threshold[:, None])
     return projected

@@ -7,7 +7,8 @@ a_k and in what they make of the exact line search for b. Full correction calls 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from operator import mul
+from typing import Any, Literal
 
 import numpy as np
 
@@ -169,7 +170,7 @@ class Epsilon(_PlainLineScheme):
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Give epsilon in the direction of descent."""
         columns = problem.columns
-        slope = _slope(problem, columns.matvec(base), columns.column(newest))
+        slope = _slope(problem, problem.values(base), columns.column(newest))
         return -self.epsilon * float(np.sign(slope))
 
 
@@ -219,7 +220,7 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     step counts: Newton's steps reach that end first, bisection looks for it.
     """
     columns = problem.columns
-    f, g = columns.matvec(coef), columns.column(newest)
+    f, g = problem.values(coef), columns.column(newest)
     start = _slope(problem, f, g)
     sign, flat = -np.sign(start), 1e-14 * abs(start)
     low, high, b, slope, values = 0.0, np.inf, 0.0, -abs(start), f
@@ -237,22 +238,26 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     return float(sign * b)
 
 
-def _along(problem: Problem, f: Array, g: Array, b: float) -> Array:
+def _along(problem: Problem, f: Any, g: Any, b: float) -> Any:
     return problem.columns.rows(lambda f, g: f + b * g, f, g)
 
 
-def _slope(problem: Problem, f: Array, g: Array) -> float:
+def _slope(problem: Problem, f: Any, g: Any) -> float:
     """Give the derivative of the mean loss at f in the direction g."""
-    return problem.columns.total(np.multiply, problem.slopes(f), g)
+    columns = problem.columns
+    (slope,) = columns.fetch(columns.total(mul, problem.slopes(f), g))
+    return float(slope)
 
 
-def _bend(problem: Problem, f: Array, g: Array) -> float:
+def _bend(problem: Problem, f: Any, g: Any) -> float:
     """Give the second derivative of the mean loss at f in the direction g, 0 if unknown."""
     loss: Loss = problem.loss
     if not isinstance(loss, CurvedLoss):
         return 0.0
     curvature = loss.curvature
-    total = problem.columns.total(
+    columns = problem.columns
+    total = columns.total(
         lambda y, s, f, g: s * curvature(y, f) * g**2, problem.y, problem.weights, f, g
     )
-    return total / problem.total_weight
+    (bend,) = columns.fetch(total)
+    return float(bend) / problem.total_weight

@@ -11,12 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array, Candidates, Design, Divisor
+from fcgboost.backends.base import Best, Candidates, Design, Divisor
 from fcgboost.parts import Part, check_choice, check_count
-
-# Scores this close (relative) are ties, which go to the lowest index: float64 sums in another
-# order differ by far less, so the choice does not depend on threads or blocks.
-_TIE = 1e-10
 
 # Products m x n up to this many entries are scanned in full by selection="auto".
 _SCAN_ENTRIES = 10_000_000
@@ -84,8 +80,8 @@ class AllCandidates(Selection):
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
-        ids = hashing.fingerprint(atoms)
-        return lambda k, excluded: Pool(candidates, ids, _allowed(ids, excluded))
+        words = Words(hashing.fingerprint(atoms))
+        return lambda k, excluded: Pool(candidates, words.words, words.allowed(excluded))
 
 
 class SampledCandidates(Selection):
@@ -111,20 +107,49 @@ class SampledCandidates(Selection):
         """Draw a new sample, with a new key, for every step."""
 
         def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
-            step_key = hashing.derive(key, k)
-            # So many more that the sample is full even if all excluded atoms are drawn again.
-            n_drawn = self.size + max(map(len, excluded))
-            sample = design.sample(n_drawn, step_key)
-            atoms = design.dictionary.candidates(sample, n_drawn, step_key)
-            ids = hashing.fingerprint(atoms)
+            turn = hashing.derive(key, k)
+            # If none of the atoms is excluded; otherwise so many more that the sample is full even
+            # if all that are excluded were drawn again.
+            for n_drawn in (self.size, self.size + max(map(len, excluded))):
+                sample = design.sample(n_drawn, key, turn)
+                atoms = design.dictionary.candidates(sample, n_drawn, turn)
+                words = Words(hashing.fingerprint(atoms))
+                allowed = words.allowed(excluded)
+                if allowed.all():
+                    break
             # The first ones that an output may choose, as if it were alone.
-            allowed = _allowed(ids, excluded)
             allowed &= np.cumsum(allowed, axis=0) <= self.size
-            kept = np.flatnonzero(allowed.any(axis=1))
-            candidates = design.candidates(atoms[kept], reuse=False, store="auto")
-            return Pool(candidates, ids[kept], allowed[kept])
+            kept = allowed.any(axis=1)
+            atoms = atoms if kept.all() else atoms[kept]
+            candidates = design.candidates(atoms, reuse=False, store="auto")
+            return Pool(candidates, words.words[kept], allowed[kept])
 
         return draw
+
+
+class Words:
+    """The words that identify atoms, in an order that is fast to search.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (n_atoms,)
+    """
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self.words = words
+        self._order = np.argsort(words, kind="stable")
+        self._sorted = words[self._order]
+
+    def allowed(self, excluded: Sequence[Collection[int]]) -> NDArray[np.bool_]:
+        """Say for every atom and output whether the atom is none of those excluded."""
+        allowed = np.ones((len(self.words), len(excluded)), dtype=bool)
+        for c, some in enumerate(excluded):
+            wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
+            first = np.searchsorted(self._sorted, wanted, side="left")
+            last = np.searchsorted(self._sorted, wanted, side="right")
+            for start, stop in zip(first.tolist(), last.tolist(), strict=True):
+                allowed[self._order[start:stop], c] = False
+        return allowed
 
 
 def default_selection(n_samples: float, n_candidates: int) -> Selection:
@@ -143,7 +168,7 @@ class Choice:
     score: float
 
 
-def choose(pool: Pool, R: Array, divisor: Divisor) -> list[Choice | None]:
+def choose(pool: Pool, R: Any, divisor: Divisor) -> list[Choice | None]:
     """Choose the best candidate for every output.
 
     Parameters
@@ -159,24 +184,12 @@ def choose(pool: Pool, R: Array, divisor: Divisor) -> list[Choice | None]:
     list of Choice or None
         None for an output that may choose no candidate.
     """
-    if len(pool.ids) == 0:
-        return [None] * R.shape[1]
-    scores = np.abs(pool.candidates.correlate(R, divisor, pool.allowed))
-    return [
-        _best(pool, scores[:, c], np.flatnonzero(pool.allowed[:, c])) for c in range(R.shape[1])
-    ]
+    return [_choice(pool, best) for best in pool.candidates.best(R, divisor, pool.allowed)]
 
 
-def _best(pool: Pool, scores: Array, allowed: NDArray[np.intp]) -> Choice | None:
-    if len(allowed) == 0:
+def _choice(pool: Pool, best: Best | None) -> Choice | None:
+    if best is None:
         return None
-    best = scores[allowed].max()
-    j = int(allowed[np.argmax(scores[allowed] >= best * (1.0 - _TIE))])
     # A copy: a view would keep the whole pool in memory as long as the model lives.
-    return Choice(pool.candidates.atoms[j : j + 1].copy(), int(pool.ids[j]), float(scores[j]))
-
-
-def _allowed(ids: NDArray[np.uint64], excluded: Sequence[Collection[int]]) -> NDArray[np.bool_]:
-    words = [np.fromiter(some, dtype=np.uint64, count=len(some)) for some in excluded]
-    # The other kind overflows on large words with NumPy 2.0.
-    return np.stack([~np.isin(ids, some, kind="sort") for some in words], axis=1)
+    atom = pool.candidates.atoms[best.index : best.index + 1].copy()
+    return Choice(atom, int(pool.ids[best.index]), best.score)

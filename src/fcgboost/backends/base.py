@@ -1,14 +1,19 @@
 """The contract of a design: a dictionary laid over weighted data.
 
 Sizes rule what may travel (m samples, n candidates, k selected atoms). The m x n and m x k
-columns never leave the design; m-vectors pass only through its verbs; k-vectors, k x k matrices
-and n-vectors are NumPy float64 arrays. CPU, GPU and cluster differ only below this contract.
+columns never leave the design; m-vectors pass only through its verbs; k-vectors and k x k matrices
+are NumPy float64 arrays. CPU, GPU and cluster differ only below this contract.
+
+Where the columns live elsewhere, looking at a number means waiting. So sums over rows come back as
+*small* values that only `Columns.fetch` turns into numbers, several at a time: one wait, whatever
+their number.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +23,20 @@ from fcgboost.dictionaries import Dictionary, Sample
 
 Array = NDArray[np.float64]
 Divisor = Literal["none", "max", "norm"]
+#: A number, k-vector or k x k matrix that may still be on its way: only for `Columns.fetch`.
+Small = Any
 
-#: Scores at least (1 - this) times the best are exact in what `Candidates.correlate` gives. Ties
-#: must be judged more finely than that.
-NEARLY_BEST = 1e-9
+#: Scores within this share of the best are ties, which go to the lowest index: float64 sums in
+#: another order differ by far less, so the choice does not depend on threads, blocks or storage.
+TIE = 1e-10
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best candidate for one output: its place among the candidates and its score."""
+
+    index: int
+    score: float
 
 
 class Candidates(ABC):
@@ -31,16 +46,11 @@ class Candidates(ABC):
     atoms: Any
 
     @abstractmethod
-    def correlate(
-        self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_] | None = None
-    ) -> Array:
-        """Give the inner products of every candidate with every column of R.
+    def best(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> list[Best | None]:
+        """Find the candidate with the largest absolute inner product for every column of R.
 
-        Exact means: what a pass over all candidates gives, to the last bit. Without `allowed` all
-        scores are exact. With it, in every column, those of the best allowed candidate and of all
-        allowed ones with at least (1 - NEARLY_BEST) times its absolute score are exact; any other
-        score may be an approximation, and of an allowed candidate both it and the exact one are
-        smaller than that in absolute value. So a choice among the allowed is the same.
+        Scores are float64 sums over the rows in order. Those within TIE of the largest are equal,
+        and the first of equals wins; so the choice depends on nothing but the candidates and R.
 
         Parameters
         ----------
@@ -48,12 +58,13 @@ class Candidates(ABC):
         divisor : {"none", "max", "norm"}
             What each atom is divided by: nothing, its largest absolute value, its empirical
             norm. An atom that vanishes on the data scores 0.
-        allowed : ndarray of bool, shape (n_candidates, n_outputs), or None, default=None
-            Which candidates can be chosen; None asks for all scores.
+        allowed : ndarray of bool, shape (n_candidates, n_outputs)
+            Which candidates each output may choose.
 
         Returns
         -------
-        ndarray of shape (n_candidates, n_outputs)
+        list of Best or None
+            None for an output that may choose no candidate.
         """
 
 
@@ -66,38 +77,45 @@ class Columns(ABC):
 
     #: Whether column 0 is the constant 1.
     has_constant: bool
-    #: k-vector: coefficient of the atom = factor x coefficient of its column.
-    factors: Array
-    #: k-vector: the empirical norm of every column.
-    norms: Array
+    #: The number k of columns, the constant included.
+    n_columns: int
 
     @property
     @abstractmethod
-    def n_columns(self) -> int:
-        """The number k of columns, the constant included."""
+    def factors(self) -> Array:
+        """The k-vector with: coefficient of the atom = factor x coefficient of its column."""
+
+    @property
+    @abstractmethod
+    def norms(self) -> Array:
+        """The k-vector of the columns' empirical norms."""
 
     @abstractmethod
     def append(self, atoms: Any) -> None:
         """Add columns for parameter rows, which need not have been candidates."""
 
     @abstractmethod
-    def column(self, position: int) -> Array:
+    def column(self, position: int) -> Any:
         """Give one column, an m-vector."""
 
     @abstractmethod
-    def matvec(self, coef: Array) -> Array:
+    def matvec(self, coef: Array) -> Any:
         """Give A coef, an m-vector."""
 
     @abstractmethod
-    def rmatvec(self, vector: Array) -> Array:
-        """Give A^T vector, a k-vector."""
+    def rmatvec(self, vector: Any, first: int = 0) -> Small:
+        """Give A^T vector, a small k-vector, of the columns from `first` on."""
 
     @abstractmethod
-    def gram(self, weights: Array) -> Array:
-        """Give A^T diag(weights) A; rows of weight zero cost nothing."""
+    def gram(self, weights: Any) -> Small:
+        """Give A^T diag(weights) A, a small k x k matrix; rows of weight zero cost nothing."""
 
     @abstractmethod
-    def triangle(self, weights: Array, target: Array) -> Array:
+    def fetch(self, *values: Small) -> list[Any]:
+        """Turn small values into floats and NumPy arrays, all of them at once."""
+
+    @abstractmethod
+    def triangle(self, weights: Any, target: Any) -> Array:
         """Give R of a QR factorisation of diag(weights)^(1/2) [A, target].
 
         Its condition is that of A, not its square, which makes it the way to a rank-revealing
@@ -105,16 +123,16 @@ class Columns(ABC):
         """
 
     @abstractmethod
-    def rows(self, function: Callable[..., Array], *vectors: Array) -> Array:
+    def rows(self, function: Callable[..., Any], *vectors: Any) -> Any:
         """Map an elementwise function over m-vectors where the rows live."""
 
     @abstractmethod
-    def total(self, function: Callable[..., Array], *vectors: Array) -> float:
-        """Sum an elementwise function of m-vectors over all rows."""
+    def total(self, function: Callable[..., Any], *vectors: Any) -> Small:
+        """Sum an elementwise function of m-vectors over all rows, a small number."""
 
     @abstractmethod
-    def least(self, vector: Array) -> float:
-        """Give the smallest entry of an m-vector."""
+    def least(self, vector: Any) -> Small:
+        """Give the smallest entry of an m-vector, a small number."""
 
 
 class Design(ABC):
@@ -122,7 +140,7 @@ class Design(ABC):
 
     dictionary: Dictionary
     #: m-vector of positive sample weights, which are counts.
-    weights: Array
+    weights: Any
     #: Their sum, which is what m means in every formula.
     total_weight: float
     #: One standardised unit of each column.
@@ -133,11 +151,20 @@ class Design(ABC):
     n_distinct: int
 
     @abstractmethod
-    def sample(self, n: int, key: int) -> Sample:
-        """Draw at most n distinct rows of the data, those with the smallest keyed hashes."""
+    def sample(self, n: int, key: int, turn: int = 0) -> Sample:
+        """Draw at most n distinct rows of the data.
+
+        The rows stand on a circle at their keyed hashes. The first n from the place `turn` on are
+        drawn, and each step of a fit takes another turn: what a fresh draw costs does not grow
+        with the data.
+        """
 
     @abstractmethod
-    def stack(self, vectors: Sequence[Array]) -> Array:
+    def put(self, vector: Array) -> Any:
+        """Give an m-vector of this design from a NumPy array, one entry per row."""
+
+    @abstractmethod
+    def stack(self, vectors: Sequence[Any]) -> Any:
         """Put m-vectors side by side, of shape (n_samples, n_vectors)."""
 
     @abstractmethod

@@ -1,9 +1,10 @@
-"""A design in this process's memory (NumPy, SciPy sparse matrices)."""
+"""A design in one memory: this process's (NumPy, SciPy sparse matrices) or a device's (torch)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -11,40 +12,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array, Candidates, Columns, Design, Divisor
-from fcgboost.backends.screening import Screen, divide
-from fcgboost.dictionaries import Dictionary, Sample
+from fcgboost.arrays import is_tensor
+from fcgboost.backends.base import Array, Design
+from fcgboost.backends.candidates import MemoryCandidates
+from fcgboost.backends.columns import MemoryColumns
+from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
+from fcgboost.backends.values import row_blocks
+from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
 
-# Temporary blocks hold about this many float64 numbers (1 MiB): small enough for the cache to
-# help (half the time of blocks of 8 MiB), large enough that Python's part of it is nothing.
-_BLOCK_ENTRIES = 1 << 17
-_CANDIDATES_AT_ONCE = 256
-# Room for columns that is taken at once; more is only found by copying.
-_COLUMNS_AT_FIRST = 1024
-# A screen takes as long to make as some fifty passes over the values: after this many, a path that
-# ends right then has lost a fifth of its time. Fewer values than these stay in the cache, where a
-# pass takes less time than a screen's own work.
-_PASSES_BEFORE_SCREEN = 256
-_SCREEN_ENTRIES = 1 << 21
-# The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
-# this share of its squared norm: long before rounding shows.
-_GRAM_UPDATES = 64
-_GRAM_LOSS = 1e-3
-
-
-def row_blocks(n_rows: int, n_columns: int, at_least: int = 1) -> list[slice]:
-    """Cut rows into blocks so that a block of n_columns columns stays small."""
-    size = max(at_least, _BLOCK_ENTRIES // max(1, n_columns))
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+_BLOCK_ENTRIES = NumpyPlace.block_entries
+_SPARE_ROWS = 1024
 
 
 class MemoryDesign(Design):
-    """A dictionary over a NumPy array or CSR matrix.
+    """A dictionary over a NumPy array or CSR matrix, or over a copy of it on a device.
 
     Parameters
     ----------
     dictionary : Dictionary
     X : ndarray or CSR matrix of shape (n_samples, n_features)
+        On a device: an ndarray, or the tensor there.
     weights : ndarray of shape (n_samples,)
         Positive.
     standardize : bool
@@ -53,6 +40,8 @@ class MemoryDesign(Design):
         Bytes that stored candidates may take.
     n_threads : int, default=1
         Threads over blocks of candidates. The result does not depend on it.
+    place : Place or None, default=None
+        Where the columns live; None is NumPy.
     """
 
     def __init__(
@@ -63,16 +52,28 @@ class MemoryDesign(Design):
         standardize: bool,
         memory_budget: int = 2**30,
         n_threads: int = 1,
+        place: Place | None = None,
     ) -> None:
         self.dictionary = dictionary
-        self.X = X
-        self.weights = weights
-        self.total_weight = float(weights.sum())
         self.memory_budget = memory_budget
         self.n_threads = n_threads
-        self.low, self.high = _bounding_box(X)
-        mean, variance = weighted_moments(X, weights)
+        self._pool: ThreadPoolExecutor | None = None
+        place = NumpyPlace() if place is None else place
+        #: Where single precision screens; a device without float64 does no more than that.
+        self.screen_place = place
+        if isinstance(place, TorchPlace) and not place.has_float64:
+            place = TorchPlace("cpu")
+        self.place = place
+        self.X = X.cpu().numpy() if is_tensor(X) else X
+        self.n_rows = int(X.shape[0])
+        # Where evaluation looks; rows are drawn from the copy on the host.
+        self.inputs = X if isinstance(place, NumpyPlace) else place.put(X)
+        self.weights = place.put(weights)
+        self.total_weight = float(weights.sum())
+        self.low, self.high = _bounding_box(self.X)
+        mean, variance = weighted_moments(self.X, weights)
         variance[_is_constant(self.low, self.high)] = 0.0
+        self.center = mean
         if standardize:
             self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
         else:
@@ -80,30 +81,40 @@ class MemoryDesign(Design):
         self.deviation = np.sqrt(variance)
         self.variance = float(np.mean(variance / self.scale**2))
         self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
-        self.fingerprints, self._distinct = np.unique(hashing.fingerprint(X), return_index=True)
+        self.fingerprints, self._distinct = np.unique(
+            hashing.fingerprint(self.X), return_index=True
+        )
         self.n_distinct = len(self.fingerprints)
+        self._circles: dict[int, hashing.Circle] = {}
+        self._n_active = self.n_rows
 
-    def sample(self, n: int, key: int) -> Sample:
+    def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
-        order = hashing.keyed_order(self.fingerprints, key, n)
-        rows = self.X[self._distinct[order]]
+        circle = self._circles.get(key)
+        if circle is None:
+            circle = self._circles[key] = hashing.Circle(self.fingerprints, key)
+        rows = self.X[self._distinct[circle.after(turn, n)]]
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
 
-    def stack(self, vectors: Sequence[Array]) -> Array:
+    def put(self, vector: Array) -> Any:
+        """Give an m-vector in this place."""
+        return self.place.put(vector)
+
+    def stack(self, vectors: Sequence[Any]) -> Any:
         """Put m-vectors side by side."""
-        return np.stack(vectors, axis=1)
+        return self.place.xp.stack(list(vectors), 1)
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> MemoryCandidates:
         """Lay atoms over the rows; keep their values where this pays and fits."""
-        n_bytes = 8 * self.X.shape[0] * atoms.shape[0]
+        n_bytes = (4 if self.is_screened else 8) * self.n_rows * atoms.shape[0]
         budget = self.memory_budget
         if store is True and n_bytes > budget:
             raise MemoryError(
-                f"The dictionary of {self.X.shape[0]} rows x {atoms.shape[0]} candidates takes "
+                f"The dictionary of {self.n_rows} rows x {atoms.shape[0]} candidates takes "
                 f"{n_bytes} bytes, and store=True asks to keep it in a budget of {budget} bytes. "
                 "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
                 "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
@@ -115,232 +126,72 @@ class MemoryDesign(Design):
         """Give an empty set of columns."""
         return MemoryColumns(self, capacity, has_constant)
 
-    def evaluate(self, atoms: Any) -> Array:
-        """Give all values of atoms, Fortran-ordered, of shape (n_samples, n_atoms)."""
-        values = np.empty((self.X.shape[0], atoms.shape[0]), order="F")
+    @property
+    def is_screened(self) -> bool:
+        """Whether candidates can be screened in float32."""
+        return isinstance(self.dictionary, ScreenedDictionary) and not sparse.issparse(self.X)
+
+    @property
+    def room(self) -> int | None:
+        """For how many rows with a residual there is to be room; None where they can be counted."""
+        return self._n_active + self._n_active // 8 + _SPARE_ROWS if self.place.is_ahead else None
+
+    def note_active(self, n_rows: int) -> None:
+        """Take the number of rows with a residual: the next one will not be much larger."""
+        self._n_active = n_rows
+
+    @cached_property
+    def units(self) -> Any:
+        """The scale, where evaluation looks."""
+        return self.place.put(self.scale)
+
+    @cached_property
+    def screen_inputs(self) -> tuple[Any, Any]:
+        """The standardised rows as float32, and their norms, where screening happens."""
+        Z = np.empty((self.n_rows, self.X.shape[1]), dtype=np.float32)
+        radii = np.empty(self.n_rows)
 
         def fill(rows: slice) -> None:
-            values[rows] = self.dictionary.evaluate(self.X[rows], atoms, self.scale)
+            block = (self.X[rows] - self.center) / self.scale
+            Z[rows], radii[rows] = block, np.sqrt(np.einsum("ij,ij->i", block, block))
 
-        self.each(fill, row_blocks(*values.shape))
+        self.each(fill, row_blocks(self.n_rows, _BLOCK_ENTRIES // self.X.shape[1]))
+        return self.screen_place.put(Z, "float32"), self.place.put(radii)
+
+    @cached_property
+    def radii(self) -> tuple[float, float]:
+        """The mean (over weights, of squares) and the largest norm of the standardised rows."""
+        radii = self.screen_inputs[1] if self.is_screened else self.place.put(np.zeros(1))
+        weights = self.weights if self.is_screened else self.place.put(np.ones(1))
+        mean, largest = self.place.fetch(weights @ radii**2 / weights.sum(), radii.max())
+        return float(np.sqrt(mean)), float(largest)
+
+    def evaluate(self, atoms: Any, rows: Any = None) -> Any:
+        """Give the exact values of atoms at all rows, or some, of shape (n_rows, n_atoms)."""
+        X = self.inputs if rows is None else self.inputs[rows]
+        here = atoms if self.place.xp is np else self.place.put(atoms)
+        # Dense inputs are copied on the way to the values, sparse ones are not.
+        width = atoms.shape[0] if sparse.issparse(X) else max(X.shape[1], atoms.shape[0])
+        size = max(1, self.place.block_entries // width)
+        if len(range(0, X.shape[0], size)) <= 1:
+            return self.dictionary.evaluate(X, here, self.units)
+        values = self.place.empty(X.shape[0], atoms.shape[0])
+
+        def fill(block: slice) -> None:
+            values[block] = self.dictionary.evaluate(X[block], here, self.units)
+
+        self.each(fill, row_blocks(X.shape[0], size))
         return values
 
     def each(self, work: Callable[[slice], None], blocks: list[slice]) -> None:
         """Do independent pieces of work, in threads where allowed."""
-        if self.n_threads == 1 or len(blocks) == 1:
+        if self.n_threads == 1 or len(blocks) == 1 or self.place.is_ahead:
             for block in blocks:
                 work(block)
             return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            list(pool.map(work, blocks))
-
-
-class MemoryCandidates(Candidates):
-    """Candidates whose values are stored, or evaluated again in blocks at each pass."""
-
-    def __init__(self, design: MemoryDesign, atoms: Any, is_stored: bool) -> None:
-        self.atoms = atoms
-        self._design = design
-        self._values = design.evaluate(atoms) if is_stored else None
-        self._divisors: dict[Divisor, Array] = {"none": np.ones(atoms.shape[0])}
-        self._made_screen: Screen | None = None
-        self._n_passes = 0
-
-    def correlate(
-        self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_] | None = None
-    ) -> Array:
-        """Give the scores of all candidates, of stored ones through a screen where that pays."""
-        screen = self._screen() if allowed is not None else None
-        if screen is not None and allowed is not None and divisor in self._divisors:
-            scores = screen.score(R, self._divisors[divisor], allowed, self._blocks(), self._exact)
-            if scores is not None:
-                return scores
-        dots = self._score_all(R, divisor)
-        if screen is not None:
-            screen.anchor(R, dots)
-        return divide(dots, self._divisors[divisor])
-
-    def _screen(self) -> Screen | None:
-        """Give the screen once enough passes came, unless it does not pay."""
-        self._n_passes += 1
-        values = self._values
-        if values is not None and self._n_passes == _PASSES_BEFORE_SCREEN:
-            # A float32 copy is the largest screen.
-            is_room = 1.5 * values.nbytes <= self._design.memory_budget
-            if is_room and values.size >= _SCREEN_ENTRIES:
-                self._made_screen = Screen(values)
-        if self._made_screen is not None and not self._made_screen.is_worth_it:
-            self._made_screen = None
-        return self._made_screen
-
-    def _score_all(self, R: Array, divisor: Divisor) -> Array:
-        """Score one block of candidates at a time, and measure the atoms the first time."""
-        n = self.atoms.shape[0]
-        dots = np.empty((n, R.shape[1]))
-        is_known = divisor in self._divisors
-        divisors = self._divisors[divisor] if is_known else np.empty(n)
-
-        def score(block: slice) -> None:
-            dots[block], sizes = self._score_block(block, R, "none" if is_known else divisor)
-            if not is_known:
-                divisors[block] = sizes
-
-        self._design.each(score, self._blocks())
-        self._divisors[divisor] = divisors
-        return dots
-
-    def _exact(self, block: slice, R: Array) -> Array:
-        return self._score_block(block, R, "none")[0]
-
-    def _blocks(self) -> list[slice]:
-        n = self.atoms.shape[0]
-        starts = range(0, n, _CANDIDATES_AT_ONCE)
-        return [slice(start, min(start + _CANDIDATES_AT_ONCE, n)) for start in starts]
-
-    def _score_block(self, block: slice, R: Array, divisor: Divisor) -> tuple[Array, Array]:
-        """Score one block of candidates over all rows, and measure the atoms if asked."""
-        design = self._design
-        n = block.stop - block.start
-        dots, sizes = np.zeros((n, R.shape[1])), np.zeros(n)
-        atoms = self.atoms[block]
-        for rows in row_blocks(len(R), n):
-            if self._values is not None:
-                values = self._values[rows, block]
-            else:
-                values = design.dictionary.evaluate(design.X[rows], atoms, design.scale)
-            dots += values.T @ R[rows]
-            if divisor == "max":
-                np.maximum(sizes, np.abs(values).max(axis=0), out=sizes)
-            elif divisor == "norm":
-                sizes += design.weights[rows] @ values**2
-        return dots, np.sqrt(sizes / design.total_weight) if divisor == "norm" else sizes
-
-
-class MemoryColumns(Columns):
-    """The selected columns, Fortran-ordered, with a Gram matrix kept between calls."""
-
-    def __init__(self, design: MemoryDesign, capacity: int, has_constant: bool) -> None:
-        self.has_constant = has_constant
-        self.factors = np.ones(int(has_constant))
-        self.norms = np.ones(int(has_constant))
-        self._design = design
-        n_rows = design.X.shape[0]
-        # Pages of a Fortran-ordered array that were never written take no memory.
-        self._capacity = capacity + int(has_constant)
-        self._storage = np.empty((n_rows, min(self._capacity, _COLUMNS_AT_FIRST)), order="F")
-        self._storage[:, : int(has_constant)] = 1.0
-        self._gram: Array = np.zeros((0, 0))
-        self._gram_peak: Array = np.zeros(0)
-        self._gram_weights: Array = np.zeros(n_rows)
-        self._gram_updates = 0
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return len(self.factors)
-
-    @property
-    def _A(self) -> Array:  # noqa: N802 - a matrix
-        return self._storage[:, : self.n_columns]
-
-    def append(self, atoms: Any) -> None:
-        """Evaluate, scale and store columns."""
-        values = self._design.evaluate(atoms)
-        scaling = self._design.dictionary.scaling
-        norms = np.sqrt(self._design.weights @ values**2 / self._design.total_weight)
-        if scaling == "max":
-            sizes = np.abs(values).max(axis=0)
-        elif scaling == "norm":
-            sizes = norms
-        else:
-            sizes = np.ones(values.shape[1])
-        factors = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
-        first, n_columns = self.n_columns, self.n_columns + len(factors)
-        if n_columns > self._storage.shape[1]:
-            larger = np.empty((len(values), min(self._capacity, 2 * n_columns)), order="F")
-            larger[:, :first] = self._A
-            self._storage = larger
-        self._storage[:, first:n_columns] = values * factors
-        self.factors = np.concatenate([self.factors, factors])
-        self.norms = np.concatenate([self.norms, norms * factors])
-
-    def column(self, position: int) -> Array:
-        """Give one column."""
-        return self._storage[:, position]
-
-    def matvec(self, coef: Array) -> Array:
-        """Give A coef."""
-        return np.asarray(self._A @ coef)
-
-    def rmatvec(self, vector: Array) -> Array:
-        """Give A^T vector."""
-        return np.asarray(self._A.T @ vector)
-
-    def gram(self, weights: Array) -> Array:
-        """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
-        changed = np.flatnonzero(weights != self._gram_weights)
-        n_kept = len(self._gram)
-        is_mostly_new = n_kept == 0 or 2 * len(changed) > np.count_nonzero(weights)
-        if is_mostly_new or self._gram_updates >= _GRAM_UPDATES:
-            self._renew_gram(weights)
-        elif len(changed):
-            rows = self._storage[changed, :n_kept]
-            steps = (weights - self._gram_weights)[changed, None]
-            self._gram = self._gram + rows.T @ (steps * rows)
-            self._gram_updates += 1
-            # What is left of a column must not drown in the rounding errors of what went.
-            if (np.diag(self._gram) < _GRAM_LOSS * self._gram_peak).any():
-                self._renew_gram(weights)
-        n_kept = len(self._gram)
-        if n_kept < self.n_columns:
-            new = self._cross(weights, n_kept)
-            self._gram = np.block([[self._gram, new[:n_kept]], [new[:n_kept].T, new[n_kept:]]])
-        peak = np.append(self._gram_peak, np.zeros(len(self._gram) - len(self._gram_peak)))
-        self._gram_peak = np.maximum(peak, np.diag(self._gram))
-        self._gram_weights = weights.copy()
-        return self._gram.copy()
-
-    def _renew_gram(self, weights: Array) -> None:
-        self._gram, self._gram_peak = self._cross(weights, 0), np.zeros(0)
-        self._gram_updates = 0
-
-    def _cross(self, weights: Array, first: int) -> Array:
-        """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
-        k = self.n_columns
-        active = np.flatnonzero(weights)
-        if first > 0 and 8 * len(active) > len(weights):
-            # For a new column one pass over all rows is cheaper than gathering the active ones.
-            return np.asarray(self._A.T @ (weights[:, None] * self._A[:, first:]))
-        cross = np.zeros((k, k - first))
-        for block in row_blocks(len(active), k):
-            rows = self._storage[active[block], :k]
-            cross += rows.T @ (weights[active[block], None] * rows[:, first:])
-        return cross
-
-    def triangle(self, weights: Array, target: Array) -> Array:
-        """Give the triangle by blocks of rows, each reduced together with the last one."""
-        k = self.n_columns
-        active = np.flatnonzero(weights)
-        R = np.zeros((k + 1, k + 1))
-        # Each reduction costs (k + 1)^3 beside its rows: it should have more rows than that.
-        for block in row_blocks(len(active), k + 1, at_least=4 * (k + 1)):
-            rows = active[block]
-            values = np.hstack([self._storage[rows, :k], target[rows, None]])
-            stacked = np.vstack([R, np.sqrt(weights[rows, None]) * values])
-            R = np.asarray(np.linalg.qr(stacked, mode="r"))
-        return R
-
-    def rows(self, function: Callable[..., Array], *vectors: Array) -> Array:
-        """Map an elementwise function over m-vectors."""
-        return function(*vectors)
-
-    def total(self, function: Callable[..., Array], *vectors: Array) -> float:
-        """Sum an elementwise function of m-vectors."""
-        return float(function(*vectors).sum())
-
-    def least(self, vector: Array) -> float:
-        """Give the smallest entry."""
-        return float(vector.min())
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_threads)
+        list(self._pool.map(work, blocks))
 
 
 def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
@@ -351,7 +202,7 @@ def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
         squares = _squared_deviations(X, weights, mean)
     else:
         squares = np.zeros(X.shape[1])
-        for rows in row_blocks(*X.shape):
+        for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // X.shape[1]):
             squares += weights[rows] @ (X[rows] - mean) ** 2
     return mean, squares / total
 

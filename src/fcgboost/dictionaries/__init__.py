@@ -4,7 +4,9 @@ from fcgboost.dictionaries.base import (
     Array,
     Dictionary,
     InnerProductDictionary,
+    Rounding,
     Sample,
+    ScreenedDictionary,
     SmoothDictionary,
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
@@ -17,7 +19,9 @@ __all__ = [
     "InnerProductDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
+    "Rounding",
     "Sample",
+    "ScreenedDictionary",
     "SigmoidDictionary",
     "SmoothDictionary",
 ]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost.arrays import is_tensor
 from fcgboost.parts import Part, check_choice
 
 Array = NDArray[np.float64]
@@ -91,16 +92,19 @@ class Dictionary(Part):
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Give the values of atoms at the rows of X.
 
+        Arrays are NumPy's or, all three, torch's, in one precision; formulas take their functions
+        from the array (`fcgboost.arrays.namespace`).
+
         Parameters
         ----------
-        X : ndarray or CSR matrix of shape (n_samples, n_features)
-        atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-        scale : ndarray of shape (n_features,)
+        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
+        atoms : ndarray, CSR matrix or tensor of shape (n_atoms, n_parameters)
+        scale : ndarray or tensor of shape (n_features,)
             One standardised unit of each column; rows of inner products hold it already.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_atoms)
+        ndarray or tensor of shape (n_samples, n_atoms)
         """
 
     def check_parameters(self) -> None:
@@ -121,12 +125,56 @@ class SmoothDictionary(Dictionary):
         """
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """How far single-precision values of atoms may be from exact ones.
+
+    |g~ - g| <= relative |g| + constant + slope |x| for every atom, x the row as it is evaluated.
+    An infinite entry says that nothing is known.
+
+    Attributes
+    ----------
+    relative, constant, slope : ndarray of shape (n_atoms,)
+    """
+
+    relative: Array
+    constant: Array
+    slope: Array
+
+
+class ScreenedDictionary(Dictionary):
+    """A dictionary that knows how well it does in single precision.
+
+    Candidates are then screened in float32, and only those that can be the best are scored in
+    float64. The bounds must be proved: a wrong one is a wrong model.
+    """
+
+    @abstractmethod
+    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
+        """Give atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
+
+        Parameters
+        ----------
+        atoms : ndarray of shape (n_atoms, n_parameters)
+        origin, unit : ndarray of shape (n_features,)
+            The unit is the scale that the dictionary is evaluated with.
+        """
+
+    @abstractmethod
+    def rounding(self, atoms: Array) -> Rounding:
+        """Bound what float32 inputs, atoms and arithmetic of unit roundoff 2^-24 do to values."""
+
+
+#: The unit roundoff of float32.
+UNIT32 = 2.0**-24
+
+
 class InnerProductDictionary(SmoothDictionary):
     """Atoms profile(<w, x> + b); a row is (w, b), standardisation folded in."""
 
     @abstractmethod
     def profile(self, z: Array) -> Array:
-        """Give the values of the atoms for z = <w, x> + b."""
+        """Give the values of the atoms for z = <w, x> + b, which may be overwritten."""
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
@@ -142,11 +190,28 @@ class InnerProductDictionary(SmoothDictionary):
         return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
 
 
+def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
+    """Give rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
+    weights, offsets = split_last(atoms)
+    return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
+
+
+def affine_rounding(atoms: Array) -> tuple[Array, Array]:
+    """Bound the error of <w, x> + b in float32 by constant + slope |x|.
+
+    Inputs and weights are off by u of their size, d products and d sums lose at most
+    (d + 1) u / (1 - (d + 1) u) of the sum of their sizes; two more cover products of errors.
+    """
+    weights, offsets = split_last(atoms)
+    lost = (weights.shape[1] + 6) * UNIT32
+    return lost * np.abs(offsets), lost * np.linalg.norm(weights, axis=1)
+
+
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
     last = atoms[:, -1:]
     last = last.toarray() if sparse.issparse(last) else last
-    return atoms[:, :-1], np.asarray(last, dtype=np.float64).ravel()
+    return atoms[:, :-1], last.reshape(-1)
 
 
 def affine(X: Any, atoms: Any) -> Array:
@@ -160,5 +225,7 @@ def affine(X: Any, atoms: Any) -> Array:
 def dense_product(X: Any, rows: Any) -> Array:
     """Give X rows^T as a fresh dense array, whichever of the two is sparse."""
     product = X @ rows.T
-    product = product.toarray() if sparse.issparse(product) else product
-    return np.asarray(product, dtype=np.float64)
+    if is_tensor(product):
+        dense: Array = product
+        return dense
+    return np.asarray(product.toarray() if sparse.issparse(product) else product)

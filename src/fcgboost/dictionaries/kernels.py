@@ -7,19 +7,26 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from fcgboost.arrays import is_tensor, namespace, squared_norms
 from fcgboost.dictionaries.base import (
+    UNIT32,
     Array,
     InnerProductDictionary,
+    Rounding,
     Sample,
     Scaling,
+    ScreenedDictionary,
     SmoothDictionary,
     dense_product,
     split_last,
 )
 from fcgboost.parts import check_choice, check_count, check_positive
 
+# Atoms below exp(-20) = 2e-9 count as zero when single precision is judged.
+_NOTHING = 20.0
 
-class GaussDictionary(SmoothDictionary):
+
+class GaussDictionary(SmoothDictionary, ScreenedDictionary):
     """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
     Parameters
@@ -68,8 +75,9 @@ class GaussDictionary(SmoothDictionary):
             # from cancelling where the columns lie far from the origin.
             origin = centers.mean(axis=0)
             X, centers = X - origin, centers - origin
-        columns = _exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2)
-        return np.exp(columns, out=columns)
+        columns: Any = _exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2)
+        values: Array = columns.exp_() if is_tensor(columns) else np.exp(columns, out=columns)
+        return values
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Give sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
@@ -78,6 +86,33 @@ class GaussDictionary(SmoothDictionary):
         points = X.toarray() if sparse.issparse(X) else X
         away = pulls.sum(axis=1, keepdims=True) * points
         return np.asarray((pulls @ centers - away) / scale**2)
+
+    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
+        """Give the centres in the other coordinates; widths are in units already."""
+        centers, widths = split_last(atoms)
+        return np.hstack([(centers - origin) / unit, widths[:, None]])
+
+    def rounding(self, atoms: Array) -> Rounding:
+        """Bound the error of the exponent where the atom is not negligible.
+
+        With t = 1 / (2 sigma^2) the exponent t (2 <x, c> - |x|^2 - |c|^2), both shifted by the
+        centres' mean o, loses at most (d + 16) u t (|x| + |c| + 2 |o|)^2: d + 2 products and
+        sums, and inputs off by a few u. Within the reach sqrt(20 / t) of the centre |x| is at most
+        |c| + reach, and the value changes by at most a factor of exp(that), the exponential's own
+        error included. Beyond it atom and error are below exp(-20) times a factor that is less than
+        e^2 if the same bound is at most 1 for |x| up to 5 (|c| + |o|) + reach; for larger |x| the
+        exponent grows faster than its error.
+        """
+        centers, widths = split_last(atoms)
+        steepness, reach = 0.5 / widths**2, np.sqrt(2.0 * _NOTHING) * widths
+        lengths = np.linalg.norm(centers, axis=1)
+        shift = float(np.linalg.norm(centers.mean(axis=0)))
+        lost = (centers.shape[1] + 16) * UNIT32 * steepness
+        near = lost * (2.0 * lengths + reach + 2.0 * shift) ** 2
+        far = lost * (6.0 * lengths + reach + 7.0 * shift) ** 2
+        relative = np.where(far <= 1.0, np.expm1(np.minimum(near, 1.0)) + 8.0 * UNIT32, np.inf)
+        constant = np.full(len(relative), (1.0 + np.e**2) * np.exp(-_NOTHING))
+        return Rounding(relative, constant, np.zeros(len(relative)))
 
 
 class PolynomialDictionary(InnerProductDictionary):
@@ -127,9 +162,9 @@ class PolynomialDictionary(InnerProductDictionary):
     def profile(self, z: Array) -> Array:
         """Give (1 + z)^p."""
         base = 1.0 + z
-        power = base.copy()
-        for _ in range(self.degree - 1):  # several times faster than NumPy's power
-            power *= base
+        power = base
+        for _ in range(self.degree - 1):  # several times faster than a general power
+            power = power * base
         return power
 
     def slope(self, z: Array) -> Array:
@@ -149,22 +184,30 @@ def _divide(X: Any, scale: Array) -> Any:
     return X @ sparse.diags_array(1.0 / scale) if sparse.issparse(X) else X / scale
 
 
-def _exponents(X: Any, centers: Any, steepness: Array) -> Array:
+def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
     """Give -t |x - c|^2, t the steepness of the atom at c; rounding does not make it positive."""
     if sparse.issparse(X) or sparse.issparse(centers):
-        exponents = dense_product(X, centers)
+        exponents: Any = dense_product(X, centers)
         exponents *= 2.0 * steepness
         exponents -= _squared_norms(X)[:, None] * steepness
         exponents -= _squared_norms(centers) * steepness
+    elif len(centers) == 1:
+        # The shift has put the only centre at the origin.
+        exponents = -(squared_norms(X) * steepness)[:, None]
     else:
         # One product gives all three terms of the square, and no further pass over the block.
-        left = np.column_stack([X, _squared_norms(X), np.ones(len(X))])
-        right = np.column_stack([2.0 * centers, -np.ones(len(centers)), -_squared_norms(centers)])
-        exponents = left @ (right * steepness[:, None]).T
+        xp = namespace(X)
+        ones = xp.ones_like(X[:, :1])
+        left = xp.concatenate([X, squared_norms(X)[:, None], ones], axis=1)
+        ones = xp.ones_like(centers[:, :1])
+        right = [2.0 * centers, -ones, -squared_norms(centers)[:, None]]
+        exponents = left @ (xp.concatenate(right, axis=1) * steepness[:, None]).T
+    if is_tensor(exponents):
+        return exponents.clamp_(max=0.0)
     return np.minimum(exponents, 0.0, out=exponents)
 
 
 def _squared_norms(X: Any) -> Array:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    return np.asarray(squared_norms(X))

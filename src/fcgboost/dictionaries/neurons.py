@@ -7,16 +7,22 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
+    UNIT32,
     Array,
     InnerProductDictionary,
+    Rounding,
     Sample,
     Scaling,
+    ScreenedDictionary,
+    affine_rounding,
+    moved_planes,
 )
 from fcgboost.parts import check_choice, is_positive
 
 
-class SigmoidDictionary(InnerProductDictionary):
+class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
     """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
 
     Parameters
@@ -64,15 +70,25 @@ class SigmoidDictionary(InnerProductDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give 1 / (1 + exp(-z)), written so that no exponential overflows."""
-        return 0.5 * (1.0 + np.tanh(0.5 * z))
+        values: Array = 0.5 * (1.0 + namespace(z).tanh(0.5 * z))
+        return values
 
     def slope(self, z: Array) -> Array:
         """Give g (1 - g)."""
         g = self.profile(z)
         return g * (1.0 - g)
 
+    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
+        """Give (w unit, b + <w, origin>)."""
+        return moved_planes(atoms, origin, unit)
 
-class ReluDictionary(InnerProductDictionary):
+    def rounding(self, atoms: Array) -> Rounding:
+        """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
+        constant, slope = affine_rounding(atoms)
+        return Rounding(np.zeros(len(atoms)), constant / 4.0 + 16.0 * UNIT32, slope / 4.0)
+
+
+class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
     """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
 
     Parameters
@@ -100,11 +116,22 @@ class ReluDictionary(InnerProductDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give max(0, z)."""
-        return np.maximum(z, 0.0)
+        if is_tensor(z):
+            return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
+        positive: Array = np.maximum(z, 0.0, out=z)
+        return positive
 
     def slope(self, z: Array) -> Array:
         """Give 1 where z > 0, else 0."""
         return np.where(z > 0.0, 1.0, 0.0)
+
+    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
+        """Give (w unit, b + <w, origin>)."""
+        return moved_planes(atoms, origin, unit)
+
+    def rounding(self, atoms: Array) -> Rounding:
+        """Bound: the profile moves no more than its argument."""
+        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms))
 
 
 def _neurons(sample: Sample, weights: str, n: int, key: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from operator import mul
 
 import numpy as np
 from scipy import linalg
@@ -71,23 +72,32 @@ class AdmmSolver(Solver):
         columns, y, s, penalty = problem.columns, problem.y, problem.weights, problem.penalty
         gamma, tau = self.gamma, self.gamma * problem.total_weight
         prox = _prox_of(problem.loss)
-        system = gamma * columns.gram(s)
+        (gram,) = columns.fetch(columns.gram(s))
+        system = gamma * gram
         system[np.diag_indices_from(system)] += self.alpha + 2.0 * penalty
         factor = linalg.cho_factor(system)
         scale = problem.gradient_scale()
-        u, v, w = np.zeros_like(coef), y, columns.rows(np.zeros_like, y)
+        u, v, w = np.zeros_like(coef), y, columns.rows(lambda y: 0.0 * y, y)
         history: list[Iteration] = []
         primal, dual, n_iter, Au = np.inf, np.inf, 0, w
+        (pull,) = columns.fetch(columns.rmatvec(columns.rows(lambda s, v: s * gamma * v, s, v)))
         while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
-            pull = columns.rmatvec(columns.rows(lambda s, v, w: s * (gamma * v + w), s, v, w))
             u = linalg.cho_solve(factor, pull + self.alpha * u)
             Au = columns.matvec(u)
             v = columns.rows(lambda y, a, w: y * prox(y * (a - w / gamma), tau), y, Au, w)
             w = columns.rows(lambda w, v, a: w + gamma * (v - a), w, v, Au)
+            # One wait per iteration: the next pull comes with the residuals of this one.
+            pull, Sw, gap, size = columns.fetch(
+                columns.rmatvec(columns.rows(lambda s, v, w: s * (gamma * v + w), s, v, w)),
+                columns.rmatvec(columns.rows(mul, s, w)),
+                columns.total(lambda s, v, a: s * (v - a) ** 2, s, v, Au),
+                columns.total(lambda s, v: s * v**2, s, v),
+            )
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
-            off = columns.rmatvec(columns.rows(np.multiply, s, w)) - 2.0 * penalty * u
-            primal, dual = _primal(problem, v, Au), float(np.abs(off).max(initial=0.0)) / scale
+            dual = float(np.abs(Sw - 2.0 * penalty * u).max(initial=0.0)) / scale
+            # |v - A u| / |v| in the weighted norm.
+            primal = float(np.sqrt(gap / size if size > 0.0 else gap))
             if self.keep_history:
                 seconds = time.perf_counter() - start
                 history.append(Iteration(problem.objective(u, Au), max(primal, dual), seconds))
@@ -100,11 +110,3 @@ class AdmmSolver(Solver):
 def _prox_of(loss: Loss) -> Callable[[Array, float], Array]:
     assert isinstance(loss, ProximalLoss)
     return loss.prox
-
-
-def _primal(problem: Problem, v: Array, Au: Array) -> float:
-    """Give |v - A u| / |v| in the weighted norm."""
-    s = problem.weights
-    gap = problem.columns.total(lambda s, v, a: s * (v - a) ** 2, s, v, Au)
-    size = problem.columns.total(lambda s, v: s * v**2, s, v)
-    return float(np.sqrt(gap / size)) if size > 0.0 else float(np.sqrt(gap))

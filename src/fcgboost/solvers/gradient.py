@@ -45,7 +45,8 @@ class GradientDescentSolver(Solver):
         scale = residual = 1.0
         for n_iter in range(self.max_iter + 1):
             f = columns.matvec(coef)
-            gradient = columns.rmatvec(problem.slopes(f)) + 2.0 * penalty * coef
+            (along,) = columns.fetch(columns.rmatvec(problem.slopes(f)))
+            gradient = along + 2.0 * penalty * coef
             size = float(np.abs(gradient).max(initial=0.0))
             scale = (size or 1.0) if n_iter == 0 else scale
             residual = size / scale
@@ -63,6 +64,7 @@ class GradientDescentSolver(Solver):
 def _smoothness(problem: Problem) -> float:
     loss: Loss = problem.loss
     assert isinstance(loss, SmoothLoss)
-    gram = problem.columns.gram(problem.weights) / problem.total_weight
+    (gram,) = problem.columns.fetch(problem.columns.gram(problem.weights))
+    gram /= problem.total_weight
     largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
     return (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0

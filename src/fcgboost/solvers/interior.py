@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import add, mul, neg, truediv
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from fcgboost.arrays import namespace
 from fcgboost.backends.base import Array
 from fcgboost.losses import Hinge
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
@@ -111,13 +113,14 @@ class _State:
         """Give u = 0 with the duals half-way."""
         rows, total = problem.columns.rows, problem.total_weight
         half = rows(lambda s: s / (2.0 * total), problem.weights)
-        ones = rows(np.ones_like, half)
+        ones = rows(lambda s: 1.0 + 0.0 * s, half)
         return cls(u, rows(lambda x: 2.0 * x, ones), ones, half, half)
 
     def gap(self, problem: Problem) -> float:
         """Give the sum of t a + xi b, zero at the solution."""
         total = problem.columns.total
-        return total(np.multiply, self.t, self.a) + total(np.multiply, self.xi, self.b)
+        gap = problem.columns.fetch(total(mul, self.t, self.a), total(mul, self.xi, self.b))
+        return float(sum(gap))
 
     def stationarity(self, problem: Problem) -> Array:
         """Give B^T a - 2 lambda u, zero at the solution."""
@@ -126,13 +129,14 @@ class _State:
     def reach(self, problem: Problem, move: _Move) -> float:
         """Give the largest step in (0, 1] that keeps all slacks and duals positive."""
         longest = problem.columns.rows(
-            lambda x, dx, t, dt, a, da, b: np.minimum(
-                np.minimum(_longest(x, dx), _longest(t, dt)),
-                np.minimum(_longest(a, da), _longest(b, -da)),
+            lambda x, dx, t, dt, a, da, b: _smaller(
+                _smaller(_longest(x, dx), _longest(t, dt)),
+                _smaller(_longest(a, da), _longest(b, -da)),
             ),
             *(self.xi, move.xi, self.t, move.t, self.a, move.a, self.b),
         )
-        return min(1.0, problem.columns.least(longest))
+        (least,) = problem.columns.fetch(problem.columns.least(longest))
+        return min(1.0, float(least))
 
     def moved(self, problem: Problem, move: _Move, length: float) -> _State:
         """Give the state after a step."""
@@ -152,12 +156,21 @@ class _State:
 
 def _longest(x: Array, d: Array) -> Array:
     """Give how far x > 0 can go along d, elementwise."""
-    return np.where(d < 0.0, -x / np.where(d < 0.0, d, -1.0), np.inf)
+    xp = namespace(x)
+    longest: Array = xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf)
+    return longest
+
+
+def _smaller(x: Array, y: Array) -> Array:
+    smaller: Array = namespace(x).minimum(x, y)
+    return smaller
 
 
 def _back(problem: Problem, vector: Array) -> Array:
     """Give B^T vector."""
-    return problem.columns.rmatvec(problem.columns.rows(np.multiply, problem.y, vector))
+    columns = problem.columns
+    (back,) = columns.fetch(columns.rmatvec(columns.rows(mul, problem.y, vector)))
+    return np.asarray(back)
 
 
 def _iterate(problem: Problem, state: _State, stationarity: Array, floor: float) -> _State:
@@ -169,8 +182,8 @@ def _iterate(problem: Problem, state: _State, stationarity: Array, floor: float)
     rows = problem.columns.rows
     gap = state.gap(problem)
     move_by = _newton_system(problem, state, stationarity)
-    ta, xb = rows(np.multiply, state.t, state.a), rows(np.multiply, state.xi, state.b)
-    guess = move_by(rows(np.negative, ta), rows(np.negative, xb))
+    ta, xb = rows(mul, state.t, state.a), rows(mul, state.xi, state.b)
+    guess = move_by(rows(neg, ta), rows(neg, xb))
     predicted = state.moved(problem, guess, state.reach(problem, guess)).gap(problem)
     # Products are centred in proportion to the weights, so that a weight equals a repetition.
     mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * problem.total_weight)
@@ -189,18 +202,18 @@ def _newton_system(
     columns = problem.columns
     rows = columns.rows
     weights = rows(lambda t, a, x, b: 1.0 / (t / a + x / b), state.t, state.a, state.xi, state.b)
-    system = columns.gram(weights)  # B^T W B = A^T W A: labels have size one
+    (system,) = columns.fetch(columns.gram(weights))  # B^T W B = A^T W A: labels have size one
     system[np.diag_indices_from(system)] += 2.0 * problem.penalty
     solve = _refined_solve(system)
 
     def move_by(ta: Array, xb: Array) -> _Move:
-        p, q = rows(np.divide, ta, state.a), rows(np.divide, xb, state.b)
+        p, q = rows(truediv, ta, state.a), rows(truediv, xb, state.b)
         push = rows(lambda w, p, q: w * (p - q), weights, p, q)
         u = solve(stationarity + _back(problem, push))
-        Bu = rows(np.multiply, problem.y, columns.matvec(u))
+        Bu = rows(mul, problem.y, columns.matvec(u))
         a = rows(lambda w, p, q, e: w * (p - q - e), weights, p, q, Bu)
         xi = rows(lambda q, x, b, a: q + x * a / b, q, state.xi, state.b, a)
-        return _Move(u, xi, rows(np.add, xi, Bu), a)
+        return _Move(u, xi, rows(add, xi, Bu), a)
 
     return move_by
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from fcgboost.backends.base import Array
+from fcgboost.arrays import namespace
+from fcgboost.backends.base import Array, Small
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
@@ -23,6 +25,8 @@ _ARMIJO = 1e-4
 # A search that has not ended by then asks for a damped direction.
 _TRIALS = 20
 _FIRST_DAMPING, _LAST_DAMPING = 1e-8, 1.0
+# A u is computed from scratch after so many moves of it.
+_MOVES = 64
 # Changes of the objective below this share of its terms are not trusted.
 _ROUNDING = 1e-15
 
@@ -56,14 +60,13 @@ class NewtonSolver(Solver):
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from `coef`."""
         start = time.perf_counter()
-        columns, penalty = problem.columns, problem.penalty
-        scale = problem.gradient_scale()
-        point = _Point.at(problem, coef, columns.matvec(coef))
+        if problem.memory.age > _MOVES:
+            problem.remember(coef, problem.columns.matvec(coef), 0)
+        point, scale = _start(problem, coef)
         history: list[Iteration] = []
         n_iter, damping = 0, 0.0
         while True:
-            gradient = columns.rmatvec(point.slopes) + 2.0 * penalty * point.coef
-            residual = float(np.abs(gradient).max(initial=0.0)) / scale
+            residual = float(np.abs(point.gradient).max(initial=0.0)) / scale
             if self.keep_history:
                 seconds = time.perf_counter() - start
                 history.append(Iteration(point.objective, residual, seconds))
@@ -71,8 +74,8 @@ class NewtonSolver(Solver):
                 break
             # What the sums in A u and in the objective may lose.
             rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
-            direction = _direction(problem, point, gradient, damping)
-            moved = _line_search(problem, point, direction, float(gradient @ direction), rounding)
+            direction = _direction(problem, point, damping)
+            moved = _line_search(problem, point, direction, rounding)
             if moved is not None:
                 point, damping = moved, _relaxed(damping)
                 n_iter += 1
@@ -80,25 +83,43 @@ class NewtonSolver(Solver):
                 damping = max(100.0 * damping, _FIRST_DAMPING)
             else:
                 break
+        problem.remember(point.coef, point.f, problem.memory.age + n_iter)
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
         return Solution(point.coef, point.objective, status, n_iter, residual, tuple(history))
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Coefficients, and there f = A coef, the objective and the slopes in f."""
+    """Coefficients, and all that is known there: one look brings it, whatever the device."""
 
     coef: Array
-    f: Array
+    f: Any
+    slopes: Any
+    curvatures: Any
     objective: float
-    slopes: Array
-
-    @classmethod
-    def at(cls, problem: Problem, coef: Array, f: Array) -> _Point:
-        return cls(coef, f, problem.objective(coef, f), problem.slopes(f))
+    gradient: Array
+    gram: Array
 
 
-def _curvatures(problem: Problem, f: Array) -> Array:
+def _start(problem: Problem, coef: Array) -> tuple[_Point, float]:
+    """Look at the first point, and at the size of the gradient at zero."""
+    point, unknown = _look(problem, coef, problem.values(coef), problem.unknown_start())
+    return point, problem.gradient_scale(unknown)
+
+
+def _look(problem: Problem, coef: Array, f: Any, *more: Small) -> tuple[Any, ...]:
+    """Give what is known at a point with f = A coef, and more small values, at one go."""
+    columns = problem.columns
+    slopes, curvatures = problem.slopes(f), _curvatures(problem, f)
+    risk, along, gram, *others = columns.fetch(
+        problem.risk(f), columns.rmatvec(slopes), columns.gram(curvatures), *more
+    )
+    gradient = along + 2.0 * problem.penalty * coef
+    objective = problem.penalised(risk, coef)
+    return _Point(coef, f, slopes, curvatures, objective, gradient, gram), *others
+
+
+def _curvatures(problem: Problem, f: Any) -> Any:
     """Give the second derivative of the weighted mean loss in every f_i, an m-vector."""
     loss = _curved(problem.loss)
     return problem.columns.rows(
@@ -109,7 +130,7 @@ def _curvatures(problem: Problem, f: Array) -> Array:
     )
 
 
-def _lifted(problem: Problem, curvatures: Array, slopes: Array) -> Array:
+def _lifted(problem: Problem, curvatures: Any, slopes: Any) -> Any:
     """Give rows that have a slope but no curvature the bound of the curvature.
 
     Where the loss is straight the quadratic model is unbounded; the bound majorises the loss.
@@ -118,7 +139,7 @@ def _lifted(problem: Problem, curvatures: Array, slopes: Array) -> Array:
     bound = loss.curvature_bound if isinstance(loss, SmoothLoss) else 1.0
     bound /= problem.total_weight
     return problem.columns.rows(
-        lambda h, g, s: np.where((h == 0.0) & (g != 0.0), s * bound, h),
+        lambda h, g, s: _where((h == 0.0) & (g != 0.0), s * bound, h),
         curvatures,
         slopes,
         problem.weights,
@@ -135,33 +156,32 @@ def _relaxed(damping: float) -> float:
     return damping / 100.0 if damping > _FIRST_DAMPING else 0.0
 
 
-def _direction(problem: Problem, point: _Point, gradient: Array, damping: float) -> Array:
+def _direction(problem: Problem, point: _Point, damping: float) -> Array:
     """Give the Newton direction, from the normal equations where they are safe."""
-    curvatures = _curvatures(problem, point.f)
     if damping == 0.0:
-        direction = _normal_direction(problem, curvatures, gradient)
+        direction = _normal_direction(problem, point)
         if direction is not None:
             return direction
-    direction, left = _least_norm_direction(problem, point, curvatures, damping)
-    if left > _FLAT_SHARE * np.abs(gradient).max():
-        lifted = _lifted(problem, curvatures, point.slopes)
+    direction, left = _least_norm_direction(problem, point, point.curvatures, damping)
+    if left > _FLAT_SHARE * np.abs(point.gradient).max():
+        lifted = _lifted(problem, point.curvatures, point.slopes)
         direction, _ = _least_norm_direction(problem, point, lifted, damping)
     return direction
 
 
-def _normal_direction(problem: Problem, curvatures: Array, gradient: Array) -> Array | None:
+def _normal_direction(problem: Problem, point: _Point) -> Array | None:
     """Solve the normal equations; None where they are ill conditioned."""
-    hessian = problem.columns.gram(curvatures)
-    hessian[np.diag_indices_from(hessian)] += 2.0 * problem.penalty
     sizes = _unit_sizes(problem)
-    scaled = hessian / np.outer(sizes, sizes)
-    factor, info = linalg.lapack.dpotrf(scaled, lower=0)
-    if info != 0:
+    scaled = point.gram / (sizes[:, None] * sizes)
+    scaled[np.diag_indices_from(scaled)] += 2.0 * problem.penalty / sizes**2
+    factor = problem.memory.factor.of(scaled)
+    if factor is None:
         return None
     condition, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max())
     if condition <= _SAFE_CONDITION:
         return None
-    return np.asarray(-linalg.cho_solve((factor, False), gradient / sizes) / sizes)
+    solution, _ = linalg.lapack.dpotrs(factor, point.gradient / sizes)
+    return np.asarray(-solution / sizes)
 
 
 def _unit_sizes(problem: Problem) -> Array:
@@ -175,7 +195,7 @@ def _unit_sizes(problem: Problem) -> Array:
 
 
 def _least_norm_direction(
-    problem: Problem, point: _Point, curvatures: Array, damping: float
+    problem: Problem, point: _Point, curvatures: Any, damping: float
 ) -> tuple[Array, float]:
     """Minimise the quadratic model by a singular value decomposition.
 
@@ -185,13 +205,12 @@ def _least_norm_direction(
     """
     columns = problem.columns
     target = columns.rows(
-        lambda h, g: np.where(h > 0.0, -g / np.where(h > 0.0, h, 1.0), 0.0),
+        lambda h, g: _where(h > 0.0, -g / _where(h > 0.0, h, 1.0), 0.0),
         curvatures,
         point.slopes,
     )
-    straight = columns.rmatvec(
-        columns.rows(lambda h, g: np.where(h > 0.0, 0.0, g), curvatures, point.slopes)
-    )
+    flat = columns.rows(lambda h, g: _where(h > 0.0, 0.0 * g, g), curvatures, point.slopes)
+    (straight,) = columns.fetch(columns.rmatvec(flat))
     R = columns.triangle(curvatures, target)[:-1]
     ridge = np.sqrt(2.0 * problem.penalty)
     stacked = np.vstack([R[:, :-1], np.diag(ridge)])
@@ -208,7 +227,7 @@ def _least_norm_direction(
 
 
 def _line_search(
-    problem: Problem, point: _Point, direction: Array, slope: float, rounding: float
+    problem: Problem, point: _Point, direction: Array, rounding: float
 ) -> _Point | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
@@ -216,6 +235,7 @@ def _line_search(
     None where rounding is all that is left. Objectives are compared up to rounding, slopes
     decide near the minimum, as in Hager and Zhang (2005).
     """
+    slope = float(point.gradient @ direction)
     if not slope < 0.0:
         return None
     columns = problem.columns
@@ -223,9 +243,9 @@ def _line_search(
     shortest, longest, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
         f = columns.rows(lambda f, a, t=length: f + t * a, point.f, along)
-        moved = _Point.at(problem, point.coef + length * direction, f)
-        there = columns.total(np.multiply, moved.slopes, along)
-        there += 2.0 * float(problem.penalty * moved.coef @ direction)
+        moved: _Point
+        (moved,) = _look(problem, point.coef + length * direction, f)
+        there = float(moved.gradient @ direction)
         fallen = moved.objective <= point.objective + _ARMIJO * length * slope + rounding
         if fallen and abs(there) <= 0.5 * abs(slope):
             return moved
@@ -235,3 +255,7 @@ def _line_search(
             longest = length
         length = min(2.0 * length, (shortest + longest) / 2.0)
     return None
+
+
+def _where(condition: Any, first: Any, second: Any) -> Any:
+    return namespace(condition).where(condition, first, second)

@@ -1,0 +1,38 @@
+"""One formula for NumPy's arrays and torch's tensors.
+
+Losses, dictionaries and solvers take their functions from the array they are given. The two
+libraries agree on most names; what they do not agree on, and the package needs, is here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def namespace(array: Any) -> Any:
+    """Give the module whose functions take an array: numpy or torch."""
+    return sys.modules["torch"] if is_tensor(array) else np
+
+
+def is_tensor(array: Any) -> bool:
+    """Whether something is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def positive_part(array: Any) -> Any:
+    """Give max(0, x) elementwise."""
+    return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)
+
+
+def sort(array: Any) -> Any:
+    """Give every row in ascending order."""
+    return array.sort(dim=1).values if is_tensor(array) else np.sort(array, axis=1)
+
+
+def squared_norms(rows: Any) -> Any:
+    """Give the squared Euclidean norm of every row."""
+    return namespace(rows).einsum("ij,ij->i", rows, rows)

@@ -1,0 +1,248 @@
+"""Candidates over data in one memory: estimates tell which of them are worth an exact score."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor
+from fcgboost.backends.screening import StandIn
+from fcgboost.backends.values import Estimate, FreshValues, StoredValues, Values, row_blocks
+
+if TYPE_CHECKING:
+    from fcgboost.backends.memory import MemoryDesign
+
+# Scores this much below the best are not: more than TIE, less than what the bounds leave open.
+_NEARLY = 1e-9
+# An atom whose size is this much below the largest one is rounding, and scores 0. (A hinge through
+# the extreme row of the data is such an atom.)
+_VANISHING = 1e-10
+# Exact scores are added up over blocks of so many rows, in order.
+_ROWS = 4096
+# More doubtful candidates than these, and single precision was too coarse.
+_MANY = 32
+# Where looking means waiting: so many candidates are scored exactly before anyone looks.
+_SHORTLIST = 16
+# A stand-in takes as long to make as some fifty passes over the values: after this many, a path
+# that ends right then has lost a fifth of its time. Fewer values than these stay in the cache,
+# where a pass takes less time than the stand-in's own work.
+_PASSES_BEFORE_STAND_IN = 256
+_STAND_IN_ENTRIES = 1 << 21
+
+
+class MemoryCandidates(Candidates):
+    """Candidates whose values are stored, or evaluated again in blocks at each pass."""
+
+    def __init__(self, design: MemoryDesign, atoms: Any, is_stored: bool) -> None:
+        self.atoms = atoms
+        self._design = design
+        self._is_stored = is_stored
+        self._stand_in: StandIn | None = None
+        self._n_passes = 0
+        #: Exact sizes of atoms that were looked at closely.
+        self._known_sizes: dict[tuple[int, Divisor], float] = {}
+
+    @cached_property
+    def _values(self) -> Values:
+        kind = StoredValues if self._is_stored else FreshValues
+        return kind(self._design, self.atoms, self._design.is_screened)
+
+    def best(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> list[Best | None]:
+        """Estimate all scores, and look closely at those that can be the best."""
+        if len(allowed) == 0:
+            return [None] * R.shape[1]
+        if self._design.place.is_ahead:
+            return self._best_ahead(R, divisor, allowed)
+        estimate = self._estimate(R, divisor, allowed)
+        low, high = estimate.interval(self._design.place)
+        largest = 0.0 if estimate.sizes is None else float(estimate.sizes[0].max(initial=0.0))
+        found: list[Best | None] = []
+        for c in range(R.shape[1]):
+            doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
+            residual = np.ascontiguousarray(R[:, c])
+            if len(doubtful) > _MANY:
+                doubtful = self._second_look(doubtful, residual, divisor)
+            found.append(self._winner(doubtful, residual, divisor, largest))
+        return found
+
+    def _best_ahead(
+        self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]
+    ) -> list[Best | None]:
+        """Score a shortlist exactly where the rows are, and look once, at the winners.
+
+        If it turns out that somebody outside the shortlist can win, everything is done again: with
+        all rows, and with whoever can win.
+        """
+        design = self._design
+        estimate = self._values.estimate(R, divisor, design.room)
+        _, high = estimate.interval(design.place)
+        high = design.place.xp.where(design.place.put(allowed, "bool"), high, -1.0)
+        outputs = range(R.shape[1])
+        winners = [self._shortlisted(R[:, c], high[:, c], divisor, estimate) for c in outputs]
+        valid = design.place.put(estimate.is_valid)
+        count, is_valid, *found = design.place.fetch(estimate.n_rows, valid, *winners)
+        design.note_active(int(count))
+        if is_valid and all(is_sure for _, _, is_sure in found):
+            return [
+                Best(int(j), float(score)) if allowed[:, c].any() else None
+                for c, (j, score, _) in enumerate(found)
+            ]
+        return self._best_after_all(R, divisor, allowed)
+
+    def _shortlisted(self, r: Any, high: Any, divisor: Divisor, estimate: Estimate) -> Any:
+        """Give the winner of those that can score highest, its score, and whether it is sure."""
+        xp, n = self._design.place.xp, len(high)
+        top = xp.topk(high, min(n, _SHORTLIST + 1))
+        others = top.values[_SHORTLIST] if n > _SHORTLIST else -xp.ones_like(high[0])
+        list_, _ = xp.sort(top.indices[:_SHORTLIST])
+        largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
+        scores = xp.where(high[list_] >= 0.0, self._exact_scores(list_, r, divisor, largest), -1.0)
+        best = scores.max()
+        is_best = scores >= (1.0 - TIE) * best
+        first = xp.argmax(is_best.to(xp.int8))
+        is_sure = others < (1.0 - 2.0 * _NEARLY) * best
+        return xp.stack([list_[first].to(best.dtype), scores[first], is_sure.to(best.dtype)])
+
+    def _exact_scores(self, list_: Any, r: Any, divisor: Divisor, largest: Any) -> Any:
+        """Score atoms in float64, all rows at once."""
+        design, xp = self._design, self._design.place.xp
+        atoms = self._atoms_ahead[list_]
+        dots, squares, sizes = 0.0, 0.0, xp.zeros_like(atoms[:, 0])
+        for rows in row_blocks(design.n_rows, max(_ROWS, design.place.block_entries // 32)):
+            values = design.dictionary.evaluate(design.inputs[rows], atoms, design.units)
+            dots = dots + values.T @ r[rows]
+            if divisor == "max":
+                sizes = xp.maximum(sizes, xp.amax(xp.abs(values), axis=0))
+            elif divisor == "norm":
+                squares = squares + design.weights[rows] @ values**2
+        if divisor == "none":
+            return xp.abs(dots)
+        sizes = xp.sqrt(squares / design.total_weight) if divisor == "norm" else sizes
+        is_there = sizes > _VANISHING * xp.clip(sizes.max(), largest, None)
+        return xp.where(is_there, xp.abs(dots) / xp.where(is_there, sizes, 1.0), 0.0)
+
+    @cached_property
+    def _atoms_ahead(self) -> Any:
+        return self._design.place.put(self.atoms)
+
+    def _best_after_all(
+        self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]
+    ) -> list[Best | None]:
+        """Look at the bounds of all candidates, and score exactly whoever can win."""
+        place, found = self._design.place, []
+        estimate = self._values.estimate(R, divisor, None)
+        low, high = place.fetch(*estimate.interval(place))
+        largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
+        for c in range(R.shape[1]):
+            doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
+            parts = [
+                self._exact_scores(place.put(doubtful[rows], "int64"), R[:, c], divisor, largest)
+                for rows in row_blocks(len(doubtful), 2 * _SHORTLIST)
+            ]
+            scores = np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
+            found.append(_first_of_best(doubtful, scores))
+        return found
+
+    def _estimate(self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_]) -> Estimate:
+        """Ask the stand-in where there is one that can tell; else make a pass."""
+        stand_in = self._look_for_stand_in()
+        if stand_in is not None:
+            estimate = stand_in.estimate(R, divisor)
+            if estimate is not None and self._is_decided(stand_in, estimate, allowed):
+                return estimate
+        estimate = self._values.estimate(R, divisor, None)
+        if stand_in is not None:
+            stand_in.anchor(R, estimate)
+        return estimate
+
+    def _look_for_stand_in(self) -> StandIn | None:
+        """Give the stand-in once enough passes came, unless it does not pay."""
+        self._n_passes += 1
+        values = self._values
+        if self._n_passes == _PASSES_BEFORE_STAND_IN and isinstance(values, StoredValues):
+            # A copy of the values is the largest stand-in.
+            is_room = 2 * values.G.nbytes <= self._design.memory_budget
+            if is_room and values.G.size >= _STAND_IN_ENTRIES:
+                self._stand_in = StandIn(values)
+        if self._stand_in is not None and not self._stand_in.is_worth_it:
+            self._stand_in = None
+        return self._stand_in
+
+    def _is_decided(
+        self, stand_in: StandIn, estimate: Estimate, allowed: NDArray[np.bool_]
+    ) -> bool:
+        """Whether a stand-in leaves so few in doubt that looking at them is cheaper than a pass."""
+        low, high = estimate.interval(self._design.place)
+        outputs = range(allowed.shape[1])
+        counts = [len(contenders(low[:, c], high[:, c], allowed[:, c])) for c in outputs]
+        is_decided = max(counts) <= max(_MANY, len(allowed) // 256)
+        stand_in.note(is_decided)
+        return is_decided
+
+    def _second_look(
+        self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor
+    ) -> NDArray[np.intp]:
+        """Leave fewer in doubt, by float64 values of them alone."""
+        values = FreshValues(self._design, self.atoms[doubtful], single=False)
+        estimate = values.estimate(residual[:, None], divisor, None)
+        low, high = estimate.interval(self._design.place)
+        everyone = np.ones(len(doubtful), dtype=bool)
+        return doubtful[contenders(low[:, 0], high[:, 0], everyone)]
+
+    def _winner(
+        self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
+    ) -> Best | None:
+        """Score candidates one by one, in float64, over the rows that have a residual."""
+        rows = np.flatnonzero(residual)
+        inputs, residual = self._design.inputs[rows], residual[rows]
+        scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
+        if divisor != "none":
+            sizes = np.array([self._size(int(j), divisor) for j in doubtful])
+            is_there = sizes > _VANISHING * max(largest, sizes.max(initial=0.0))
+            scores = np.divide(scores, sizes, out=np.zeros_like(scores), where=is_there)
+        return _first_of_best(doubtful, scores)
+
+    def _dot(self, j: int, inputs: Any, residual: Array) -> float:
+        """Add up blocks of rows in order: the sum depends on the atom and the residual alone."""
+        design, atom = self._design, self.atoms[j : j + 1]
+        total = 0.0
+        for rows in row_blocks(len(residual), _ROWS):
+            values = design.dictionary.evaluate(inputs[rows], atom, design.scale)
+            total += float(values[:, 0] @ residual[rows])
+        return total
+
+    def _size(self, j: int, divisor: Divisor) -> float:
+        """Give the exact size of an atom."""
+        if (j, divisor) not in self._known_sizes:
+            design = self._design
+            values = design.evaluate(self.atoms[j : j + 1])[:, 0]
+            if divisor == "max":
+                size = float(np.abs(values).max())
+            else:
+                size = float(np.sqrt(design.weights @ values**2 / design.total_weight))
+            self._known_sizes[j, divisor] = size
+        return self._known_sizes[j, divisor]
+
+
+def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Find the candidates that can be the best allowed one, or close to it.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_candidates,)
+        What every score is at least and at most.
+    allowed : ndarray of bool, of the same shape
+    """
+    surely = np.where(allowed, low, 0.0).max(initial=0.0)
+    return np.flatnonzero(allowed & (high >= (1.0 - 2.0 * _NEARLY) * surely))
+
+
+def _first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:
+    """Give the first candidate whose score is the largest one, up to TIE."""
+    if len(scores) == 0:
+        return None
+    place = int(np.argmax(scores >= (1.0 - TIE) * scores.max()))
+    return Best(int(doubtful[place]), float(scores[place]))

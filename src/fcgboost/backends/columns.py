@@ -1,0 +1,248 @@
+"""The selected columns of one output, and the Gram matrix that is kept between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcgboost.backends.base import Array, Columns, Small
+from fcgboost.backends.places import Place
+
+if TYPE_CHECKING:
+    from fcgboost.backends.memory import MemoryDesign
+
+# Room for columns that is taken at once; more is only found by copying.
+_COLUMNS_AT_FIRST = 1024
+# The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
+# this share of its squared norm: long before rounding shows.
+_GRAM_UPDATES = 64
+_GRAM_LOSS = 1e-3
+# Where the number of changed rows is not known in time, the room for them.
+_LEAST_ROOM = 4096
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Arrays on their way to the host, and what makes one value of them there."""
+
+    arrays: tuple[Any, ...]
+    finish: Callable[..., Any]
+
+
+class MemoryColumns(Columns):
+    """Columns in one place, each contiguous."""
+
+    def __init__(self, design: MemoryDesign, capacity: int, has_constant: bool) -> None:
+        self.has_constant = has_constant
+        self.n_columns = int(has_constant)
+        self._design = design
+        self._place = design.place
+        self._capacity = capacity + self.n_columns
+        n_rows = design.n_rows
+        self._storage = self._place.empty(n_rows, min(self._capacity, _COLUMNS_AT_FIRST))
+        self._storage[:, : self.n_columns] = 1.0
+        self._factors, self._norms = np.ones(self.n_columns), np.ones(self.n_columns)
+        # Factors and norms that were not fetched yet.
+        self._unread: list[Pending] = []
+        self._gram = KeptGram(self)
+
+    @property
+    def A(self) -> Any:  # noqa: N802 - a matrix
+        """The matrix of the columns."""
+        return self._storage[:, : self.n_columns]
+
+    @property
+    def place(self) -> Place:
+        """Where they are."""
+        return self._place
+
+    @property
+    def factors(self) -> Array:
+        """Coefficient of the atom = factor x coefficient of its column."""
+        self._read()
+        return self._factors
+
+    @property
+    def norms(self) -> Array:
+        """The empirical norm of every column."""
+        self._read()
+        return self._norms
+
+    def append(self, atoms: Any) -> None:
+        """Evaluate, scale and store columns."""
+        design, xp = self._design, self._place.xp
+        values = design.evaluate(atoms)
+        norms = xp.sqrt(design.weights @ values**2 / design.total_weight)
+        scaling = design.dictionary.scaling
+        if scaling == "max":
+            sizes = xp.amax(xp.abs(values), axis=0)
+        else:
+            sizes = norms if scaling == "norm" else xp.ones_like(norms)
+        factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
+        first, self.n_columns = self.n_columns, self.n_columns + values.shape[1]
+        if self.n_columns > self._storage.shape[1]:
+            larger = self._place.empty(len(values), min(self._capacity, 2 * self.n_columns))
+            larger[:, :first] = self._storage[:, :first]
+            self._storage = larger
+        self._storage[:, first : self.n_columns] = values * factors
+        self._unread.append(Pending((factors, norms * factors), self._note_sizes))
+
+    def _note_sizes(self, factors: Array, norms: Array) -> None:
+        self._factors = np.concatenate([self._factors, factors])
+        self._norms = np.concatenate([self._norms, norms])
+
+    def _read(self) -> None:
+        if self._unread:
+            self.fetch()
+
+    def column(self, position: int) -> Any:
+        """Give one column."""
+        return self._storage[:, position]
+
+    def matvec(self, coef: Array) -> Any:
+        """Give A coef."""
+        return self.A @ self._place.put(coef)
+
+    def rmatvec(self, vector: Any, first: int = 0) -> Small:
+        """Give A^T vector."""
+        return self.A[:, first:].T @ vector
+
+    def gram(self, weights: Any) -> Small:
+        """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
+        return self._gram.update(weights)
+
+    def fetch(self, *values: Small) -> list[Any]:
+        """Bring everything that waits in one transfer."""
+        pending = [v if isinstance(v, Pending) else Pending((v,), _plain) for v in values]
+        pending += self._unread
+        self._unread = []
+        arrays = iter(self._place.fetch(*(a for p in pending for a in p.arrays)))
+        results = [p.finish(*(next(arrays) for _ in p.arrays)) for p in pending]
+        return results[: len(values)]
+
+    def triangle(self, weights: Any, target: Any) -> Array:
+        """Give the triangle by blocks of rows, each reduced together with the last one."""
+        place, xp, k = self._place, self._place.xp, self.n_columns
+        active, _ = place.find(weights != 0.0, None)
+        R = place.put(np.zeros((k + 1, k + 1)))
+        # Each reduction costs (k + 1)^3 beside its rows: it should have more rows than that.
+        size = max(4 * (k + 1), place.block_entries // (k + 1))
+        for start in range(0, len(active), size):
+            rows = active[start : start + size]
+            values = xp.concatenate([self.A[rows], target[rows][:, None]], axis=1)
+            stacked = xp.concatenate([R, xp.sqrt(weights[rows])[:, None] * values], axis=0)
+            R = xp.linalg.qr(stacked, mode="r")
+            R = R if place.xp is np else R[1]
+        (triangle,) = place.fetch(R)
+        return triangle
+
+    def rows(self, function: Callable[..., Any], *vectors: Any) -> Any:
+        """Map an elementwise function over m-vectors."""
+        return function(*vectors)
+
+    def total(self, function: Callable[..., Any], *vectors: Any) -> Small:
+        """Sum an elementwise function of m-vectors."""
+        return function(*vectors).sum()
+
+    def least(self, vector: Any) -> Small:
+        """Give the smallest entry."""
+        return vector.min()
+
+
+def _plain(value: Array) -> Any:
+    """Give a number as a float."""
+    return float(value) if value.ndim == 0 else value
+
+
+class KeptGram:
+    """A^T diag(weights) A of the last weights and columns, from which the next one is made.
+
+    Rows whose weight changed add or subtract their outer products, a new column adds a row and a
+    column. Subtracting loses digits: it is made anew before that can be seen.
+    """
+
+    def __init__(self, columns: MemoryColumns) -> None:
+        self._columns = columns
+        self._values: Array = np.zeros((0, 0))
+        self._weights: Any = None
+        self._peak: Array = np.zeros(0)
+        self._n_updates = 0
+        self._room = _LEAST_ROOM
+
+    def update(self, weights: Any) -> Pending:
+        """Give the matrix for other weights and the columns of now."""
+        n_kept = len(self._values)
+        if n_kept == 0 or self._n_updates >= _GRAM_UPDATES:
+            return self._renewed(weights)
+        place = self._columns.place
+        room = min(self._room, len(weights)) if place.is_ahead else None
+        changed, count = place.find(weights != self._weights, room)
+        if room is None and 2 * count > np.count_nonzero(weights):
+            return self._renewed(weights)
+        steps = (weights - self._weights)[changed]
+        if room is not None:  # what only fills the room counts nothing
+            xp = place.xp
+            steps = xp.where(xp.arange(room, device=steps.device) < count, steps, 0.0)
+        rows = self._columns.A[changed, :n_kept]
+        change = rows.T @ (steps[:, None] * rows)
+        new = self._cross(weights, n_kept)
+
+        def finish(change: Array, new: Array, count: Array) -> Array:
+            # Room for four times as many flips as the last time.
+            self._room = max(_LEAST_ROOM, 4 * int(count))
+            self._n_updates += int(count) > 0
+            values = _bordered(self._values + change, new)
+            # What is left of a column must not drown in the rounding errors of what went.
+            is_lost = (np.diag(values)[:n_kept] < _GRAM_LOSS * self._peak).any()
+            if is_lost or (room is not None and count > room):
+                return self._columns.fetch(self._renewed(weights))[0]  # type: ignore[no-any-return]
+            return self._keep(weights, values)
+
+        return Pending((change, new, place.put(count) if room is None else count), finish)
+
+    def _renewed(self, weights: Any) -> Pending:
+        def finish(values: Array) -> Array:
+            self._peak, self._n_updates = np.zeros(0), 0
+            return self._keep(weights, values)
+
+        return Pending((self._cross(weights, 0),), finish)
+
+    def _keep(self, weights: Any, values: Array) -> Array:
+        peak = np.append(self._peak, np.zeros(len(values) - len(self._peak)))
+        self._peak = np.maximum(peak, np.diag(values))
+        self._values, self._weights = values, weights
+        return values.copy()
+
+    def _cross(self, weights: Any, first: int) -> Any:
+        """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
+        A, place = self._columns.A, self._columns.place
+        k = A.shape[1]
+        if first == k:
+            return place.put(np.zeros((k, 0)))
+        active: Any = None
+        if not place.is_ahead:
+            active, count = place.find(weights != 0.0, None)
+            # For a new column one pass over all rows is cheaper than gathering the active ones.
+            active = active if first == 0 or 8 * count <= len(weights) else None
+        if first > 0 and active is None:
+            return A.T @ (weights[:, None] * A[:, first:])
+        cross = place.put(np.zeros((k, k - first)))
+        size = max(1, place.block_entries // max(1, k))
+        n_rows = len(weights) if active is None else len(active)
+        for start in range(0, n_rows, size):
+            rows = slice(start, start + size)
+            rows = rows if active is None else active[rows]
+            block = A[rows]
+            cross += block.T @ (weights[rows][:, None] * block[:, first:])
+        return cross
+
+
+def _bordered(values: Array, new: Array) -> Array:
+    """Add the columns `new`, and their transposes as rows, to a symmetric matrix."""
+    n = len(values)
+    if n == len(new):
+        return values
+    return np.block([[values, new[:n]], [new[:n].T, new[n:]]])

@@ -1,0 +1,196 @@
+"""Where arrays live: this process's memory through NumPy, or a device through torch.
+
+Designs are written once, with the functions of the arrays' own namespace. A place adds what has to
+know the memory: how arrays come and go, and how rows are found without waiting for a device.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.arrays import is_tensor
+
+Host = NDArray[Any]
+
+
+class Place(ABC):
+    """A memory that holds arrays."""
+
+    #: The module with its functions, numpy or torch.
+    xp: Any
+    #: Temporary blocks hold about this many numbers.
+    block_entries: int
+    #: Whether Python can run ahead of the work, so that looking at a result means waiting.
+    is_ahead: bool
+    #: What sums over blocks of rows are added up in.
+    sum_dtype: str
+    #: How often results were brought to the host, each time with one transfer.
+    n_fetches: int = 0
+
+    @abstractmethod
+    def put(self, values: Any, dtype: str = "float64") -> Any:
+        """Give an array of the place with these values; the same one if it is that already."""
+
+    @abstractmethod
+    def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
+        """Give an array without values whose columns are contiguous."""
+
+    @abstractmethod
+    def fetch(self, *arrays: Any) -> list[Host]:
+        """Bring small arrays to the host, all of them in one transfer."""
+
+    @abstractmethod
+    def add_up(self, sums: Any) -> Any:
+        """Give the sum over the first axis in `sum_dtype`."""
+
+    @abstractmethod
+    def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
+        """Give the positions of the true entries, in order, and how many there are.
+
+        Parameters
+        ----------
+        mask : array of bool, shape (n,)
+        room : int or None
+            Where looking means waiting, so many positions are given: the first ones, and zeros
+            if there are fewer. None, or no need to wait: all of them.
+        """
+
+
+class NumpyPlace(Place):
+    """The memory of this process."""
+
+    xp = np
+    # 1 MiB of float64: small enough for the cache to help (half the time of blocks of 8 MiB), large
+    # enough that Python's part of it is nothing.
+    block_entries = 1 << 17
+    is_ahead = False
+    sum_dtype = "float64"
+
+    def put(self, values: Any, dtype: str = "float64") -> Any:
+        """Give a NumPy array."""
+        return np.asarray(values, dtype=dtype)
+
+    def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
+        """Give a Fortran-ordered array: pages that were never written take no memory."""
+        return np.empty((n_rows, n_columns), dtype=dtype, order="F")
+
+    def fetch(self, *arrays: Any) -> list[Host]:
+        """Give the arrays as they are."""
+        self.n_fetches += 1
+        return [np.asarray(array) for array in arrays]
+
+    def add_up(self, sums: Any) -> Any:
+        """Add up in float64."""
+        return sums.sum(axis=0, dtype=np.float64)
+
+    def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
+        """Give all positions."""
+        positions = np.flatnonzero(mask)
+        return positions, len(positions)
+
+
+class TorchPlace(Place):
+    """A torch device.
+
+    Parameters
+    ----------
+    device : str
+        "cpu", "cuda", "cuda:1", "mps", ...
+    """
+
+    def __init__(self, device: str) -> None:
+        import torch
+
+        self.xp = torch
+        self.device = torch.device(device)
+        self.is_ahead = True
+        self.sum_dtype = "float64" if self.has_float64 else "float32"
+        # Launching a kernel takes as long as some hundred thousand values: 256 MiB of float32.
+        self.block_entries = 1 << (17 if self.device.type == "cpu" else 26)
+
+    @property
+    def has_float64(self) -> bool:
+        """Whether the device has double precision."""
+        return self.device.type != "mps"
+
+    def put(self, values: Any, dtype: str = "float64") -> Any:
+        """Give a tensor on the device."""
+        kind = getattr(self.xp, dtype)
+        if is_tensor(values):
+            return values.to(device=self.device, dtype=kind)
+        # Tensors share memory with arrays, and read-only ones are not for sharing.
+        values = np.asarray(values)
+        host = self.xp.from_numpy(values if values.flags.writeable else values.copy())
+        return host.to(device=self.device, dtype=kind)
+
+    def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
+        """Give the transpose of a row-ordered tensor."""
+        kind = getattr(self.xp, dtype)
+        return self.xp.empty((n_columns, n_rows), dtype=kind, device=self.device).T
+
+    def fetch(self, *arrays: Any) -> list[Host]:
+        """Copy all arrays, laid end to end as float64, and cut them apart again."""
+        self.n_fetches += 1
+        double = self.xp.float64 if self.has_float64 else self.xp.float32
+        tensors = [array if is_tensor(array) else self.put(array) for array in arrays]
+        flat = self.xp.cat([tensor.reshape(-1).to(double) for tensor in tensors])
+        host = flat.cpu().numpy().astype(np.float64, copy=False)
+        ends = np.cumsum([tensor.numel() for tensor in tensors])
+        pieces = np.split(host, ends[:-1])
+        return [p.reshape(tuple(t.shape)) for p, t in zip(pieces, tensors, strict=True)]
+
+    def add_up(self, sums: Any) -> Any:
+        """Add up in float64, where there is one."""
+        return sums.sum(0, dtype=getattr(self.xp, self.sum_dtype))
+
+    def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
+        """Give so many positions that no one has to wait to learn how many there are."""
+        xp = self.xp
+        count = mask.sum()
+        if room is None:
+            return xp.nonzero(mask)[:, 0], count
+        places = xp.cumsum(mask.to(xp.int64), 0)
+        # Entries without room, and the false ones, all go to one more slot that is cut off.
+        slots = xp.where(mask & (places <= room), places - 1, room)
+        positions = xp.zeros(room + 1, dtype=xp.int64, device=self.device)
+        positions.scatter_(0, slots, xp.arange(len(mask), device=self.device))
+        return positions[:room], count
+
+
+def place_for(device: str) -> Place:
+    """Give the place that a device's name stands for.
+
+    Parameters
+    ----------
+    device : str
+        "cpu" is NumPy; "torch" is torch on the processor; anything else is torch's own name.
+
+    Raises
+    ------
+    ImportError
+        Without torch; names the extra to install.
+    ValueError
+        For a device that this machine does not have.
+    """
+    if device == "cpu":
+        return NumpyPlace()
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs torch: pip install 'fcgboost[torch]', or use device='cpu'."
+        ) from error
+    try:
+        place = TorchPlace("cpu" if device == "torch" else device)
+        torch.zeros(1, device=place.device)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={device!r} is not there: torch says {reason!r}. Use 'cpu' (NumPy), 'torch' "
+            "(torch on the processor), or a device that torch has, such as 'cuda' or 'mps'."
+        ) from error
+    return place

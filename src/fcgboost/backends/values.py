@@ -1,0 +1,341 @@
+"""Estimates of scores: single precision, with bounds that are proved.
+
+A score is a sum over rows of a residual times an atom's value. In float32 it costs half as much,
+and is off by what `ScreenedDictionary.rounding` says of the values and by what the sums lose. Rows
+are added up in float32 within blocks of BLOCK and in float64 between them, which keeps that small.
+Atoms without such a bound, and sparse inputs, are evaluated in float64, by the same code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost.backends.base import Divisor
+from fcgboost.backends.places import NumpyPlace, Place
+from fcgboost.dictionaries import Rounding, ScreenedDictionary
+
+if TYPE_CHECKING:
+    from fcgboost.backends.memory import MemoryDesign
+
+#: Rows that are added up in the precision of the values.
+BLOCK = 512
+_UNIT = {"float32": 2.0**-24, "float64": 2.0**-53}
+# Values in float64 are taken as exact up to this share: what atoms evaluated together and alone, or
+# sums in other orders, can differ by is far less.
+_DOUBLE = 1e-9
+# Candidates that are evaluated at once: the processor's cache should hold their values; a device
+# wants many.
+_AT_ONCE, _AT_ONCE_AHEAD = 256, 4096
+# Single precision may lose smaller numbers altogether.
+_TINY = 1e-30
+# Rows with a residual are gathered up to this share of all.
+_WORTH_GATHERING = 0.8
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Approximate scores of all candidates, and how far the exact ones are at most.
+
+    Attributes
+    ----------
+    dots, bounds : arrays of shape (n_candidates, n_outputs)
+    sizes : pair of arrays of shape (n_candidates,), or None
+        What the atoms are divided by, and how far the exact ones are at most; None is one.
+    is_valid : bool, or a tensor with one
+        False if the rows with a residual did not fit their room.
+    n_rows : int, or a tensor with one
+        The number of rows with a residual.
+    """
+
+    dots: Any
+    bounds: Any
+    sizes: tuple[Any, Any] | None
+    is_valid: Any
+    n_rows: Any
+
+    def interval(self, place: Place) -> tuple[Any, Any]:
+        """Give the least and the largest that every absolute score can be."""
+        xp = place.xp
+        sizes = xp.abs(self.dots)
+        low, high = xp.clip(sizes - self.bounds, 0.0, None), sizes + self.bounds
+        if self.sizes is None:
+            return low, high
+        least, most = self.sizes[0] - self.sizes[1], self.sizes[0] + self.sizes[1]
+        # An atom that may vanish can have any score: only a closer look can tell.
+        surely = xp.where(least > 0.0, least, 1.0)[:, None]
+        high = xp.where((least > 0.0)[:, None], high / surely, np.inf)
+        return low / xp.clip(most, _TINY, None)[:, None], high
+
+
+class Values(ABC):
+    """The values of candidates over the data, and what can be said of scores by them."""
+
+    def __init__(self, design: MemoryDesign, atoms: Any, single: bool) -> None:
+        self._design = design
+        self._n_atoms = int(atoms.shape[0])
+        self.dtype = "float32" if single else "float64"
+        self.place = design.screen_place if single else design.place
+        dictionary = design.dictionary
+        if single:
+            assert isinstance(dictionary, ScreenedDictionary)
+            atoms = dictionary.moved(atoms, design.center, design.scale)
+            self._rounding = dictionary.rounding(atoms)
+            self.inputs = design.screen_inputs[0]
+            self._scale = self.place.put(np.ones(len(design.scale)), "float32")
+            self._atoms = self.place.put(atoms, "float32")
+        else:
+            nothing = np.zeros(self._n_atoms)
+            self._rounding = Rounding(nothing + _DOUBLE, nothing, nothing)
+            self.inputs, self._scale = design.inputs, design.units
+            self._atoms = atoms if isinstance(self.place, NumpyPlace) else self.place.put(atoms)
+        # What rounding the residuals and adding up a block loses, relative.
+        n_added = BLOCK + 8
+        if self.place.sum_dtype == "float32":
+            n_added += design.n_rows // BLOCK
+        lost = n_added * _UNIT[self.dtype]
+        self._lost = lost / (1.0 - lost)
+        #: For each divisor, the sizes of the atoms and how far the exact ones are at most.
+        self._sizes: dict[Divisor, tuple[Any, Any]] = {}
+
+    @abstractmethod
+    def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
+        """Estimate all scores of residuals R, m-vectors of shape (n_rows, n_outputs)."""
+
+    def _values(self, rows: Any, block: slice) -> Any:
+        """Evaluate some candidates at some rows."""
+        return self._design.dictionary.evaluate(rows, self._atoms[block], self._scale)
+
+    def _estimated(
+        self, R: Any, dots: Any, masses: Any, divisor: Divisor, focus: Focus
+    ) -> Estimate:
+        """Bound the errors; `masses` are the sums of |r| times the sizes of the values, or more."""
+        masses = masses * (1.0 + 2.0 * self._lost)
+        bounds = self._value_errors(R, masses) + self._lost * masses + _TINY
+        return Estimate(dots, bounds, self._sizes.get(divisor), focus.is_valid, focus.count)
+
+    def _value_errors(self, R: Any, masses: Any) -> Any:
+        """Bound the sums of |r| |e|, e the errors of the values.
+
+        With |e| <= relative |g| + constant + slope |x| they are at most relative (mass + what they
+        are) + the sums of |r| (constant + slope |x|).
+        """
+        xp = self._design.place.xp
+        sums = self._residual_sums(R)
+        relative, constant, slope = self._rounding_here
+        off = relative * masses + constant * sums[0] + slope * sums[1]
+        # Relative errors of one and more say nothing.
+        return xp.where(relative < 1.0, off / xp.clip(1.0 - relative, 1e-9, None), np.inf)
+
+    def _residual_sums(self, R: Any) -> tuple[Any, Any]:
+        """Give the sums of |r| and of |r| |x| for every output."""
+        sizes = self._design.place.xp.abs(R)
+        if self.dtype == "float64":
+            return sizes.sum(axis=0), 0.0
+        return sizes.sum(axis=0), self._design.screen_inputs[1] @ sizes
+
+    @cached_property
+    def _rounding_here(self) -> tuple[Any, Any, Any]:
+        put, known = self._design.place.put, self._rounding
+        parts = (known.relative, known.constant, known.slope)
+        relative, constant, slope = (put(part)[:, None] for part in parts)
+        return relative, constant, slope
+
+    def _note_sizes(self, divisor: Divisor, sums: Any) -> None:
+        """Turn the largest values, or sums of weighted squares, into sizes with bounds."""
+        design, xp = self._design, self._design.place.xp
+        put, rounding = design.place.put, self._rounding
+        mean_radius, largest_radius = design.radii
+        if divisor == "max":
+            sizes, lost, radius = sums, 0.0, largest_radius
+        else:
+            sizes = xp.sqrt(sums / design.total_weight)
+            lost, radius = self._lost, mean_radius
+        off = put(rounding.constant) + put(rounding.slope) * radius
+        relative = put(np.minimum(rounding.relative, 1.0 - 1e-9))
+        bounds = (sizes * (lost + relative) + off) / (1.0 - relative)
+        self._sizes[divisor] = (sizes, bounds)
+
+
+class FreshValues(Values):
+    """Candidates that are evaluated in every pass, at the rows that have a residual."""
+
+    def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
+        """Evaluate blocks of candidates and rows, and add up."""
+        here, xp = self._design.place, self._design.place.xp
+        is_sized = divisor == "none" or divisor in self._sizes
+        focus = Focus.on(R, here, room if is_sized else len(R))
+        unit = xp.clip(xp.amax(xp.abs(R)), _TINY, None)
+        both = xp.concatenate([focus.R, xp.abs(focus.R)], axis=1) / unit
+        W = self.place.put(both, self.dtype)
+        inputs = self.inputs
+        if focus.rows is not None:
+            is_here = self.place is here or not here.is_ahead
+            inputs = inputs[focus.rows if is_here else self.place.put(focus.rows, "int64")]
+        weights = None if is_sized else self.place.put(self._design.weights, self.dtype)[:, None]
+        sums, extents = self._sum(inputs, W, weights, divisor)
+        if not is_sized:
+            self._note_sizes(divisor, here.put(extents))
+        dots, masses = xp.split(here.put(sums) * unit, _halves(here, R.shape[1]), 1)
+        return self._estimated(R, dots, masses, divisor, focus)
+
+    def _sum(self, inputs: Any, W: Any, weights: Any, divisor: Divisor) -> tuple[Any, Any]:
+        """Give the sums of values times W, and with weights what sizes are made of."""
+        place, n = self.place, self._n_atoms
+        at_once = min(n, _AT_ONCE if isinstance(place, NumpyPlace) else _AT_ONCE_AHEAD)
+        width = at_once if sparse.issparse(inputs) else max(at_once, inputs.shape[1])
+        size = max(1, place.block_entries // width // BLOCK) * BLOCK
+        sums = place.empty(n, W.shape[1], place.sum_dtype)
+        extents = place.empty(n, 1, place.sum_dtype)
+
+        def score(block: slice) -> None:
+            total, extent = 0.0, 0.0
+            for part in row_blocks(inputs.shape[0], size):
+                values = self._values(inputs[part], block)
+                total = total + self._block_sums(values, W[part])
+                if weights is not None and divisor == "max":
+                    largest = place.xp.amax(place.xp.abs(values), axis=0)
+                    extent = largest if part.start == 0 else place.xp.maximum(extent, largest)
+                elif weights is not None:
+                    extent = extent + self._block_sums(values * values, weights[part])[:, 0]
+            sums[block], extents[block, 0] = total, extent
+
+        self._design.each(score, row_blocks(n, at_once))
+        return sums, extents[:, 0]
+
+    def _block_sums(self, values: Any, W: Any) -> Any:
+        """Give values^T W; the second half of W, sizes of residuals, meets sizes of values."""
+        if self.dtype == "float32" or W.shape[1] == 1:
+            return block_sums(values, W, self.place)
+        xp, half = self.place.xp, W.shape[1] // 2
+        signed = block_sums(values, W[:, :half], self.place)
+        return xp.concatenate([signed, block_sums(xp.abs(values), W[:, half:], self.place)], axis=1)
+
+
+class StoredValues(Values):
+    """Candidates whose values are kept, row by row."""
+
+    def __init__(self, design: MemoryDesign, atoms: Any, single: bool) -> None:
+        super().__init__(design, atoms, single)
+        place = self.place
+        self.G = place.empty(self._n_atoms, design.n_rows, self.dtype).T
+        squares = place.put(np.zeros(self._n_atoms), place.sum_dtype)
+        size = max(1, place.block_entries // max(1, self._n_atoms))
+
+        def fill(part: slice) -> None:
+            self.G[part] = self._values(self.inputs[part], slice(0, self._n_atoms))
+
+        design.each(fill, row_blocks(design.n_rows, size))
+        ones = place.put(np.ones((design.n_rows, 1)), self.dtype)
+        for part in row_blocks(design.n_rows, max(1, size // BLOCK) * BLOCK):
+            squares += block_sums(self.G[part] ** 2, ones[part], place)[:, 0]
+        #: The norms of the values' columns, not too small.
+        self.norms = design.place.xp.sqrt(design.place.put(squares) * (1.0 + 2.0 * self._lost))
+
+    def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
+        """Multiply all rows, which the memory gives fastest in one piece."""
+        here, xp = self._design.place, self._design.place.xp
+        if divisor != "none" and divisor not in self._sizes:
+            self._measure(divisor)
+        unit = xp.clip(xp.amax(xp.abs(R)), _TINY, None)
+        W = self.place.put(R / unit, self.dtype)
+        sums = self.place.empty(self._n_atoms, R.shape[1], self.place.sum_dtype)
+
+        def score(block: slice) -> None:
+            sums[block] = block_sums(self.G[:, block], W, self.place)
+
+        n_parts = self._design.n_threads if isinstance(self.place, NumpyPlace) else 1
+        self._design.each(score, row_blocks(self._n_atoms, -(-self._n_atoms // n_parts)))
+        masses = self.norms[:, None] * xp.sqrt((R * R).sum(axis=0))
+        count = (R != 0.0).any(axis=1).sum()
+        focus = Focus(None, R, count, True)
+        return self._estimated(R, here.put(sums) * unit, masses, divisor, focus)
+
+    def changed(
+        self, last: Estimate, dots: Any, bounds: Any, step: Any, masses: Any, divisor: Divisor
+    ) -> Estimate | None:
+        """Give an estimate made of an old one and of dots with a change of the residuals.
+
+        `bounds` say how far the change is from that of the values kept here; how far these are from
+        the exact ones is said here.
+        """
+        if divisor != "none" and divisor not in self._sizes:
+            return None
+        off = self._value_errors(step, masses)
+        bounds = last.bounds + bounds + off
+        return Estimate(dots, bounds, self._sizes.get(divisor), True, last.n_rows)
+
+    def _measure(self, divisor: Divisor) -> None:
+        here, design = self._design.place, self._design
+        if divisor == "max":
+            self._note_sizes(divisor, here.put(self.place.xp.amax(abs(self.G), axis=0)))
+            return
+        weights = self.place.put(design.weights, self.dtype)[:, None]
+        squares = self.place.put(np.zeros(self._n_atoms), self.place.sum_dtype)
+        size = max(1, self.place.block_entries // self._n_atoms // BLOCK) * BLOCK
+        for part in row_blocks(design.n_rows, size):
+            squares += block_sums(self.G[part] ** 2, weights[part], self.place)[:, 0]
+        self._note_sizes(divisor, here.put(squares))
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The rows that have a residual, where that are few enough to be gathered.
+
+    Attributes
+    ----------
+    rows : array of positions, or None for all rows
+    R : array of shape (len(rows), n_outputs)
+    count : int, or a tensor with one
+    is_valid : bool, or a tensor with one
+        Whether the rows fit their room.
+    """
+
+    rows: Any
+    R: Any
+    count: Any
+    is_valid: Any
+
+    @classmethod
+    def on(cls, R: Any, place: Place, room: int | None) -> Focus:
+        """Look for the rows; no more than `room` where their number is not known in time."""
+        xp, n_rows = place.xp, len(R)
+        mask = (R != 0.0).any(axis=1)
+        if room is not None and room > _WORTH_GATHERING * n_rows:
+            return cls(None, R, mask.sum(), True)
+        rows, count = place.find(mask, room if place.is_ahead else None)
+        if not place.is_ahead:
+            is_worth_it = count <= _WORTH_GATHERING * n_rows
+            return cls(rows, R[rows], count, True) if is_worth_it else cls(None, R, count, True)
+        is_used = xp.arange(len(rows), device=rows.device) < count
+        return cls(rows, xp.where(is_used[:, None], R[rows], 0.0), count, count <= len(rows))
+
+
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Cut rows into blocks of at most `size`."""
+    size = max(1, size)
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def block_sums(values: Any, W: Any, place: Place) -> Any:
+    """Give values^T W: sums within blocks of rows as they are, between blocks in float64."""
+    whole = len(values) // BLOCK * BLOCK
+    total: Any = 0.0
+    for part in (slice(0, whole), slice(whole, len(values))):
+        V, U = values[part], W[part]
+        if len(V):
+            size = min(BLOCK, len(V))
+            V = V.reshape((-1, size, V.shape[1]))
+            U = U.reshape((-1, size, U.shape[1])).swapaxes(1, 2)
+            total = total + place.add_up(U @ V)
+    return total.T
+
+
+def _halves(place: Place, n: int) -> Any:
+    """Give what cuts 2 n columns into halves: where NumPy cuts, or how long torch's pieces are."""
+    return [n] if isinstance(place, NumpyPlace) else n
