@@ -70,8 +70,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Weights of the classes in the training loss. Validation scores do not use them.
     warm_start : bool, default=False
         Whether fit goes on from the last path (same data in the same order, larger max_iter).
-    device : "cpu", default="cpu"
-        Where to compute.
+    device : str, default="cpu"
+        Where to compute: "cpu" is NumPy; "torch" is torch on the processor; "cuda", "cuda:1",
+        "mps" and the like are torch devices, with the extra ``fcgboost[torch]``. The model is the
+        same up to rounding. Tensors are taken, and predictions for tensors are tensors.
     n_jobs : int or None, default=None
         Threads that evaluate candidates. The model does not depend on it.
     random_state : int, RandomState or None, default=None

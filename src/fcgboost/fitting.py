@@ -16,7 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
+from fcgboost import threads
 from fcgboost.backends.memory import MemoryDesign
+from fcgboost.backends.places import place_for
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
@@ -105,7 +107,11 @@ def _check_numbers(p: Any) -> None:
             raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
     for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
-    check_word("device", p.device, ("cpu",))
+    if not isinstance(p.device, str):
+        raise ValueError(
+            "device must be 'cpu', 'torch', or the name of a torch device such as 'cuda', 'cuda:1' "
+            f"or 'mps', got {p.device!r}."
+        )
 
 
 def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) -> None:
@@ -165,7 +171,8 @@ class Run:
             train.weights,
             standardize=bool(p.standardize),
             memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-            n_threads=joblib.effective_n_jobs(p.n_jobs),
+            n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
+            place=place_for(p.device),
         )
         m = self.design.total_weight
         self.k0 = theory_steps(m)

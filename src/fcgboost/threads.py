@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 
@@ -36,6 +37,19 @@ class SharedLimit:
                 self._n_inside -= 1
                 if self._n_inside == 0:
                     self._limit.restore_original_limits()
+
+
+def allowed(n_threads: int) -> int:
+    """Give how many threads a fit may use: inside a pool of processes, its share of the cores.
+
+    joblib tells its workers their share by the limit of their BLAS; a fit on its own is asked by
+    its user, who knows.
+    """
+    backend, _ = get_active_backend()
+    if backend.nesting_level == 0:
+        return n_threads
+    pools = ThreadpoolController().select(user_api="blas").info()
+    return min([n_threads, *(int(pool["num_threads"]) for pool in pools)])
 
 
 #: The process has one BLAS, so there is one limit.

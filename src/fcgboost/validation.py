@@ -14,6 +14,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -159,8 +160,14 @@ def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
         raise ValueError(f"{name} must be one of {list(words)}, got {value!r}.")
 
 
+def to_host(values: Any) -> Any:
+    """Give a torch tensor as a NumPy array, and anything else as it is."""
+    return values.detach().cpu().numpy() if is_tensor(values) else values
+
+
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
     """Give X as a float array or canonical CSR matrix without NaN or infinity."""
+    X = to_host(X)
     X = validate_data(
         estimator,
         X,
@@ -199,7 +206,7 @@ def _check_finite(X: Any, name: str, feature_names: Any) -> None:
 
 def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Give the classes, sorted, and the code of every label."""
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(to_host(y), warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -208,7 +215,7 @@ def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     """Give the codes of validation labels, which must be classes of the training labels."""
-    labels, places = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    labels, places = np.unique(column_or_1d(to_host(y), warn=True), return_inverse=True)
     codes = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in codes]
     if unknown:
@@ -225,7 +232,7 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
         return np.ones(n_samples)
     if isinstance(weights, numbers.Number):
         weights = np.full(n_samples, float(weights))  # type: ignore[arg-type]
-    weights = check_array(weights, ensure_2d=False, dtype=np.float64, input_name=name)
+    weights = check_array(to_host(weights), ensure_2d=False, dtype=np.float64, input_name=name)
     if weights.shape != (n_samples,):
         raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
     if (weights < 0).any():
