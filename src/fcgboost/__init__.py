@@ -1,6 +1,6 @@
 """fcgboost: sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting."""
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from fcgboost import datasets
 from fcgboost.dictionaries import (
@@ -30,7 +30,10 @@ from fcgboost.solvers import (
 )
 from fcgboost.stopping import Status, Step, theory_steps
 
-__version__ = version("fcgboost")
+try:
+    __version__ = version("fcgboost")
+except PackageNotFoundError:  # run from its source, not installed
+    __version__ = "unknown"
 
 __all__ = [
     "AdmmSolver",
