@@ -162,36 +162,10 @@ class Run:
         if fraction is not None:
             train, validation = split_data(train, fraction, self.key)
         self.validation = validation
-        # The training loss only: scores on validation data count rows as they are.
-        per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
-        train = replace(train, weights=train.weights * per_class[train.codes])
-        self.design = MemoryDesign(
-            parts.dictionary,
-            train.X,
-            train.weights,
-            standardize=bool(p.standardize),
-            memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-            n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
-            place=place_for(p.device),
-        )
-        m = self.design.total_weight
-        self.k0 = theory_steps(m)
-        n = self.design.n_distinct if p.n_candidates is None else int(p.n_candidates)
-        limits = {"auto": 5 * self.k0, "theory": self.k0}
-        self.recipe = Recipe(
-            loss=parts.loss,
-            scheme=parts.scheme,
-            selection=parts.selection or default_selection(m, n),
-            n_candidates=n,
-            max_iter=limits.get(p.max_iter, p.max_iter),
-            l2=_ridge(p.l2, parts.scheme, m),
-            fit_intercept=bool(p.fit_intercept),
-            normalize=bool(p.normalize),
-            reselect=bool(p.reselect),
-            tol=float(p.tol),
-            key=self.key,
-        )
-        self.targets = _targets(train.codes, len(classes))
+        self.design = lay_out(p, parts.dictionary, classes, train)
+        self.recipe = make_recipe(p, parts, self.design, self.key)
+        self.k0 = theory_steps(self.design.total_weight)
+        self.targets = make_targets(train.codes, len(classes))
         if self.resume is not None and len(self.resume) > self.recipe.max_iter:
             raise ValueError(
                 f"max_iter={self.recipe.max_iter} is less than the {len(self.resume)} steps that "
@@ -250,12 +224,54 @@ class Run:
         return max(ks, key=lambda k: float(scores[k - 1]))
 
     def _validator(self) -> Validator | None:
-        data = self.validation
-        if data is None:
+        if self.validation is None:
             return None
-        design = self.design
-        score = _scorer(self.estimator, data, self.classes, self.recipe.loss)
-        return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
+        return make_validator(
+            self.estimator, self.design, self.recipe.loss, self.classes, self.validation
+        )
+
+
+def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
+    """Lay a dictionary over training data as an estimator's parameters say."""
+    # The training loss only: scores on validation data count rows as they are.
+    per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
+    return MemoryDesign(
+        dictionary,
+        train.X,
+        train.weights * per_class[train.codes],
+        standardize=bool(p.standardize),
+        memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
+        n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
+        place=place_for(p.device),
+    )
+
+
+def make_recipe(p: Any, parts: Parts, design: MemoryDesign, key: int) -> Recipe:
+    """Fill in what an estimator's parameters leave to the data."""
+    m = design.total_weight
+    n = design.n_distinct if p.n_candidates is None else int(p.n_candidates)
+    limits = {"auto": 5 * theory_steps(m), "theory": theory_steps(m)}
+    return Recipe(
+        loss=parts.loss,
+        scheme=parts.scheme,
+        selection=parts.selection or default_selection(m, n),
+        n_candidates=n,
+        max_iter=limits.get(p.max_iter, p.max_iter),
+        l2=_ridge(p.l2, parts.scheme, m),
+        fit_intercept=bool(p.fit_intercept),
+        normalize=bool(p.normalize),
+        reselect=bool(p.reselect),
+        tol=float(p.tol),
+        key=key,
+    )
+
+
+def make_validator(
+    p: Any, design: MemoryDesign, loss: Loss, classes: NDArray[Any], data: Data
+) -> Validator:
+    """Give what scores the steps of one path on validation data."""
+    score = make_scorer(p, data, classes, loss)
+    return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
 
 
 def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
@@ -265,9 +281,15 @@ def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
     return 1.0 / m if l2 == "auto" else float(l2)
 
 
-def _targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
+def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
+    """Give -1 and +1 for every output: each class against the rest, one of two alone."""
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
+
+
+def draw_key(random_state: Any) -> int:
+    """Give the seed of all draws of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _snapshot(value: Any) -> Any:
@@ -297,7 +319,7 @@ def _continuation(
     last = vars(p).get("_state_")
     p._state_ = state
     if not p.warm_start or last is None:
-        return None, int(check_random_state(p.random_state).randint(2**31 - 1))
+        return None, draw_key(p.random_state)
     if last["data"] != state["data"]:
         raise ValueError(
             "warm_start=True goes on with the same data, and this data is different: X, y, the "
@@ -314,7 +336,7 @@ def _continuation(
     return p.trace_, p._key_
 
 
-def _scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
+def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
     """Give a function from decision values on validation data to a score."""
     if p.scoring is None:
 

@@ -2,15 +2,14 @@
 
 One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
 number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
-share the pass over the candidates.
+share the pass over the candidates. Paths that differ in their ridge alone share it the same way.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from operator import neg
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -20,20 +19,18 @@ from scipy import sparse
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
 from fcgboost.dictionaries import Dictionary
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.losses import Loss
 from fcgboost.model import Model
+from fcgboost.outputs import Output, new_output, residual
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice, Selection, choose
-from fcgboost.solvers.base import Problem, Solution
+from fcgboost.selection import Choice, PoolSource, Selection, choose
+from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule
 
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
 _SMALL = 1e-10
-_LABELS = np.array([-1.0, 1.0])
-# Margins this close to a kink of the loss stand at it.
-_AT_A_KINK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,41 +116,6 @@ class Recipe:
     key: int
 
 
-@dataclass(eq=False)
-class Output:
-    """The state of one output: its columns, which atoms they are, and its coefficients."""
-
-    problem: Problem
-    coef: Array
-    objective: float
-    atoms: list[int] = field(default_factory=list)
-    ids: set[int] = field(default_factory=set)
-    first_score: float = 0.0
-    choice: Choice | None = None
-    status: Status | None = None
-
-    def atom_coef(self, n_atoms: int) -> Array:
-        """Give the coefficients of atoms (not of columns), in the order of the trace."""
-        columns = self.problem.columns
-        full = np.zeros(n_atoms)
-        full[self.atoms] = (self.coef * columns.factors)[int(columns.has_constant) :]
-        return full
-
-    @property
-    def intercept(self) -> float:
-        """The coefficient of the constant."""
-        return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
-
-    def take(self, position: int, atom: Any, id_: int) -> int:
-        """Give the column of an atom, appending it if the output does not have it yet."""
-        if id_ not in self.ids:
-            self.ids.add(id_)
-            self.atoms.append(position)
-            self.problem.columns.append(atom)
-            self.coef = np.append(self.coef, 0.0)
-        return self.atoms.index(position) + int(self.problem.columns.has_constant)
-
-
 class Registry:
     """All atoms that entered, once each, in order of entry."""
 
@@ -193,9 +155,9 @@ class Validator:
         self._values: Array = np.empty((0, 0))
         self._n_atoms = 0
 
-    def __call__(self, step: Step, registry: Registry) -> float:
-        """Score a step."""
-        for atom in registry.rows[self._n_atoms :]:
+    def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
+        """Score a step; `atoms` are those that entered by then, those of the last call first."""
+        for atom in atoms[self._n_atoms :]:
             self._append(self._evaluate(atom))
         decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
         return self._score(decision)
@@ -238,79 +200,134 @@ def fit_path(
     -------
     Trace, Status
     """
-    path = _Path(design, targets, recipe, resume)
-    steps = list(resume.steps) if resume is not None else []
-    status: Status | None = None
-    while status is None and len(steps) < recipe.max_iter:
-        k = len(steps) + 1
-        if not path.select(k):
-            break
-        step = path.record(path.correct(k), k)
-        if validator is not None:
-            step = replace(step, validation_score=validator(step, path.registry))
-        steps.append(step)
-        endings = [rule(step) for rule in rules]
-        if watcher is not None:
-            endings.append(watcher(step, lambda: path.trace(steps)))
-        status = next((ending for ending in endings if ending is not None), None)
-    return path.trace(steps), status or path.status
+    path = _Path(design, targets, recipe, rules, validator, watcher, resume)
+    _run([path])
+    return path.trace(), path.status or path.ending
 
 
+def fit_paths(
+    design: Design,
+    targets: Sequence[Array],
+    recipes: Sequence[Recipe],
+    rules: Sequence[StoppingRule] = (),
+) -> list[Trace]:
+    """Run the greedy loop once for recipes that differ in l2 alone.
+
+    They share every pass over the candidates; each path is the one `fit_path` gives.
+
+    Parameters
+    ----------
+    design, targets, rules :
+        As in `fit_path`; the rules hear the steps of all paths.
+    recipes : sequence of Recipe
+
+    Returns
+    -------
+    list of Trace
+    """
+    paths = [_Path(design, targets, recipe, rules) for recipe in recipes]
+    _run(paths)
+    return [path.trace() for path in paths]
+
+
+def _run(paths: Sequence[_Path]) -> None:
+    """Let paths go side by side until every one has ended."""
+    recipe, design = paths[0].recipe, paths[0].design
+    pools = recipe.selection.pools(design, recipe.n_candidates, recipe.key)
+    while running := [path for path in paths if path.status is None]:
+        k = len(running[0].steps) + 1
+        _select(running, pools, k)
+        for path in running:
+            path.advance(k)
+
+
+def _select(paths: Sequence[_Path], pools: PoolSource, k: int) -> None:
+    """Choose an atom for every output that can go on, in one pass over the candidates."""
+    running = [output for path in paths for output in path.outputs if output.status is None]
+    if not running:
+        return
+    recipe, design = paths[0].recipe, paths[0].design
+    divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
+    residuals = [residual(recipe.scheme, output, k) for output in running]
+    repeats = recipe.scheme.reselects or recipe.reselect
+    pool = pools(k, [() if repeats else output.places for output in running])
+    chosen = choose(pool, design.stack(residuals), divisor)
+    for output, r, choice in zip(running, residuals, chosen, strict=True):
+        output.choice = choice
+        output.status = _ending(recipe, output, choice, r)
+
+
+def _ending(recipe: Recipe, output: Output, choice: Choice | None, residual: Any) -> Status | None:
+    """Say why an output can not take its choice, if so."""
+    if choice is None:
+        return Status.EXHAUSTED
+    if choice.score <= _SMALL * output.first_score or output.first_score == 0.0:
+        # Only now is it worth asking how large the residual is.
+        columns = output.problem.columns
+        (size,) = columns.fetch(columns.total(abs, residual))
+        if choice.score <= _ROUNDING * max(size, output.first_score):
+            return Status.ZERO_SCORE
+    if choice.score < recipe.tol * output.first_score:
+        return Status.TOLERANCE
+    if choice.id in output.places and not recipe.scheme.reselects:
+        return Status.STALLED
+    return None
+
+
+@dataclass(eq=False)
 class _Path:
-    """The state of one run of the loop."""
+    """The state of one path, and who hears of its steps."""
 
-    def __init__(
-        self, design: Design, targets: Sequence[Array], recipe: Recipe, resume: Trace | None
-    ) -> None:
-        self.design = design
-        self.recipe = recipe
-        self.registry = Registry()
-        self.outputs = [_new_output(design, y, recipe) for y in targets]
+    design: Design
+    targets: InitVar[Sequence[Array]]
+    recipe: Recipe
+    rules: Sequence[StoppingRule]
+    validator: Validator | None = None
+    watcher: Watcher | None = None
+    resume: InitVar[Trace | None] = None
+    registry: Registry = field(default_factory=Registry)
+    steps: list[Step] = field(default_factory=list)
+    #: How the path ended; None while it goes on.
+    status: Status | None = None
+
+    def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
+        design, recipe = self.design, self.recipe
+        self.outputs = [
+            new_output(design, y, recipe.loss, recipe.l2, recipe.max_iter, recipe.fit_intercept)
+            for y in targets
+        ]
         self.start = np.array([output.intercept for output in self.outputs])
         self.started = time.perf_counter()
-        self.pools = recipe.selection.pools(design, recipe.n_candidates, recipe.key)
-        self.divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
             self._replay(resume)
+        if len(self.steps) >= recipe.max_iter:
+            self.status = self.ending
 
     @property
-    def status(self) -> Status:
+    def ending(self) -> Status:
         """How the outputs ended; the step limit where one could have gone on."""
         endings = [output.status for output in self.outputs]
         return endings[0] or Status.STEP_LIMIT if all(endings) else Status.STEP_LIMIT
 
-    def select(self, k: int) -> bool:
-        """Choose an atom for every output that can go on; say whether there is one."""
-        running = [output for output in self.outputs if output.status is None]
-        if running:
-            scheme = self.recipe.scheme
-            residuals = [_residual(scheme, output, k) for output in running]
-            repeats = scheme.reselects or self.recipe.reselect
-            pool = self.pools(k, [set() if repeats else output.ids for output in running])
-            chosen = choose(pool, self.design.stack(residuals), self.divisor)
-            for output, residual, choice in zip(running, residuals, chosen, strict=True):
-                output.choice = choice
-                output.status = self._ending(output, choice, residual)
-        return any(output.status is None for output in self.outputs)
+    def advance(self, k: int) -> None:
+        """Make a step with what the outputs chose, or end where none can go on."""
+        if all(output.status for output in self.outputs):
+            self.status = self.ending
+            return
+        step = self._record(self._correct(k), k)
+        if self.validator is not None:
+            score = self.validator(step, self.registry.rows)
+            step = replace(step, validation_score=score)
+        self.steps.append(step)
+        endings = [rule(step) for rule in self.rules]
+        if self.watcher is not None:
+            endings.append(self.watcher(step, self.trace))
+        self.status = next((ending for ending in endings if ending is not None), None)
+        if self.status is None and k == self.recipe.max_iter:
+            self.status = self.ending
 
-    def _ending(self, output: Output, choice: Choice | None, residual: Any) -> Status | None:
-        """Say why an output can not take its choice, if so."""
-        if choice is None:
-            return Status.EXHAUSTED
-        if choice.score <= _SMALL * output.first_score or output.first_score == 0.0:
-            # Only now is it worth asking how large the residual is.
-            columns = output.problem.columns
-            (size,) = columns.fetch(columns.total(abs, residual))
-            if choice.score <= _ROUNDING * max(size, output.first_score):
-                return Status.ZERO_SCORE
-        if choice.score < self.recipe.tol * output.first_score:
-            return Status.TOLERANCE
-        if choice.id in output.ids and not self.recipe.scheme.reselects:
-            return Status.STALLED
-        return None
-
-    def correct(self, k: int) -> list[Solution]:
+    def _correct(self, k: int) -> list[Solution]:
         """Let the chosen atoms in and move the coefficients."""
         solutions = []
         for output in self.outputs:
@@ -325,7 +342,7 @@ class _Path:
             solutions.append(solution)
         return solutions
 
-    def record(self, solutions: list[Solution], k: int) -> Step:
+    def _record(self, solutions: list[Solution], k: int) -> Step:
         """Write down a step."""
         coef = np.stack([output.atom_coef(len(self.registry.rows)) for output in self.outputs])
         intercept = np.array([output.intercept for output in self.outputs])
@@ -346,16 +363,17 @@ class _Path:
             seconds=time.perf_counter() - self.started,
         )
 
-    def trace(self, steps: list[Step]) -> Trace:
+    def trace(self) -> Trace:
         """Collect the steps and the atoms that entered."""
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(steps), atoms, entered, self.start, endings)
+        return Trace(tuple(self.steps), atoms, entered, self.start, endings)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
         last = trace[-1]
+        self.steps = list(trace)
         self.started -= last.seconds
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
@@ -373,27 +391,3 @@ class _Path:
             constant = last.intercept[c : c + int(columns.has_constant)]
             output.coef = np.concatenate([constant, coef]) / columns.factors
             output.objective = float(last.objectives[c])
-
-
-def _new_output(design: Design, y: Array, recipe: Recipe) -> Output:
-    columns, y = design.columns(recipe.max_iter, recipe.fit_intercept), design.put(y)
-    problem = Problem(recipe.loss, y, design.weights, columns, recipe.l2)
-    # Two rows with the weights of the two labels stand for all: weights are counts.
-    totals = [
-        columns.total(lambda y, s, label=label: s * (y == label), y, design.weights)
-        for label in _LABELS.tolist()
-    ]
-    constant = recipe.loss.initial(_LABELS, np.array(columns.fetch(*totals)))
-    coef = np.full(int(recipe.fit_intercept), constant)
-    return Output(problem, coef, problem.objective(coef))
-
-
-def _residual(scheme: Scheme, output: Output, k: int) -> Any:
-    """Give the negative gradient of the mean loss at the scheme's anchor."""
-    problem = output.problem
-    f = problem.values(scheme.anchor(problem, output.coef, k))
-    if not isinstance(problem.loss, CurvedLoss):
-        # Line searches and exact solvers put rows right at a kink, where rounding would choose
-        # the subgradient: margins that close to it count as beyond it.
-        f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
-    return problem.columns.rows(neg, problem.slopes(f))

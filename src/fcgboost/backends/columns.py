@@ -178,6 +178,9 @@ class KeptGram:
         if n_kept == 0 or self._n_updates >= _GRAM_UPDATES:
             return self._renewed(weights)
         place = self._columns.place
+        if weights is self._weights:
+            new = self._cross(weights, n_kept)
+            return Pending((new,), lambda new: self._keep(weights, _bordered(self._values, new)))
         room = min(self._room, len(weights)) if place.is_ahead else None
         changed, count = place.find(weights != self._weights, room)
         if room is None and 2 * count > np.count_nonzero(weights):

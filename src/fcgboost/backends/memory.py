@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -87,6 +88,14 @@ class MemoryDesign(Design):
         self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
+
+    def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
+        """Lay another dictionary over the same data; what the data alone decides is shared."""
+        other = copy.copy(self)
+        other.dictionary = dictionary
+        # The radii are asked for only by dictionaries that are screened.
+        vars(other).pop("radii", None)
+        return other
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""

@@ -17,6 +17,12 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.backends.base import Divisor
+from fcgboost.backends.fused import (
+    GaussSums,
+    gauss_sums,
+    is_stored_product_compiled,
+    stored_product,
+)
 from fcgboost.backends.places import NumpyPlace, Place
 from fcgboost.dictionaries import Rounding, ScreenedDictionary
 
@@ -178,11 +184,37 @@ class FreshValues(Values):
             is_here = self.place is here or not here.is_ahead
             inputs = inputs[focus.rows if is_here else self.place.put(focus.rows, "int64")]
         weights = None if is_sized else self.place.put(self._design.weights, self.dtype)[:, None]
-        sums, extents = self._sum(inputs, W, weights, divisor)
+        n_outputs = R.shape[1]
+        fused = None
+        if is_sized and self.dtype == "float32":
+            n_values = inputs.shape[0] * self._n_atoms
+            n_features = inputs.shape[1]
+            fused = gauss_sums(self._design.dictionary, self.place, n_values, n_features)
+        if fused is not None:
+            sums = self._fused_sum(fused, inputs, W[:, :n_outputs])
+        else:
+            sums, extents = self._sum(inputs, W, weights, divisor)
         if not is_sized:
             self._note_sizes(divisor, here.put(extents))
-        dots, masses = xp.split(here.put(sums) * unit, _halves(here, R.shape[1]), 1)
-        return self._estimated(R, dots, masses, divisor, focus)
+        sums = here.put(sums) * unit
+        return self._estimated(R, sums[:, :n_outputs], sums[:, n_outputs:], divisor, focus)
+
+    def _fused_sum(self, fused: GaussSums, inputs: Any, R: Any) -> Any:
+        """Give the sums by a kernel that writes no value to memory."""
+        place, n, n_outputs = self.place, self._n_atoms, R.shape[1]
+        centers, widths = self._atoms[:, :-1], self._atoms[:, -1]
+        steepness = 0.5 / widths**2
+        sums = place.empty(n, 2 * n_outputs, place.sum_dtype)
+        if isinstance(place, NumpyPlace):
+            centers, R = np.ascontiguousarray(centers), np.ascontiguousarray(R)
+
+        def score(block: slice) -> None:
+            dots, masses = fused(inputs, centers[block], steepness[block], R)
+            sums[block, :n_outputs], sums[block, n_outputs:] = dots, masses
+
+        at_once = _AT_ONCE if isinstance(place, NumpyPlace) else n
+        self._design.each(score, row_blocks(n, at_once))
+        return sums
 
     def _sum(self, inputs: Any, W: Any, weights: Any, divisor: Divisor) -> tuple[Any, Any]:
         """Give the sums of values times W, and with weights what sizes are made of."""
@@ -246,8 +278,17 @@ class StoredValues(Values):
         W = self.place.put(R / unit, self.dtype)
         sums = self.place.empty(self._n_atoms, R.shape[1], self.place.sum_dtype)
 
+        is_compiled = (
+            isinstance(self.place, NumpyPlace)
+            and self.dtype == "float32"
+            and is_stored_product_compiled(self.G.size)
+        )
+
         def score(block: slice) -> None:
-            sums[block] = block_sums(self.G[:, block], W, self.place)
+            if is_compiled:
+                sums[block] = stored_product(self.G, W, block)
+            else:
+                sums[block] = block_sums(self.G[:, block], W, self.place)
 
         n_parts = self._design.n_threads if isinstance(self.place, NumpyPlace) else 1
         self._design.each(score, row_blocks(self._n_atoms, -(-self._n_atoms // n_parts)))
@@ -334,8 +375,3 @@ def block_sums(values: Any, W: Any, place: Place) -> Any:
             U = U.reshape((-1, size, U.shape[1])).swapaxes(1, 2)
             total = total + place.add_up(U @ V)
     return total.T
-
-
-def _halves(place: Place, n: int) -> Any:
-    """Give what cuts 2 n columns into halves: where NumPy cuts, or how long torch's pieces are."""
-    return [n] if isinstance(place, NumpyPlace) else n

@@ -70,6 +70,10 @@ class Memory:
         How often f was moved since it was computed from scratch.
     start : k-vector
         The gradient at coef = 0, of the columns there were.
+    start_slopes : m-vector
+        The slopes of the loss at f = 0.
+    point : object
+        What the solver knew of the last point.
     factor : KeptFactor
         Of the last normal equations.
     """
@@ -78,6 +82,8 @@ class Memory:
     f: Any = None
     age: int = 0
     start: Array = field(default_factory=lambda: np.zeros(0))
+    start_slopes: Any = None
+    point: Any = None
     factor: KeptFactor = field(default_factory=KeptFactor)
 
 
@@ -158,8 +164,10 @@ class Problem:
 
     def unknown_start(self) -> Small:
         """Give the gradient at coef = 0 of the columns that `gradient_scale` does not know yet."""
-        start = self.slopes(self.columns.rows(lambda y: 0.0 * y, self.y))
-        return self.columns.rmatvec(start, first=len(self.memory.start))
+        memory = self.memory
+        if memory.start_slopes is None:
+            memory.start_slopes = self.slopes(self.columns.rows(lambda y: 0.0 * y, self.y))
+        return self.columns.rmatvec(memory.start_slopes, first=len(memory.start))
 
     def gradient_scale(self, unknown: Array | None = None) -> float:
         """Give the size of the gradient at coef = 0, the unit of optimality residuals.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,7 @@ class NewtonSolver(Solver):
             else:
                 break
         problem.remember(point.coef, point.f, problem.memory.age + n_iter)
+        problem.memory.point = point
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
         return Solution(point.coef, point.objective, status, n_iter, residual, tuple(history))
 
@@ -102,8 +103,22 @@ class _Point:
 
 
 def _start(problem: Problem, coef: Array) -> tuple[_Point, float]:
-    """Look at the first point, and at the size of the gradient at zero."""
-    point, unknown = _look(problem, coef, problem.values(coef), problem.unknown_start())
+    """Look at the first point, and at the size of the gradient at zero.
+
+    Mostly it is the last point of the solve before, seen along new columns as well.
+    """
+    last, f = problem.memory.point, problem.values(coef)
+    if last is None or last.f is not f:
+        point, unknown = _look(problem, coef, f, problem.unknown_start())
+        return point, problem.gradient_scale(unknown)
+    columns = problem.columns
+    along, gram, unknown = columns.fetch(
+        columns.rmatvec(last.slopes, first=len(last.coef)),
+        columns.gram(last.curvatures),
+        problem.unknown_start(),
+    )
+    gradient = np.append(last.gradient, along)
+    point = replace(last, coef=coef, gradient=gradient, gram=gram)
     return point, problem.gradient_scale(unknown)
 
 

@@ -1,0 +1,98 @@
+"""The state of one output of the loop: its columns, which atoms they are, its coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import neg
+from typing import Any
+
+import numpy as np
+
+from fcgboost.backends.base import Array, Design
+from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.schemes import Scheme
+from fcgboost.selection import Choice
+from fcgboost.solvers.base import Problem
+from fcgboost.stopping import Status
+
+_LABELS = np.array([-1.0, 1.0])
+# Margins this close to a kink of the loss stand at it.
+_AT_A_KINK = 1e-9
+
+
+@dataclass(eq=False)
+class Output:
+    """One class against the rest, in one path.
+
+    Attributes
+    ----------
+    problem : Problem
+    coef : ndarray of shape (n_columns,)
+    objective : float
+    atoms : list of int
+        The position in the path's trace of every column's atom.
+    places : dict from int to int
+        The column of every atom, by its id.
+    first_score : float
+    choice : Choice or None
+        What was chosen last.
+    status : Status or None
+        How the output ended; None while it can go on.
+    """
+
+    problem: Problem
+    coef: Array
+    objective: float
+    atoms: list[int] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+    first_score: float = 0.0
+    choice: Choice | None = None
+    status: Status | None = None
+
+    def atom_coef(self, n_atoms: int) -> Array:
+        """Give the coefficients of atoms (not of columns), in the order of the trace."""
+        columns = self.problem.columns
+        full = np.zeros(n_atoms)
+        full[self.atoms] = (self.coef * columns.factors)[int(columns.has_constant) :]
+        return full
+
+    @property
+    def intercept(self) -> float:
+        """The coefficient of the constant."""
+        return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
+
+    def take(self, position: int, atom: Any, id_: int) -> int:
+        """Give the column of an atom, appending it if the output does not have it yet."""
+        if id_ not in self.places:
+            self.places[id_] = self.problem.columns.n_columns
+            self.atoms.append(position)
+            self.problem.columns.append(atom)
+            self.coef = np.append(self.coef, 0.0)
+        return self.places[id_]
+
+
+def new_output(
+    design: Design, y: Array, loss: Loss, l2: float, capacity: int, fit_intercept: bool
+) -> Output:
+    """Give an output that has the best constant, if any, and room for `capacity` atoms."""
+    columns, y = design.columns(capacity, fit_intercept), design.put(y)
+    problem = Problem(loss, y, design.weights, columns, l2)
+    # Two rows with the weights of the two labels stand for all: weights are counts.
+    totals = [
+        columns.total(lambda y, s, label=label: s * (y == label), y, design.weights)
+        for label in _LABELS.tolist()
+    ]
+    constant = loss.initial(_LABELS, np.array(columns.fetch(*totals)))
+    coef = np.full(int(fit_intercept), constant)
+    return Output(problem, coef, problem.objective(coef))
+
+
+def residual(scheme: Scheme, output: Output, k: int) -> Any:
+    """Give the negative gradient of the mean loss at the scheme's anchor, an m-vector."""
+    problem = output.problem
+    f = problem.values(scheme.anchor(problem, output.coef, k))
+    if not isinstance(problem.loss, CurvedLoss):
+        # Line searches and exact solvers put rows right at a kink, where rounding would choose
+        # the subgradient: margins that close to it count as beyond it.
+        f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
+    return problem.columns.rows(neg, problem.slopes(f))
