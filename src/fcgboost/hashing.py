@@ -17,7 +17,8 @@ from scipy import sparse
 Words = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_BLOCK_ENTRIES = 1 << 20
+# Small enough for the cache: a third of the time of 8 MiB.
+_BLOCK_ENTRIES = 1 << 17
 
 
 def mix(words: Words) -> Words:
