@@ -1,22 +1,35 @@
 """FCGBoostClassifierCV: one path per fold and setting, and one refit."""
 
+import itertools
+
 import numpy as np
 import pytest
+import sklearn
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
+from suites.paths import make_recipe
 
 import fcgboost.fitting
+import fcgboost.search
 from fcgboost import (
+    AllCandidates,
     FCGBoostClassifier,
     FCGBoostClassifierCV,
     GaussDictionary,
+    PolynomialDictionary,
     ReluDictionary,
+    SampledCandidates,
     theory_steps,
 )
+from fcgboost.backends.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.fitting import make_targets
+from fcgboost.greedy import fit_path, fit_paths
 
 WIDTHS = [GaussDictionary(width=0.3), GaussDictionary(width=1.0)]
+# With and without single precision, with and without a divisor.
+MIXED = [PolynomialDictionary(scaling="max"), GaussDictionary(), ReluDictionary(scaling="norm")]
 
 
 def noisy(n_samples=120, seed=0):
@@ -26,13 +39,18 @@ def noisy(n_samples=120, seed=0):
 @pytest.fixture
 def count_paths(monkeypatch):
     paths = []
-    original = fcgboost.fitting.fit_path
+    alone, together = fcgboost.fitting.fit_path, fcgboost.search.fit_paths
 
-    def counting(*args, **kwargs):
+    def counting_one(*args, **kwargs):
         paths.append(1)
-        return original(*args, **kwargs)
+        return alone(*args, **kwargs)
 
-    monkeypatch.setattr(fcgboost.fitting, "fit_path", counting)
+    def counting_all(design, targets, recipes, *args):
+        paths.extend(recipes)
+        return together(design, targets, recipes, *args)
+
+    monkeypatch.setattr(fcgboost.fitting, "fit_path", counting_one)
+    monkeypatch.setattr(fcgboost.search, "fit_paths", counting_all)
     return paths
 
 
@@ -58,6 +76,123 @@ def test_scores_are_those_of_separate_fits():
             classifier = FCGBoostClassifier(random_state=seed, **params).fit(X[train], y[train])
             expected = accuracy_score(y[test], classifier.predict(X[test]))
             assert results[f"split{i}_test_score"][row] == pytest.approx(expected, abs=1e-12)
+
+
+def classes_of(n_classes, n_samples=100, seed=0):
+    """Give noisy data of several classes, which repeats some of its rows."""
+    X, y = noisy(n_samples, seed)
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int) + (y > 0) if n_classes == 3 else y
+    rows = np.r_[np.arange(n_samples), np.arange(n_samples // 5)]
+    return X[rows], y[rows]
+
+
+def scores_alone(search, X, y, weights, folds):
+    """Give the scores of separate fits: setting by setting, fold by fold, units of steps."""
+    settings = list(
+        {(id(p["dictionary"]), p["l2"]): p for p in search.cv_results_["params"]}.values()
+    )
+    shared = set(FCGBoostClassifier().get_params(deep=False)) & set(search.get_params(deep=False))
+    parameters = {name: getattr(search, name) for name in shared}
+    parameters["random_state"] = search.best_estimator_.random_state
+    found = []
+    for setting, (train, test) in itertools.product(settings, folds):
+        changes = {"dictionary": setting["dictionary"], "l2": setting["l2"]}
+        classifier = FCGBoostClassifier(**{**parameters, **changes}).fit(
+            *(X[train], y[train], weights[train]),
+            X_val=X[test],
+            y_val=y[test],
+            sample_weight_val=weights[test],
+        )
+        scores = classifier.trace_.column("validation_score")
+        unit, n = (classifier._k0_, 5) if search.max_iter == "auto" else (1, search.max_iter)
+        found.append([scores[min(unit * (i + 1), len(scores)) - 1] for i in range(n)])
+    return np.reshape(found, (len(settings), len(folds), -1))
+
+
+SEARCHES = {
+    "auto": {},
+    "number": {"max_iter": 9},
+    "sampled": {"selection": SampledCandidates(20), "max_iter": 30},
+    "all": {"selection": "all", "max_iter": 20},
+    "streamed": {"selection": AllCandidates(store=False), "max_iter": 12},
+    "ends at a tolerance": {"tol": 0.3, "max_iter": 40},
+    "ends as exhausted": {"n_candidates": 15, "selection": "all", "max_iter": 40, "tol": 0.0},
+    "reselects": {"reselect": True, "max_iter": 60, "selection": SampledCandidates(40)},
+    "balanced": {"class_weight": "balanced", "max_iter": 6},
+    "normalized": {"normalize": True, "max_iter": 12, "selection": SampledCandidates(20)},
+    "log loss": {"scoring": "neg_log_loss", "max_iter": 12},
+    "hinge": {"loss": "hinge", "max_iter": 5},
+    "paper": {"solver": "admm", "l2s": [0.0, 0.01], "max_iter": 8, "fit_intercept": False},
+    "no ridge": {"scheme": "shrinkage", "max_iter": 30},
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("changes", SEARCHES.values(), ids=SEARCHES.keys())
+def test_ridges_that_share_a_loop_score_exactly_as_alone(changes, n_classes):
+    X, y = classes_of(n_classes)
+    weights = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    folds = list(StratifiedKFold(2, shuffle=True, random_state=0).split(X, y))
+    grid = {"dictionaries": MIXED, "l2s": ["auto", 1e-4, 10.0], "cv": folds, "random_state": 3}
+    search = FCGBoostClassifierCV(**{**grid, **changes}).fit(X, y, sample_weight=weights)
+    by_setting = scores_alone(search, X, y, weights, folds)
+    together = np.stack([search.cv_results_[f"split{i}_test_score"] for i in range(2)], axis=-1)
+    np.testing.assert_array_equal(together, by_setting.swapaxes(1, 2).reshape(together.shape))
+
+
+def test_ridges_on_separable_data_each_end_on_their_own():
+    X, y = make_simulation(80, noise=None, random_state=0)
+    keep = np.abs(X[:, 1] - X[:, 0]) > 0.2
+    X, y = X[keep], np.where(X[keep, 1] > X[keep, 0], 1, -1)
+    folds = list(StratifiedKFold(2).split(X, y))
+    search = FCGBoostClassifierCV(
+        MIXED, [0.0, 1e-8, 1.0], cv=folds, max_iter=39, tol=1e-4, random_state=0
+    ).fit(X, y)
+    by_setting = scores_alone(search, X, y, np.ones(len(y)), folds)
+    together = np.stack([search.cv_results_[f"split{i}_test_score"] for i in range(2)], axis=-1)
+    np.testing.assert_array_equal(together, by_setting.swapaxes(1, 2).reshape(together.shape))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("selection", [AllCandidates(), SampledCandidates(16)])
+def test_paths_side_by_side_are_the_paths_alone(selection, n_classes):
+    X, y = classes_of(n_classes)
+    codes = np.unique(y, return_inverse=True)[1]
+    targets = make_targets(codes, n_classes)
+    design = MemoryDesign(ReluDictionary(), X, np.ones(len(y)), standardize=True)
+    changes = {"selection": selection, "max_iter": 60, "fit_intercept": True, "tol": 0.02}
+    recipes = [make_recipe(l2=l2, **changes) for l2 in (1.0, 1e-2, 1e-5)]
+    together = fit_paths(design, targets, recipes)
+    assert len({len(trace) for trace in together}) > 1
+    for recipe, trace in zip(recipes, together, strict=True):
+        alone, _ = fit_path(design, targets, recipe)
+        assert trace.endings == alone.endings
+        np.testing.assert_array_equal(trace.atoms, alone.atoms)
+        np.testing.assert_array_equal(trace.entered, alone.entered)
+        assert len(trace) == len(alone)
+        for one, other in zip(trace, alone, strict=True):
+            for name in ("chosen", "scores", "objectives", "coef", "intercept"):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+            assert one.solver_iterations == other.solver_iterations
+
+
+def test_memory_decides_how_many_ridges_go_side_by_side_and_changes_nothing(monkeypatch):
+    X, y = noisy()
+    search = FCGBoostClassifierCV(WIDTHS, [0.01, 0.1, 1.0], cv=2, max_iter=9, random_state=0)
+    expected = search.fit(X, y).cv_results_["mean_test_score"]
+    sizes = []
+    together = fcgboost.search.fit_paths
+
+    def counting(design, targets, recipes, *args):
+        sizes.append(len(recipes))
+        return together(design, targets, recipes, *args)
+
+    monkeypatch.setattr(fcgboost.search, "fit_paths", counting)
+    # Ten columns of sixty rows, twice.
+    with sklearn.config_context(working_memory=2 * 10 * 60 * 8 / 2**20):
+        search.fit(X, y)
+    assert sizes == [2, 1] * 4
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected)
 
 
 def test_multiples_of_the_folds_own_k0_stand_for_those_of_all_data():

@@ -1,6 +1,8 @@
 """Model choice: dictionary, its parameters, ridge and number of steps in one cross-validation.
 
-A path of fits holds every number of steps, so a setting costs one path per fold, never five.
+A path of fits holds every number of steps, so a setting costs one path per fold, never five. The
+ridges of one fold and dictionary go through one loop and share its passes over the candidates; the
+dictionaries of one fold share its data as laid out. The scores are those of separate fits.
 """
 
 from __future__ import annotations
@@ -9,23 +11,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from fcgboost.data import Data, check_labelled, hash_folds
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.data import Data, check_data, check_labelled, hash_folds
+from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import all_or_nothing, check_parameters
+from fcgboost.fitting import (
+    all_or_nothing,
+    check_parameters,
+    draw_key,
+    lay_out,
+    make_recipe,
+    make_scorer,
+    make_targets,
+    make_validator,
+)
+from fcgboost.greedy import Recipe, Trace, fit_paths
 from fcgboost.losses import Loss
-from fcgboost.prediction import BaseFCGBoost, scorer_options
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.progress import Progress
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
+from fcgboost.threads import blas
 from fcgboost.validation import (
     Array,
     check_number,
@@ -33,7 +49,9 @@ from fcgboost.validation import (
     make_part,
 )
 
-Folds = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+#: The rows to train on, and those to test on.
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Folds = list[Fold]
 
 
 #: The attributes of the refitted classifier that the search shows as its own.
@@ -46,8 +64,9 @@ _SHOWN = (
 class FCGBoostClassifierCV(BaseFCGBoost):
     """Fully corrective greedy boosting with cross-validated dictionary, ridge and steps.
 
-    Fits exactly folds x dictionaries x l2s paths, scores every number of steps along them, and
-    fits one more path with the best setting on all data.
+    Fits exactly folds x dictionaries x l2s paths, scores the numbers of steps along them, and
+    fits one more path with the best setting on all data. The paths of several l2s go side by side
+    and share the passes over the candidates, so l2s cost much less than dictionaries.
 
     Parameters
     ----------
@@ -64,7 +83,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     refit : bool, default=True
         Whether to fit the best setting on all data. Without it there is no `predict`.
     n_jobs : int or None, default=None
-        Paths fitted at the same time.
+        Pairs of a fold and a dictionary that are fitted at the same time. The results do not
+        depend on it.
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     normalize, reselect, tol, class_weight, device, verbose :
@@ -163,19 +183,23 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         with all_or_nothing(self):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             prototype = self._prototype(seed)
-            settings = self._settings(prototype)
+            dictionaries, l2s = self._grid(prototype)
+            settings = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
             classes, data = check_labelled(self, X, y, sample_weight)
             labels = classes[data.codes]
             folds = _folds(self.cv, data, labels, groups, seed)
-            scores = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_path)(
-                    clone(prototype).set_params(**setting, n_jobs=1), data, labels, fold
-                )
-                for setting in settings
+            # One job lays out each fold once; several jobs share no memory, and more tasks keep
+            # all of them busy.
+            is_alone = effective_n_jobs(self.n_jobs) == 1
+            shares = [dictionaries] if is_alone else [[part] for part in dictionaries]
+            found = Parallel(n_jobs=self.n_jobs)(
+                delayed(_score_fold)(prototype, share, l2s, data, labels, fold)
                 for fold in folds
+                for share in shares
             )
+            scores = np.reshape(found, (len(folds), len(settings), -1)).swapaxes(0, 1)
             k0 = theory_steps(data.weights.sum())
-            self._report(settings, np.reshape(scores, (len(settings), len(folds), -1)), k0)
+            self._report(settings, scores, k0)
             for name in ("best_estimator_", *_SHOWN):
                 self.__dict__.pop(name, None)
             if self.refit:
@@ -190,15 +214,17 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         parameters = {name: getattr(self, name) for name in shared}
         return FCGBoostClassifier(**{**parameters, "random_state": seed})
 
-    def _settings(self, prototype: FCGBoostClassifier) -> list[dict[str, Any]]:
-        """Check all parameters and give every pair of a dictionary and a ridge."""
+    def _grid(self, prototype: FCGBoostClassifier) -> tuple[list[Dictionary], list[Any]]:
+        """Check all parameters and give the dictionaries and ridges to try."""
         check_word("refit", self.refit, (True, False))
         if not (isinstance(self.max_iter, str) and self.max_iter == "auto"):
             check_number("max_iter ('auto' or a number)", self.max_iter, 1, whole=True)
-        settings = _settings(self.dictionaries, self.l2s)
-        for setting in settings:
-            check_parameters(clone(prototype).set_params(**setting), has_validation_data=True)
-        return settings
+        dictionaries, l2s = _grid(self.dictionaries, self.l2s)
+        for dictionary in dictionaries:
+            for l2 in l2s:
+                setting = clone(prototype).set_params(dictionary=dictionary, l2=l2)
+                check_parameters(setting, has_validation_data=True)
+        return dictionaries, l2s
 
     def _report(self, settings: list[dict[str, Any]], scores: Array, k0: int) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
@@ -224,8 +250,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.best_score_ = float(mean[self.best_index_])
 
 
-def _settings(dictionaries: Any, l2s: Any) -> list[dict[str, Any]]:
-    """Give every pair of a dictionary and a ridge."""
+def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
+    """Give the dictionaries and the ridges as lists."""
     if isinstance(dictionaries, Mapping):
         parts = [
             clone(make_part("dictionary", name)).set_params(**parameters)
@@ -239,7 +265,7 @@ def _settings(dictionaries: Any, l2s: Any) -> list[dict[str, Any]]:
     l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
     if not parts or not l2s:
         raise ValueError("dictionaries and l2s must each name at least one choice.")
-    return [{"dictionary": part, "l2": l2} for part in parts for l2 in l2s]
+    return parts, l2s
 
 
 def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Folds:
@@ -265,27 +291,78 @@ def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Fold
     return folds
 
 
-def _score_path(
-    estimator: FCGBoostClassifier,
+def _score_fold(
+    prototype: FCGBoostClassifier,
+    dictionaries: Sequence[Dictionary],
+    l2s: Sequence[Any],
     data: Data,
     y: NDArray[Any],
-    fold: tuple[NDArray[np.intp], NDArray[np.intp]],
-) -> list[float]:
-    """Fit one path and give the scores on the fold's test part after 1, 2, ... units of steps.
+    fold: Fold,
+) -> list[list[list[float]]]:
+    """Give the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
+    p = clone(prototype).set_params(n_jobs=1)
+    (train, test), (X, weights) = fold, (data.X, data.weights)
+    key, scores = draw_key(p.random_state), []
+    design: MemoryDesign | None = None
+    with blas.one_thread():
+        given = (X[test], y[test], weights[test])
+        classes, known, held_out = check_data(p, X[train], y[train], weights[train], given)
+        assert held_out is not None
+        targets = make_targets(known.codes, len(classes))
+        for dictionary in dictionaries:
+            parts = check_parameters(p.set_params(dictionary=dictionary), has_validation_data=True)
+            if design is None:
+                design = lay_out(p, parts.dictionary, classes, known)
+            design = design.with_dictionary(parts.dictionary)
+            recipes = [make_recipe(p.set_params(l2=l2), parts, design, key) for l2 in l2s]
+            traces = _fit_ridges(design, targets, recipes, int(p.verbose))
+            scores.append(
+                [_score_steps(t, p, design, parts.loss, classes, held_out) for t in traces]
+            )
+    return scores
 
-    A unit is one step, or k0 steps with max_iter="auto". A path that ended early keeps its
-    last score.
+
+def _fit_ridges(
+    design: MemoryDesign, targets: list[Array], recipes: list[Recipe], verbose: int
+) -> list[Trace]:
+    """Fit recipes that differ in l2 alone, as many at a time as the memory budget has room for."""
+    max_iter = recipes[0].max_iter
+    # The classical schemes have no ridge: all their recipes are one.
+    distinct = list({recipe.l2: recipe for recipe in recipes}.values())
+    n_bytes = 8 * design.n_rows * len(targets) * (max_iter + 1)
+    at_once = max(1, design.memory_budget // n_bytes)
+    progress = Progress(max_iter, verbose)
+    traces: dict[float, Trace] = {}
+    try:
+        for start in range(0, len(distinct), at_once):
+            some = distinct[start : start + at_once]
+            fitted = fit_paths(design, targets, some, [progress])
+            traces.update({recipe.l2: trace for recipe, trace in zip(some, fitted, strict=True)})
+    finally:
+        progress.close()
+    return [traces[recipe.l2] for recipe in recipes]
+
+
+def _score_steps(
+    trace: Trace,
+    p: FCGBoostClassifier,
+    design: MemoryDesign,
+    loss: Loss,
+    classes: NDArray[Any],
+    test: Data,
+) -> list[float]:
+    """Give the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
+
+    A path that ended early keeps its last score.
     """
-    (train, test), weights = fold, data.weights
-    X_test, y_test, weights_test = data.X[test], y[test], weights[test]
-    validation = {"X_val": X_test, "y_val": y_test, "sample_weight_val": weights_test}
-    estimator.fit(data.X[train], y[train], weights[train], **validation)
-    scores = estimator.trace_.column("validation_score")
-    if len(scores) == 0:
-        scorer = check_scoring(estimator, scoring=estimator.scoring)
-        scores = np.array(
-            [scorer(estimator, X_test, y_test, **scorer_options(scorer, weights_test))]
-        )
-    is_auto = estimator.max_iter == "auto"
-    unit, n_units = (estimator._k0_, 5) if is_auto else (1, int(estimator.max_iter))
-    return [float(scores[min(unit * (i + 1), len(scores)) - 1]) for i in range(n_units)]
+    is_auto = p.max_iter == "auto"
+    unit, n_units = (theory_steps(design.total_weight), 5) if is_auto else (1, int(p.max_iter))
+    if len(trace) == 0:
+        constant = np.tile(trace.start, (len(test.codes), 1))
+        return [make_scorer(p, test, classes, loss)(constant)] * n_units
+    validator = make_validator(p, design, loss, classes, test)
+    atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_atoms)]
+    ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
+    steps = {k: trace[k - 1] for k in ks}
+    scores = {k: validator(step, atoms[: step.n_atoms]) for k, step in steps.items()}
+    return [scores[k] for k in ks]
