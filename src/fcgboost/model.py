@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Array, Dictionary
 
-# Temporaries of a prediction hold about this many float64 numbers (8 MiB).
-_BLOCK_ENTRIES = 1 << 20
+# Blocks of a prediction are small for two reasons. Values that stay in the cache (256 KiB here)
+# are read again for nothing. And a product of at most 2^18 multiplications is one that OpenBLAS
+# leaves to one thread: a second thread gains little, and costs milliseconds where another process
+# holds its core. Such products are also as fast as larger ones.
+_BLOCK_ENTRIES = 1 << 15
+_BLOCK_PRODUCTS = 1 << 18
+# Cutting a sparse matrix, or a call of torch, takes as long as thousands of values (1 MiB);
+# launching a kernel on a device as long as some hundred thousand (128 MiB).
+_COSTLY_ENTRIES = 1 << 17
+_DEVICE_ENTRIES = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """A sparse additive model. It does not know how it was trained.
+
+    Its arrays are not to be written on: what predictions need of them is laid out at the first
+    one and kept, though not saved.
 
     Attributes
     ----------
@@ -42,17 +58,120 @@ class Model:
         """The number of atoms."""
         return int(self.coef.shape[1])
 
-    def decision(self, X: Any) -> Array:
-        """Give the decision values, of shape (n_samples, n_outputs)."""
-        values = np.empty((X.shape[0], len(self.intercept)))
-        size = max(1, _BLOCK_ENTRIES // max(1, self.n_atoms, X.shape[1]))
-        for start in range(0, X.shape[0], size):
+    def decision(self, X: Any) -> Any:
+        """Give the decision values, of shape (n_samples, n_outputs).
+
+        Arithmetic is in float64, also for float32 X (on a device without float64, in float32):
+        the coefficients were fitted so, and columns far from the origin lose in float32 what
+        separates the classes.
+
+        Parameters
+        ----------
+        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64; for a tensor, a tensor of its precision on its device
+        """
+        values = self._over_rows(X, self._laid_out(X).decide)
+        return values.to(X.dtype) if is_tensor(X) else values
+
+    def columns(self, X: Any) -> Any:
+        """Give the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
+        return self._over_rows(X, self._laid_out(X).evaluate)
+
+    def _over_rows(self, X: Any, function: Callable[[Any], Any]) -> Any:
+        """Give the values of a function of rows, block after block."""
+        n_samples, size = X.shape[0], self._rows_at_once(X)
+        if n_samples <= size:
+            return function(X)
+        first = function(X[:size])
+        values = _empty(first, n_samples, first.shape[1])
+        values[:size] = first
+        for start in range(size, n_samples, size):
             rows = slice(start, start + size)
-            values[rows] = self.columns(X[rows]) @ self.coef.T + self.intercept
+            values[rows] = function(X[rows])
         return values
 
-    def columns(self, X: Any) -> Array:
-        """Give the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
-        if self.n_atoms == 0:
-            return np.zeros((X.shape[0], 0))
-        return self.dictionary.evaluate(X, self.atoms, self.scale)
+    def _rows_at_once(self, X: Any) -> int:
+        n_atoms = max(1, self.n_atoms)
+        if isinstance(X, np.ndarray):
+            products = n_atoms * max(X.shape[1], len(self.intercept))
+            size = min(_BLOCK_ENTRIES // n_atoms, _BLOCK_PRODUCTS // products)
+        elif sparse.issparse(X):
+            size = _COSTLY_ENTRIES // max(n_atoms, X.nnz // max(1, X.shape[0]))
+        else:
+            entries = _COSTLY_ENTRIES if X.device.type == "cpu" else _DEVICE_ENTRIES
+            size = entries // max(n_atoms, X.shape[1])
+        return max(1, int(size))
+
+    def _laid_out(self, X: Any) -> _Layout:
+        """Give the arrays of the model as rows like those of X need them."""
+        memory = X.device if is_tensor(X) else None
+        layout = self._layouts.get(memory)
+        if layout is None:
+            layout = self._layouts[memory] = _lay_out(self, X)
+        return layout
+
+    @cached_property
+    def _layouts(self) -> dict[Any, _Layout]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """A model's arrays in one memory.
+
+    Attributes
+    ----------
+    values : callable
+        From rows to the values of all atoms.
+    coef : array of shape (n_atoms, n_outputs)
+    intercept : array of shape (n_outputs,)
+    """
+
+    values: Callable[[Any], Any]
+    coef: Any
+    intercept: Any
+
+    def evaluate(self, X: Any) -> Any:
+        """Give the values of all atoms at rows of any precision."""
+        if X.dtype != self.coef.dtype:
+            X = X.to(self.coef.dtype) if is_tensor(X) else X.astype(self.coef.dtype)
+        return self.values(X)
+
+    def decide(self, X: Any) -> Any:
+        """Give the decision values at rows of any precision."""
+        decision = self.evaluate(X) @ self.coef
+        decision += self.intercept
+        return decision
+
+
+def _lay_out(model: Model, X: Any) -> _Layout:
+    coef = beside(np.ascontiguousarray(model.coef.T), X)
+    intercept = beside(model.intercept, X)
+    if model.n_atoms == 0:
+        return _Layout(lambda X: _empty(coef, X.shape[0], 0), coef, intercept)
+    atoms = model.atoms
+    if is_tensor(X):
+        atoms = beside(atoms.toarray() if sparse.issparse(atoms) else atoms, X)
+    return _Layout(model.dictionary.prepared(atoms, beside(model.scale, X)), coef, intercept)
+
+
+def _empty(like: Any, *shape: int) -> Any:
+    """Give an array without values in the memory of another."""
+    return like.new_empty(shape) if is_tensor(like) else np.empty(shape)
+
+
+def beside(array: NDArray[Any], X: Any) -> Any:
+    """Give an array in the memory of X: itself, or for a tensor a tensor on the same device."""
+    if not is_tensor(X):
+        return array
+    torch = namespace(X)
+    if array.dtype.kind == "f":
+        # Apple's devices have no double precision.
+        array = array.astype(np.float32 if X.device.type == "mps" else np.float64)
+    return torch.tensor(array, device=X.device)

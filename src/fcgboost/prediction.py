@@ -10,16 +10,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.greedy import Trace
 from fcgboost.losses import ProbabilityLoss, class_probabilities
-from fcgboost.model import Model
-from fcgboost.validation import FAMILIES, Array, check_matrix, check_number, make_part
+from fcgboost.model import Model, beside
+from fcgboost.validation import FAMILIES, Array, check_number, check_rows, make_part, to_host
 
 
 def _has_probability(estimator: Any) -> bool:
@@ -117,27 +120,51 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def decision_function(self, X: Any) -> Array:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
 
-        For two classes, f > 0 predicts classes_[1]; for more, the largest value wins.
+        For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
+        is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
+        tensor of its precision on its device.
         """
         model = self._fitted()
-        return self._shape(model.decision(check_matrix(self, X, reset=False)))
+        return self._shape(model.decision(check_rows(self, X)))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give the predicted class of every row."""
+    def predict(self, X: Any) -> Any:
+        """Give the predicted class of every row.
+
+        For a torch tensor the labels are a tensor on its device, if the classes are numbers.
+        """
         return winners(self.decision_function(X), self.classes_)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Give class probabilities, which the loss determines (no calibration step)."""
+        """Give class probabilities, which the loss determines (no calibration step).
+
+        For a torch tensor they are a tensor of its precision on its device.
+        """
         decision = self.decision_function(X)
         return class_probabilities(self._loss_, decision)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the share of the rows that are classified correctly, wherever they lie."""
+        labels, weights = to_host(self.predict(X)), to_host(sample_weight)
+        return float(accuracy_score(to_host(y), labels, sample_weight=weights))
+
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Give the decision values after 1, 2, ..., n_iter_ steps."""
-        model = self._fitted()
-        values = model.columns(check_matrix(self, X, reset=False))
-        for step in self.trace_[: self.n_iter_]:
-            yield self._shape(values[:, : step.n_atoms] @ step.coef.T + step.intercept)
+        """Give the decision values after 1, 2, ..., n_iter_ steps.
+
+        The values of all atoms are kept in between if scikit-learn's `working_memory` has room
+        for them; if not, they are computed in every step.
+        """
+        model, X = self._fitted(), check_rows(self, X)
+        has_room = X.shape[0] * model.n_atoms * 8 <= get_config()["working_memory"] * 2**20
+        values = model.columns(X) if has_room else None
+        for k, step in enumerate(self.trace_[: self.n_iter_], 1):
+            if values is None:
+                short = self.trace_.model(k, model.dictionary, model.scale)
+                yield self._shape(short.decision(X))
+            else:
+                coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
+                decision = values[:, : step.n_atoms] @ coef + intercept
+                yield self._shape(decision.to(X.dtype) if is_tensor(X) else decision)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Give the predicted classes after 1, 2, ..., n_iter_ steps."""
@@ -166,7 +193,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return short
 
     def _fitted(self) -> Model:
-        check_is_fitted(self, "model_", msg=self._unfitted)
+        if "model_" not in vars(self):  # scikit-learn's own look takes longer
+            check_is_fitted(self, "model_", msg=self._unfitted)
         return self.model_
 
     def _shape(self, decision: Array) -> Array:
@@ -181,10 +209,18 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def winners(decision: Array, classes: NDArray[Any]) -> NDArray[Any]:
-    """Give the class every row of decision values stands for."""
-    codes = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-    return np.asarray(classes[codes])
+def winners(decision: Any, classes: NDArray[Any]) -> Any:
+    """Give the class every row of decision values stands for, in the memory of the values.
+
+    Labels that are not numbers cannot be on a device: theirs is a NumPy array.
+    """
+    if not is_tensor(decision):
+        codes = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+        return classes[codes]
+    codes = (decision > 0.0).long() if decision.ndim == 1 else decision.argmax(dim=1)
+    if classes.dtype.kind in "biuf":
+        return beside(classes, decision)[codes]
+    return classes[to_host(codes)]
 
 
 class KnownDecision(ClassifierMixin, BaseEstimator):

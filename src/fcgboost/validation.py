@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -184,12 +184,53 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     return X
 
 
+def check_rows(estimator: BaseEstimator, X: Any) -> Any:
+    """Give the X of a prediction as floats without NaN or infinity, a tensor as a tensor.
+
+    scikit-learn's checks take longer than a prediction of one row: where nothing is left for
+    them to find, and no names of columns to compare, they are not asked.
+    """
+    if is_tensor(X):
+        X = X.detach()
+        is_dense = X.layout is namespace(X).strided
+        return X if is_dense and _is_plain(estimator, X) else _check_tensor(estimator, X)
+    if type(X) is np.ndarray and _is_plain(estimator, X):
+        return X
+    return check_matrix(estimator, X, reset=False)
+
+
+def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether an array is a finite float matrix of the right shape for nameless columns."""
+    return (
+        X.dtype in (namespace(X).float64, namespace(X).float32)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and getattr(estimator, "feature_names_in_", None) is None
+        and _has_finite_sum(X)
+    )
+
+
+def _check_tensor(estimator: BaseEstimator, X: Any) -> Any:
+    """Let scikit-learn judge a copy of a tensor that is not plain, and give it as floats."""
+    if X.is_floating_point() and X.dtype not in (namespace(X).float64, namespace(X).float32):
+        X = X.float()  # NumPy does not know every half precision
+    check_matrix(estimator, X, reset=False)
+    return X if X.is_floating_point() else X.double()
+
+
+def _has_finite_sum(values: Any) -> bool:
+    if is_tensor(values):
+        return bool(values.sum().isfinite())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64)))
+
+
 def _check_finite(X: Any, name: str, feature_names: Any) -> None:
     values = X.data if sparse.issparse(X) else X
-    # The sum is finite if all entries are; only a suspicious one costs a second look.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)):
-            return
+    # The sum is finite only if all entries are; only a suspicious one costs a second look.
+    if _has_finite_sum(values):
+        return
     bad = ~np.isfinite(values)
     if not bad.any():
         return

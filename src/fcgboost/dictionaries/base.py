@@ -9,6 +9,7 @@ keeps as one vector. So inputs are never centred, and sparse inputs stay sparse.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -107,6 +108,14 @@ class Dictionary(Part):
         ndarray or tensor of shape (n_samples, n_atoms)
         """
 
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+        """Give `evaluate` as a function of X alone, for the many calls of a prediction.
+
+        What depends on the atoms only is worth computing here. The function takes what `evaluate`
+        takes, sparse X included, and gives the same values up to rounding.
+        """
+        return lambda X: self.evaluate(X, atoms, scale)
+
     def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter with an impossible value."""
         check_choice(self, "scaling", ("none", "max", "norm"))
@@ -184,6 +193,20 @@ class InnerProductDictionary(SmoothDictionary):
         """Give profile(<w, x> + b)."""
         return self.profile(affine(X, atoms))
 
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+        """Lay the weights out as columns, which short products read several times faster."""
+        weights, offsets = split_last(atoms)
+        if sparse.issparse(weights):
+            return super().prepared(atoms, scale)
+        columns = contiguous(weights.T)
+
+        def values(X: Any) -> Array:
+            z = X @ columns
+            z += offsets
+            return self.profile(z)
+
+        return values
+
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Give sum_j coef_j profile'(z_j) w_j."""
         weights, _ = split_last(atoms)
@@ -212,6 +235,11 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
     last = atoms[:, -1:]
     last = last.toarray() if sparse.issparse(last) else last
     return atoms[:, :-1], last.reshape(-1)
+
+
+def contiguous(array: Any) -> Any:
+    """Give an array whose rows lie one after the other in memory."""
+    return array.contiguous() if is_tensor(array) else np.ascontiguousarray(array)
 
 
 def affine(X: Any, atoms: Any) -> Array:

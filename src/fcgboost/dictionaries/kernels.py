@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from fcgboost.dictionaries.base import (
     Scaling,
     ScreenedDictionary,
     SmoothDictionary,
+    contiguous,
     dense_product,
     split_last,
 )
@@ -75,8 +77,21 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
             # from cancelling where the columns lie far from the origin.
             origin = centers.mean(axis=0)
             X, centers = X - origin, centers - origin
-        columns: Any = _exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2)
-        values: Array = columns.exp_() if is_tensor(columns) else np.exp(columns, out=columns)
+        return _exp(_exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2))
+
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+        """Keep the centres' side of the one product that gives all exponents."""
+        centers, widths = split_last(atoms)
+        if sparse.issparse(centers):
+            return super().prepared(atoms, scale)
+        origin = centers.mean(axis=0)
+        right = contiguous(_centers_side((centers - origin) / scale, 0.5 / widths**2))
+
+        def values(X: Any) -> Array:
+            if sparse.issparse(X):
+                return self.evaluate(X, atoms, scale)
+            return _exp(_inputs_side((X - origin) / scale) @ right)
+
         return values
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
@@ -161,10 +176,12 @@ class PolynomialDictionary(InnerProductDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give (1 + z)^p."""
-        base = 1.0 + z
-        power = base
-        for _ in range(self.degree - 1):  # several times faster than a general power
-            power = power * base
+        z += 1.0
+        if self.degree == 1:
+            return z
+        power = z * z
+        for _ in range(self.degree - 2):  # several times faster than a general power
+            power *= z
         return power
 
     def slope(self, z: Array) -> Array:
@@ -185,7 +202,7 @@ def _divide(X: Any, scale: Array) -> Any:
 
 
 def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
-    """Give -t |x - c|^2, t the steepness of the atom at c; rounding does not make it positive."""
+    """Give -t |x - c|^2, t the steepness of the atom at c."""
     if sparse.issparse(X) or sparse.issparse(centers):
         exponents: Any = dense_product(X, centers)
         exponents *= 2.0 * steepness
@@ -196,15 +213,29 @@ def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
         exponents = -(squared_norms(X) * steepness)[:, None]
     else:
         # One product gives all three terms of the square, and no further pass over the block.
-        xp = namespace(X)
-        ones = xp.ones_like(X[:, :1])
-        left = xp.concatenate([X, squared_norms(X)[:, None], ones], axis=1)
-        ones = xp.ones_like(centers[:, :1])
-        right = [2.0 * centers, -ones, -squared_norms(centers)[:, None]]
-        exponents = left @ (xp.concatenate(right, axis=1) * steepness[:, None]).T
+        exponents = _inputs_side(X) @ _centers_side(centers, steepness)
+    return exponents
+
+
+def _inputs_side(X: Any) -> Any:
+    """Give rows (x, |x|^2, 1)."""
+    xp = namespace(X)
+    return xp.concatenate([X, squared_norms(X)[:, None], xp.ones_like(X[:, :1])], axis=1)
+
+
+def _centers_side(centers: Any, steepness: Array) -> Any:
+    """Give columns t (2 c, -1, -|c|^2), whose product with (x, |x|^2, 1) is -t |x - c|^2."""
+    xp = namespace(centers)
+    columns = [2.0 * centers, -xp.ones_like(centers[:, :1]), -squared_norms(centers)[:, None]]
+    return (xp.concatenate(columns, axis=1) * steepness[:, None]).T
+
+
+def _exp(exponents: Any) -> Array:
+    """Give the exponential, in place, of exponents that only rounding can have made positive."""
     if is_tensor(exponents):
-        return exponents.clamp_(max=0.0)
-    return np.minimum(exponents, 0.0, out=exponents)
+        return exponents.clamp_(max=0.0).exp_()  # type: ignore[no-any-return]
+    values: Array = np.exp(np.minimum(exponents, 0.0, out=exponents), out=exponents)
+    return values
 
 
 def _squared_norms(X: Any) -> Array:

@@ -70,8 +70,11 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
 
     def profile(self, z: Array) -> Array:
         """Give 1 / (1 + exp(-z)), written so that no exponential overflows."""
-        values: Array = 0.5 * (1.0 + namespace(z).tanh(0.5 * z))
-        return values
+        z *= 0.5
+        namespace(z).tanh(z, out=z)
+        z += 1.0
+        z *= 0.5
+        return z
 
     def slope(self, z: Array) -> Array:
         """Give g (1 - g)."""
