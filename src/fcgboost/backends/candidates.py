@@ -77,9 +77,11 @@ class MemoryCandidates(Candidates):
         all rows, and with whoever can win.
         """
         design = self._design
+        # First of all: what comes from the host waits for all that was asked before it.
+        is_allowed = design.place.put(allowed, "bool")
         estimate = self._values.estimate(R, divisor, design.room)
         _, high = estimate.interval(design.place)
-        high = design.place.xp.where(design.place.put(allowed, "bool"), high, -1.0)
+        high = design.place.xp.where(is_allowed, high, -1.0)
         outputs = range(R.shape[1])
         winners = [self._shortlisted(R[:, c], high[:, c], divisor, estimate) for c in outputs]
         valid = design.place.put(estimate.is_valid)

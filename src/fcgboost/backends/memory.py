@@ -17,6 +17,7 @@ from fcgboost.arrays import is_tensor
 from fcgboost.backends.base import Array, Design
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
+from fcgboost.backends.fused import gauss_sums
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.backends.values import row_blocks
 from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
@@ -128,7 +129,11 @@ class MemoryDesign(Design):
                 "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
                 "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
             )
-        is_stored = n_bytes <= budget and reuse if store == "auto" else store
+        # A GPU evaluates Gauss atoms faster than its memory gives stored ones.
+        n_values, n_features = self.n_rows * atoms.shape[0], self.X.shape[1]
+        is_fused = gauss_sums(self.dictionary, self.screen_place, n_values, n_features) is not None
+        is_better = reuse and not (is_fused and self.screen_place.is_ahead)
+        is_stored = n_bytes <= budget and is_better if store == "auto" else store
         return MemoryCandidates(self, atoms, is_stored)
 
     def columns(self, capacity: int, has_constant: bool) -> MemoryColumns:
