@@ -9,8 +9,9 @@ from scipy import sparse
 from strategies import Data, training_sets
 from suites.designs import CHECKS, Backend, make_data
 
-from fcgboost.backends import memory
+from fcgboost.backends import columns, memory, values
 from fcgboost.backends.memory import MemoryDesign, weighted_moments
+from fcgboost.backends.places import NumpyPlace
 from fcgboost.dictionaries import GaussDictionary, PolynomialDictionary
 
 BACKENDS = {"memory": Backend(MemoryDesign, np.asarray, np.asarray)}
@@ -20,8 +21,10 @@ BACKENDS = {"memory": Backend(MemoryDesign, np.asarray, np.asarray)}
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Backend:
     if request.param == "memory-small-blocks":
         monkeypatch.setattr(memory, "_BLOCK_ENTRIES", 64)
-        monkeypatch.setattr(memory, "_CANDIDATES_AT_ONCE", 7)
-        monkeypatch.setattr(memory, "_COLUMNS_AT_FIRST", 3)
+        monkeypatch.setattr(NumpyPlace, "block_entries", 64)
+        monkeypatch.setattr(values, "BLOCK", 16)
+        monkeypatch.setattr(values, "_AT_ONCE", 7)
+        monkeypatch.setattr(columns, "_COLUMNS_AT_FIRST", 3)
     return BACKENDS[request.param.partition("-")[0]]
 
 

@@ -1,5 +1,7 @@
 """Wrong input is refused before any work, in words that help, and leaves no half-fitted model."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -104,7 +106,8 @@ BAD_PARAMETERS = [
     ({"tol": None}, "tol must be a number"),
     ({"n_candidates": 0}, "n_candidates must be a whole number at least 1"),
     ({"n_candidates": 10.0}, "n_candidates must be a whole number"),
-    ({"device": "cuda"}, "device must be .*'cpu'.*got 'cuda'"),
+    ({"device": 0}, "device must be 'cpu', 'torch', .*'cuda'.*got 0"),
+    ({"device": None}, "device must be 'cpu', 'torch', .*'cuda'.*got None"),
     ({"fit_intercept": "no"}, r"fit_intercept must be one of \[True, False\], got 'no'"),
     ({"standardize": 2}, "standardize must be one of"),
     ({"normalize": None}, "normalize must be one of"),
@@ -317,12 +320,24 @@ def test_storing_more_than_the_budget_is_refused_with_the_bytes_and_a_way_out(n_
     model = FCGBoostClassifier(selection=AllCandidates(store=True), n_candidates=50, n_jobs=n_jobs)
     with (
         sklearn.config_context(working_memory=0.01),
-        pytest.raises(MemoryError, match=r"24000 bytes.*store='auto' or False.*working_memory"),
+        pytest.raises(MemoryError, match=r"12000 bytes.*store='auto' or False.*working_memory"),
     ):
         model.fit(X, Y)
     assert not attributes_of(model)
     with sklearn.config_context(working_memory=0.03):
         assert model.fit(X, Y).n_iter_ > 0
+
+
+# Devices
+
+
+@pytest.mark.parametrize("device", ["torch", "cuda", "mps"])
+def test_a_device_without_torch_is_refused_with_the_extra_to_install(device, no_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    message = (
+        rf"device='{device}' needs torch: pip install 'fcgboost\[torch\]', or use device='cpu'"
+    )
+    assert_refused(message, X, Y, error=ImportError, parameters={"device": device})
 
 
 # Using a model

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.hashing import derive, fingerprint, keyed, keyed_order, mix
+from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix
 
 entries = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0]),
@@ -93,40 +93,53 @@ def test_no_rows_and_no_columns_are_fine(form):
     assert fingerprint(form(np.zeros((2, 0)))).tolist() == [0, 0]
 
 
-@given(key=keys, n=st.integers(0, 600))
-def test_fewer_draws_are_the_first_of_more(key, n):
-    words = fingerprint(GRID[:500])
-    np.testing.assert_array_equal(keyed_order(words, key, n), keyed_order(words, key)[:n])
+@given(key=keys, place=keys, n=st.integers(0, 600))
+def test_fewer_draws_are_the_first_of_more(key, place, n):
+    circle = Circle(fingerprint(GRID[:500]), key)
+    np.testing.assert_array_equal(circle.after(place, n), circle.after(place, 500)[:n])
 
 
-@given(key=keys)
-def test_draws_are_in_the_order_of_the_keyed_hashes(key):
+@given(key=keys, place=keys, n=st.integers(0, 60))
+def test_draws_are_the_next_rows_on_the_circle_of_keyed_hashes(key, place, n):
     words = fingerprint(GRID[:50])
-    order = keyed_order(words, key)
-    assert sorted(order.tolist()) == list(range(50))
-    assert (np.diff(keyed(words, key)[order].astype(object)) > 0).all()
+    hashes = keyed(words, key).tolist()
+    # Distances go on past the largest word, where the circle closes.
+    nearest = sorted(range(50), key=lambda i: (hashes[i] - place) % 2**64)
+    assert Circle(words, key).after(place, n).tolist() == nearest[:n]
 
 
-@given(key=keys, seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20))
-def test_drawn_rows_do_not_depend_on_the_order_of_the_rows(key, seed, n):
+@given(key=keys, i=st.integers(0, 49))
+def test_a_row_is_the_first_from_its_own_place_on_and_the_last_from_the_next(key, i):
+    words = fingerprint(GRID[:50])
+    circle, place = Circle(words, key), int(keyed(words, key)[i])
+    assert circle.after(place, 1).tolist() == [i]
+    assert circle.after((place + 1) % 2**64, 50).tolist()[-1] == i
+
+
+def test_a_circle_without_rows_gives_none():
+    assert Circle(np.zeros(0, np.uint64), 3).after(5, 4).tolist() == []
+
+
+@given(key=keys, place=keys, seed=st.integers(0, 2**32 - 1), n=st.integers(1, 20))
+def test_drawn_rows_do_not_depend_on_the_order_of_the_rows(key, place, seed, n):
     X = GRID[::100]
     Y = X[np.random.default_rng(seed).permutation(len(X))]
-    drawn = X[keyed_order(fingerprint(X), key, n)]
-    np.testing.assert_array_equal(Y[keyed_order(fingerprint(Y), key, n)], drawn)
+    drawn = X[Circle(fingerprint(X), key).after(place, n)]
+    np.testing.assert_array_equal(Y[Circle(fingerprint(Y), key).after(place, n)], drawn)
 
 
 def test_every_row_is_drawn_about_equally_often():
     words = fingerprint(GRID[:100])
     counts = np.zeros(100)
     for key in range(2000):
-        counts[keyed_order(words, key, 10)] += 1
+        counts[Circle(words, key).after(0, 10)] += 1
     # Each count is binomial with mean 200 and standard deviation 13.4.
     assert np.abs(counts - 200.0).max() < 5.0 * 13.4
 
 
 def test_orders_under_two_keys_are_unrelated():
     words = fingerprint(GRID)
-    ranks = [np.argsort(keyed_order(words, key)) for key in (0, 1)]
+    ranks = [np.argsort(Circle(words, key).after(0, len(words))) for key in (0, 1)]
     assert abs(np.corrcoef(*ranks)[0, 1]) < 0.05
 
 
@@ -163,4 +176,6 @@ def test_draws_of_this_version_never_change():
         0x93B199736E43379C,
     ]
     rows = np.arange(20.0).reshape(10, 2)
-    assert keyed_order(fingerprint(rows), key=1, n=5).tolist() == [0, 7, 5, 2, 6]
+    circle = Circle(fingerprint(rows), key=1)
+    assert circle.after(0, 5).tolist() == [0, 7, 5, 2, 6]
+    assert circle.after(2**63, 5).tolist() == [9, 1, 4, 0, 7]

@@ -15,6 +15,8 @@ from fcgboost import (
     theory_steps,
 )
 from fcgboost.backends import memory
+from fcgboost.backends import values as values_module
+from fcgboost.backends.places import NumpyPlace
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import Dictionary
 from fcgboost.fitting import Run
@@ -422,14 +424,20 @@ def test_the_path_does_not_depend_on_the_threads_of_the_blas(name, n_threads, ba
 
 
 @pytest.mark.parametrize("name", DICTIONARIES)
-@pytest.mark.parametrize(("entries", "at_once"), [(1000, 256), (1 << 20, 17), (333, 5)])
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize(
+    ("entries", "at_once", "block"), [(1000, 256, 512), (1 << 20, 17, 64), (333, 5, 7)]
+)
 def test_the_path_does_not_depend_on_the_size_of_blocks(
-    name, entries, at_once, base_paths, monkeypatch
+    name, entries, at_once, block, store, base_paths, monkeypatch
 ):
     monkeypatch.setattr(memory, "_BLOCK_ENTRIES", entries)
-    monkeypatch.setattr(memory, "_CANDIDATES_AT_ONCE", at_once)
+    monkeypatch.setattr(NumpyPlace, "block_entries", entries)
+    monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
+    monkeypatch.setattr(values_module, "BLOCK", block)
     X, y = noisy(400)
-    assert_same_path(path_of(X, y, dictionary=name), base_paths[name])
+    found = path_of(X, y, dictionary=name, selection=AllCandidates(store=store))
+    assert_same_path(found, base_paths[name])
 
 
 @pytest.mark.parametrize("name", DICTIONARIES)

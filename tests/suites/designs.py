@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost.backends.base import Columns, Design
-from fcgboost.dictionaries import GaussDictionary, ReluDictionary
+from fcgboost.backends.base import Best, Candidates, Columns, Design, Divisor
+from fcgboost.dictionaries import GaussDictionary, PolynomialDictionary, ReluDictionary
 
 
 class Backend(NamedTuple):
@@ -21,6 +21,11 @@ class Backend(NamedTuple):
     design: Callable[..., Design]
     vector: Callable[[np.ndarray], Any]
     array: Callable[[Any], np.ndarray]
+    takes_sparse: bool = True
+
+    def forms(self, X: np.ndarray) -> list[Any]:
+        """Give X as it may be handed in."""
+        return [X, sparse.csr_array(X)] if self.takes_sparse else [X]
 
 
 M, D = 60, 3
@@ -88,35 +93,93 @@ def assert_close(actual: Any, expected: np.ndarray) -> None:
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-13 * size)
 
 
-def check_correlations_are_inner_products(backend: Backend) -> None:
+def scores_of(candidates: Candidates, backend: Backend, R: np.ndarray, divisor: Divisor) -> Any:
+    """Give all scores: the best one where a single candidate is allowed is its own."""
+    n, n_outputs = candidates.atoms.shape[0], R.shape[1]
+    scores = np.empty((n, n_outputs))
+    for j in range(n):
+        allowed = np.zeros((n, n_outputs), dtype=bool)
+        allowed[j] = True
+        for c, best in enumerate(candidates.best(backend.vector(R), divisor, allowed)):
+            assert isinstance(best, Best)
+            assert best.index == j
+            assert type(best.score) is float
+            scores[j, c] = best.score
+    return scores
+
+
+def naive_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str) -> Any:
+    """Give the absolute inner products with divided columns; those that vanish score 0."""
+    sizes = naive_sizes(values, weights, divisor)
+    scores = np.zeros((values.shape[1], R.shape[1]))
+    scores[sizes > 0.0] = np.abs(values.T @ R)[sizes > 0.0] / sizes[sizes > 0.0, None]
+    return scores
+
+
+def naive_best(scores: np.ndarray, allowed: np.ndarray) -> list[int | None]:
+    """Give the first of the allowed candidates that are as good as the best one."""
+    found: list[int | None] = []
+    for c in range(scores.shape[1]):
+        places = np.flatnonzero(allowed[:, c])
+        best = [j for j in places if scores[j, c] >= (1.0 - 1e-10) * scores[places, c].max()]
+        found.append(int(best[0]) if best else None)
+    return found
+
+
+def check_scores_are_inner_products(backend: Backend) -> None:
     X, weights = make_data()
     atoms = make_atoms(50)
     R = np.random.default_rng(2).standard_normal((M, 3))
+    R[5:15] = 0.0
+    R[:40, 1] = 0.0
     values = naive_matrix(X, atoms)
-    for inputs, n_threads, store in product((X, sparse.csr_array(X)), (1, 3), (True, False)):
+    for inputs, n_threads, store in product(backend.forms(X), (1, 3), (True, False)):
         design = backend.design(ReluDictionary(), inputs, weights, False, n_threads=n_threads)
         candidates = design.candidates(atoms, reuse=True, store=store)
         np.testing.assert_array_equal(candidates.atoms, atoms)
         for divisor in ("norm", "none", "max", "norm", "max"):  # again, once they are known
-            sizes = naive_sizes(values, weights, divisor)
-            is_alive = sizes > 0.0
-            expected = np.zeros((50, 3))
-            expected[is_alive] = (values.T @ R)[is_alive] / sizes[is_alive, None]
-            scores = candidates.correlate(backend.vector(R), divisor)
-            assert type(scores) is np.ndarray
-            assert_close(scores, expected)
+            expected = naive_scores(values, weights, R, divisor)
+            assert_close(scores_of(candidates, backend, R, divisor), expected)
+
+
+def check_the_first_of_the_best_allowed_candidates_wins(backend: Backend) -> None:
+    X, weights = make_data()
+    rng = np.random.default_rng(3)
+    atoms = make_atoms(50)
+    atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
+    values = naive_matrix(X, atoms)
+    for inputs, store, divisor in product(backend.forms(X), (True, False), ("none", "max", "norm")):
+        design = backend.design(ReluDictionary(), inputs, weights, standardize=False)
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        for share in (1.0, 0.5, 0.1, 0.02, 0.0):
+            R = rng.standard_normal((M, 3)) * (rng.random((M, 1)) < 0.5)
+            allowed = rng.random((50, 3)) < share
+            allowed[:, 0] &= share > 0.1
+            found = candidates.best(backend.vector(R), divisor, allowed)
+            scores = naive_scores(values, weights, R, divisor)
+            expected = naive_best(scores, allowed)
+            assert [None if best is None else best.index for best in found] == expected
+            for c, best in enumerate(found):
+                if best is not None:
+                    assert best.score == pytest.approx(scores[best.index, c], rel=1e-12, abs=1e-12)
 
 
 def check_threads_do_not_change_a_bit(backend: Backend) -> None:
     X, weights = make_data()
     atoms, R = make_atoms(50), np.random.default_rng(2).standard_normal((M, 2))
-    scores = [
-        backend.design(ReluDictionary(), X, weights, False, n_threads=n_threads)
-        .candidates(atoms, reuse=True, store=False)
-        .correlate(backend.vector(R), "norm")
-        for n_threads in (1, 3)
-    ]
-    np.testing.assert_array_equal(*scores)
+    for store in (False, True):
+        scores = [
+            scores_of(
+                backend.design(ReluDictionary(), X, weights, False, n_threads=n_threads).candidates(
+                    atoms, reuse=True, store=store
+                ),
+                backend,
+                R,
+                "norm",
+            )
+            for n_threads in (1, 3)
+        ]
+        np.testing.assert_array_equal(*scores)
 
 
 def check_an_atom_that_vanishes_scores_zero(backend: Backend) -> None:
@@ -124,7 +187,7 @@ def check_an_atom_that_vanishes_scores_zero(backend: Backend) -> None:
     design = backend.design(ReluDictionary(), X, weights, standardize=False)
     candidates = design.candidates(make_atoms(50), reuse=False, store="auto")
     for divisor in ("none", "max", "norm"):
-        scores = candidates.correlate(backend.vector(np.ones((M, 1))), divisor)
+        scores = scores_of(candidates, backend, np.ones((M, 1)), divisor)
         np.testing.assert_array_equal(scores[::5], 0.0)
         assert (scores[1:5] > 0.0).any()
 
@@ -134,15 +197,15 @@ def check_standardised_inputs_are_seen_through_folded_atoms(backend: Backend) ->
     mean = np.average(X, axis=0, weights=weights)
     Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
     R = np.random.default_rng(2).standard_normal((M, 1))
-    for inputs in (X, sparse.csr_array(X)):
+    for inputs in backend.forms(X):
         design = backend.design(GaussDictionary(width=1.5), inputs, weights, standardize=True)
         sample = design.sample(20, 5)
         atoms = design.dictionary.candidates(sample, 20, 5)
         rows = sample.dense_rows()
         centers = [Z[(row == X).all(axis=1)][0] for row in rows]
         values = [[np.exp(-np.sum((z - c) ** 2) / (2 * 1.5**2)) for c in centers] for z in Z]
-        scores = design.candidates(atoms, reuse=False, store=False).correlate(R, "none")
-        assert_close(scores, np.array(values).T @ R)
+        candidates = design.candidates(atoms, reuse=False, store=False)
+        assert_close(scores_of(candidates, backend, R, "none"), np.abs(np.array(values).T @ R))
 
 
 def check_columns_are_the_matrix(backend: Backend) -> None:
@@ -154,7 +217,16 @@ def check_columns_are_the_matrix(backend: Backend) -> None:
         assert_close(columns.factors, factors)
         coef, vector = rng.standard_normal(A.shape[1]), rng.standard_normal(M)
         assert_close(backend.array(columns.matvec(coef)), A @ coef)
-        assert_close(columns.rmatvec(backend.vector(vector)), A.T @ vector)
+        back, last, nothing = columns.fetch(
+            columns.rmatvec(backend.vector(vector)),
+            columns.rmatvec(backend.vector(vector), first=2),
+            columns.rmatvec(backend.vector(vector), first=A.shape[1]),
+        )
+        assert_close(back, A.T @ vector)
+        assert_close(last, A.T[2:] @ vector)
+        assert nothing.shape == (0,)
+        weights = make_data()[1]
+        assert_close(columns.norms, np.sqrt(weights @ A**2 / weights.sum()))
         for j in range(A.shape[1]):
             assert_close(backend.array(columns.column(j)), A[:, j])
 
@@ -167,8 +239,11 @@ def check_columns_may_be_empty(backend: Backend) -> None:
         A = np.ones((M, int(has_constant)))
         assert columns.n_columns == A.shape[1]
         np.testing.assert_array_equal(backend.array(columns.matvec(A.sum(axis=0))), A @ A[0] * M)
-        assert_close(columns.rmatvec(backend.vector(weights)), A.T @ weights)
-        assert_close(columns.gram(backend.vector(weights)), A.T @ (weights[:, None] * A))
+        back, gram = columns.fetch(
+            columns.rmatvec(backend.vector(weights)), columns.gram(backend.vector(weights))
+        )
+        assert_close(back, A.T @ weights)
+        assert_close(gram, A.T @ (weights[:, None] * A))
         R = columns.triangle(backend.vector(weights), backend.vector(X[:, 0]))
         B = np.column_stack([A, X[:, 0]])
         assert_close(R.T @ R, B.T @ (weights[:, None] * B))
@@ -179,12 +254,32 @@ def check_functions_act_where_the_rows_live(backend: Backend) -> None:
     u, v = np.random.default_rng(3).standard_normal((2, M))
     rows = columns.rows(lambda a, b: a * b - 2.0 * b, backend.vector(u), backend.vector(v))
     assert_close(backend.array(rows), u * v - 2.0 * v)
-    total = columns.total(lambda a, b: a * b**2, backend.vector(u), backend.vector(v))
+    total, least = columns.fetch(
+        columns.total(lambda a, b: a * b**2, backend.vector(u), backend.vector(v)),
+        columns.least(backend.vector(u)),
+    )
     assert isinstance(total, float)
     assert total == pytest.approx(sum(u * v**2), abs=1e-13 * M)
-    least = columns.least(backend.vector(u))
     assert isinstance(least, float)
     assert least == min(u)
+
+
+def check_small_values_are_fetched_in_the_order_they_are_named(backend: Backend) -> None:
+    columns, A, factors = make_scene(backend, "norm", has_constant=True)
+    u, v = np.random.default_rng(11).standard_normal((2, M))
+    # The columns' own sizes travel with the first fetch, and must not get between.
+    least, gram, back, total = columns.fetch(
+        columns.least(backend.vector(u)),
+        columns.gram(backend.vector(v**2)),
+        columns.rmatvec(backend.vector(u)),
+        columns.total(lambda a: a, backend.vector(v)),
+    )
+    assert least == min(u)
+    assert_close(gram, A.T @ ((v**2)[:, None] * A))
+    assert_close(back, A.T @ u)
+    assert total == pytest.approx(sum(v), abs=1e-12)
+    assert_close(columns.factors, factors)
+    assert columns.fetch() == []
 
 
 def check_gram_matrices_follow_weights_and_columns(backend: Backend) -> None:
@@ -211,7 +306,7 @@ def assert_is_gram(columns: Columns, backend: Backend, weights: np.ndarray) -> N
     A = np.column_stack([backend.array(columns.column(j)) for j in range(columns.n_columns)])
     expected = A.T @ (weights[:, None] * A)
     norms = np.sqrt(np.diag(expected))
-    gram = columns.gram(backend.vector(weights))
+    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
     assert gram.shape == expected.shape
     assert (np.abs(gram - expected) <= 1e-11 * np.outer(norms, norms)).all()
 
@@ -227,16 +322,21 @@ def check_gram_matrices_forget_rows_that_went(backend: Backend) -> None:
             weights[row] = 0.0
             assert_is_gram(columns, backend, weights)
     assert not weights.any()
-    np.testing.assert_array_equal(columns.gram(backend.vector(weights)), np.zeros((9, 9)))
+    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
+    np.testing.assert_array_equal(gram, np.zeros((9, 9)))
 
 
 def check_a_gram_matrix_belongs_to_the_caller(backend: Backend) -> None:
     columns, A, _ = make_scene(backend)
-    weights = backend.vector(np.ones(M))
-    columns.gram(weights)[:] = np.nan
-    assert_close(columns.gram(weights), A.T @ A)
-    weights[:5] = 0.0
-    assert_close(columns.gram(weights), A[5:].T @ A[5:])
+    weights = np.ones(M)
+    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
+    gram[:] = np.nan
+    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
+    assert_close(gram, A.T @ A)
+    gram[:] = np.nan
+    weights = np.where(np.arange(M) < 5, 0.0, weights)
+    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
+    assert_close(gram, A[5:].T @ A[5:])
 
 
 def check_triangles_square_to_the_gram_matrix(backend: Backend) -> None:
@@ -275,8 +375,8 @@ def check_standardisation_counts_weights(backend: Backend) -> None:
     for inputs, s in (
         (X, weights),
         (repeated, np.ones(len(repeated))),
-        (sparse.csr_array(X), weights),
-        (sparse.csr_matrix(repeated), np.ones(len(repeated))),
+        *((inputs, weights) for inputs in backend.forms(X)[1:]),
+        *((inputs, np.ones(len(repeated))) for inputs in backend.forms(repeated)[1:]),
     ):
         sample = backend.design(GaussDictionary(), inputs, s, standardize=True).sample(1, 0)
         np.testing.assert_allclose(sample.shift, mean, rtol=1e-13)
@@ -300,7 +400,7 @@ def check_constant_columns_have_unit_scale(backend: Backend) -> None:
     X = np.tile(constants, (1000, 1))
     X[::2, 4] = np.nextafter(X[0, 4], 1.0)  # a column of rounding errors
     X = np.column_stack([X, rng.standard_normal(1000)])
-    for inputs in (X, sparse.csr_array(X), X.astype(np.float32)):
+    for inputs in (*backend.forms(X), X.astype(np.float32)):
         with np.errstate(under="ignore"):
             sample = backend.design(GaussDictionary(), inputs, weights, True).sample(1, 0)
         np.testing.assert_array_equal(sample.scale[:5], np.ones(5))
@@ -320,7 +420,7 @@ def check_samples_are_distinct_rows_in_an_order_of_their_own(backend: Backend) -
         (X[order], np.ones(M)),
         (X, rng.uniform(0.1, 9.0, M)),
         (np.repeat(X, 3, axis=0), np.ones(3 * M)),
-        (sparse.csr_array(X), np.ones(M)),
+        *((inputs, np.ones(M)) for inputs in backend.forms(X)[1:]),
         (X.astype(np.float32), np.ones(M)),
         (negative_zeros, np.ones(M)),
     ]
@@ -342,15 +442,21 @@ def check_samples_are_distinct_rows_in_an_order_of_their_own(backend: Backend) -
 def check_storing_too_much_names_bytes_and_the_option(backend: Backend) -> None:
     X, weights = make_data()
     atoms = make_atoms(50)
-    n_bytes = 8 * M * 50
-    design = backend.design(ReluDictionary(), X, weights, False, memory_budget=n_bytes - 1)
-    with pytest.raises(MemoryError, match=rf"{n_bytes} bytes.*store=True.*{n_bytes - 1} bytes"):
-        design.candidates(atoms, reuse=True, store=True)
-    R = backend.vector(np.ones((M, 1)))
-    roomy = backend.design(ReluDictionary(), X, weights, False, memory_budget=n_bytes)
-    stored = roomy.candidates(atoms, reuse=True, store=True).correlate(R, "none")
-    blocked = design.candidates(atoms, reuse=True, store="auto").correlate(R, "none")
-    assert_close(blocked, stored)
+    # Screened atoms are stored in single precision.
+    cases = [(ReluDictionary(), X, 4), (PolynomialDictionary(), X, 8)]
+    if backend.takes_sparse:
+        cases.append((ReluDictionary(), sparse.csr_array(X), 8))
+    for dictionary, inputs, size in cases:
+        n_bytes = size * M * 50
+        design = backend.design(dictionary, inputs, weights, False, memory_budget=n_bytes - 1)
+        with pytest.raises(MemoryError, match=rf"{n_bytes} bytes.*store=True.*{n_bytes - 1} bytes"):
+            design.candidates(atoms, reuse=True, store=True)
+        R = np.ones((M, 1))
+        roomy = backend.design(dictionary, inputs, weights, False, memory_budget=n_bytes)
+        stored = roomy.candidates(atoms, reuse=True, store=True)
+        blocked = design.candidates(atoms, reuse=True, store="auto")
+        scores = [scores_of(some, backend, R, "none") for some in (blocked, stored)]
+        assert_close(*scores)
 
 
 CHECKS = [value for name, value in list(globals().items()) if name.startswith("check_")]
