@@ -19,6 +19,8 @@ def namespace(array: Any) -> Any:
 
 def is_tensor(array: Any) -> bool:
     """Whether something is a torch tensor; torch is not imported to find out."""
+    if isinstance(array, np.ndarray):
+        return False
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 

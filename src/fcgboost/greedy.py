@@ -344,7 +344,9 @@ class _Path:
 
     def _record(self, solutions: list[Solution], k: int) -> Step:
         """Write down a step."""
-        coef = np.stack([output.atom_coef(len(self.registry.rows)) for output in self.outputs])
+        coef = np.zeros((len(self.outputs), len(self.registry.rows)))
+        for row, output in zip(coef, self.outputs, strict=True):
+            row[output.atoms] = output.atom_coef
         intercept = np.array([output.intercept for output in self.outputs])
         for values in (coef, intercept):
             values.setflags(write=False)

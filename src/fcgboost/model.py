@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace
-from fcgboost.dictionaries import Array, Dictionary
+from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary
 
-# Blocks of a prediction are small for two reasons. Values that stay in the cache (256 KiB here)
-# are read again for nothing. And a product of at most 2^18 multiplications is one that OpenBLAS
-# leaves to one thread: a second thread gains little, and costs milliseconds where another process
-# holds its core. Such products are also as fast as larger ones.
+# Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
+# thread, which of wide inputs takes few rows; but some, so that Python's part remains small.
 _BLOCK_ENTRIES = 1 << 15
-_BLOCK_PRODUCTS = 1 << 18
-# Cutting a sparse matrix, or a call of torch, takes as long as thousands of values (1 MiB);
-# launching a kernel on a device as long as some hundred thousand (128 MiB).
+_FEW_ROWS = 16
+# Cutting a sparse matrix takes as long as thousands of values (1 MiB), launching a kernel on a
+# device as long as some hundred thousand (128 MiB).
 _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
 
@@ -71,10 +69,9 @@ class Model:
 
         Returns
         -------
-        ndarray of float64; for a tensor, a tensor of its precision on its device
+        ndarray; for a tensor, a tensor on its device
         """
-        values = self._over_rows(X, self._laid_out(X).decide)
-        return values.to(X.dtype) if is_tensor(X) else values
+        return self._over_rows(X, self._laid_out(X).decide)
 
     def columns(self, X: Any) -> Any:
         """Give the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
@@ -94,16 +91,18 @@ class Model:
         return values
 
     def _rows_at_once(self, X: Any) -> int:
-        n_atoms = max(1, self.n_atoms)
-        if isinstance(X, np.ndarray):
-            products = n_atoms * max(X.shape[1], len(self.intercept))
-            size = min(_BLOCK_ENTRIES // n_atoms, _BLOCK_PRODUCTS // products)
+        n_atoms, row_entries = max(1, self.n_atoms), X.shape[1]
+        if is_tensor(X):
+            entries = _DEVICE_ENTRIES
         elif sparse.issparse(X):
-            size = _COSTLY_ENTRIES // max(n_atoms, X.nnz // max(1, X.shape[0]))
+            row_entries, entries = X.nnz // max(1, X.shape[0]), _COSTLY_ENTRIES
+        elif sparse.issparse(self.atoms):
+            entries = _COSTLY_ENTRIES
         else:
-            entries = _COSTLY_ENTRIES if X.device.type == "cpu" else _DEVICE_ENTRIES
-            size = entries // max(n_atoms, X.shape[1])
-        return max(1, int(size))
+            products = n_atoms * max(1, row_entries, len(self.intercept))
+            size = max(_FEW_ROWS, PRODUCTS_ON_ONE_THREAD // products)
+            return int(max(1, min(size, _BLOCK_ENTRIES // n_atoms)))
+        return int(max(1, entries // max(n_atoms, row_entries)))
 
     def _laid_out(self, X: Any) -> _Layout:
         """Give the arrays of the model as rows like those of X need them."""
@@ -166,12 +165,11 @@ def _empty(like: Any, *shape: int) -> Any:
     return like.new_empty(shape) if is_tensor(like) else np.empty(shape)
 
 
-def beside(array: NDArray[Any], X: Any) -> Any:
+def beside(array: Any, X: Any) -> Any:
     """Give an array in the memory of X: itself, or for a tensor a tensor on the same device."""
-    if not is_tensor(X):
+    if not is_tensor(X) or is_tensor(array):
         return array
-    torch = namespace(X)
     if array.dtype.kind == "f":
         # Apple's devices have no double precision.
         array = array.astype(np.float32 if X.device.type == "mps" else np.float64)
-    return torch.tensor(array, device=X.device)
+    return namespace(X).tensor(array, device=X.device)

@@ -49,12 +49,11 @@ class Output:
     choice: Choice | None = None
     status: Status | None = None
 
-    def atom_coef(self, n_atoms: int) -> Array:
-        """Give the coefficients of atoms (not of columns), in the order of the trace."""
+    @property
+    def atom_coef(self) -> Array:
+        """The coefficients of atoms (not of columns), the constant left out."""
         columns = self.problem.columns
-        full = np.zeros(n_atoms)
-        full[self.atoms] = (self.coef * columns.factors)[int(columns.has_constant) :]
-        return full
+        return (self.coef * columns.factors)[int(columns.has_constant) :]
 
     @property
     def intercept(self) -> float:

@@ -117,65 +117,55 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         totals *= self._deviation_
         return totals / (totals.sum() or 1.0)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
 
         For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
         is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
         tensor of its precision on its device.
         """
-        model = self._fitted()
-        return self._shape(model.decision(check_rows(self, X)))
+        return in_kind(self._decision(X), X)
 
     def predict(self, X: Any) -> Any:
         """Give the predicted class of every row.
 
         For a torch tensor the labels are a tensor on its device, if the classes are numbers.
         """
-        return winners(self.decision_function(X), self.classes_)
+        return winners(self._decision(X), self.classes_, X)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Give class probabilities, which the loss determines (no calibration step).
 
         For a torch tensor they are a tensor of its precision on its device.
         """
-        decision = self.decision_function(X)
-        return class_probabilities(self._loss_, decision)
+        decision = self._decision(X)
+        return in_kind(class_probabilities(self._loss_, decision), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the share of the rows that are classified correctly, wherever they lie."""
         labels, weights = to_host(self.predict(X)), to_host(sample_weight)
         return float(accuracy_score(to_host(y), labels, sample_weight=weights))
 
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Give the decision values after 1, 2, ..., n_iter_ steps.
 
         The values of all atoms are kept in between if scikit-learn's `working_memory` has room
         for them; if not, they are computed in every step.
         """
-        model, X = self._fitted(), check_rows(self, X)
-        has_room = X.shape[0] * model.n_atoms * 8 <= get_config()["working_memory"] * 2**20
-        values = model.columns(X) if has_room else None
-        for k, step in enumerate(self.trace_[: self.n_iter_], 1):
-            if values is None:
-                short = self.trace_.model(k, model.dictionary, model.scale)
-                yield self._shape(short.decision(X))
-            else:
-                coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
-                decision = values[:, : step.n_atoms] @ coef + intercept
-                yield self._shape(decision.to(X.dtype) if is_tensor(X) else decision)
+        for decision in self._staged_decision(X):
+            yield in_kind(decision, X)
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Give the predicted classes after 1, 2, ..., n_iter_ steps."""
-        for decision in self.staged_decision_function(X):
-            yield winners(decision, self.classes_)
+        for decision in self._staged_decision(X):
+            yield winners(decision, self.classes_, X)
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
-    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Give the class probabilities after 1, 2, ..., n_iter_ steps."""
-        for decision in self.staged_decision_function(X):
-            yield class_probabilities(self._loss_, decision)
+        for decision in self._staged_decision(X):
+            yield in_kind(class_probabilities(self._loss_, decision), X)
 
     def truncate(self, k: int) -> Self:
         """Give a fitted copy of the classifier as it was after k steps of its path.
@@ -197,7 +187,23 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             check_is_fitted(self, "model_", msg=self._unfitted)
         return self.model_
 
-    def _shape(self, decision: Array) -> Array:
+    def _decision(self, X: Any) -> Any:
+        """Give decision values in full precision, where they were computed."""
+        return self._shape(self._fitted().decision(check_rows(self, X)))
+
+    def _staged_decision(self, X: Any) -> Iterator[Any]:
+        model, X = self._fitted(), check_rows(self, X)
+        has_room = X.shape[0] * model.n_atoms * 8 <= get_config()["working_memory"] * 2**20
+        values = model.columns(X) if has_room else None
+        for k, step in enumerate(self.trace_[: self.n_iter_], 1):
+            if values is None:
+                decision = self.trace_.model(k, model.dictionary, model.scale).decision(X)
+            else:
+                coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
+                decision = values[:, : step.n_atoms] @ coef + intercept
+            yield self._shape(decision)
+
+    def _shape(self, decision: Any) -> Any:
         return decision[:, 0] if len(self.classes_) == 2 else decision
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -209,17 +215,20 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def winners(decision: Any, classes: NDArray[Any]) -> Any:
-    """Give the class every row of decision values stands for, in the memory of the values.
+def in_kind(values: Any, X: Any) -> Any:
+    """Give values for X as X is: for a tensor, a tensor of its precision on its device."""
+    values = beside(values, X)
+    return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values
 
-    Labels that are not numbers cannot be on a device: theirs is a NumPy array.
+
+def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
+    """Give the class every row of decision values stands for.
+
+    For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
     """
-    if not is_tensor(decision):
-        codes = (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
-        return classes[codes]
-    codes = (decision > 0.0).long() if decision.ndim == 1 else decision.argmax(dim=1)
-    if classes.dtype.kind in "biuf":
-        return beside(classes, decision)[codes]
+    codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
+    if is_tensor(X) and classes.dtype.kind in "biuf":
+        return beside(classes, X)[beside(codes, X)]
     return classes[to_host(codes)]
 
 

@@ -30,10 +30,13 @@ class Progress:
 
     def __call__(self, step: Step) -> Status | None:
         """Show one step."""
-        line = self._line(step)
-        logger.log(logging.INFO if self.verbose > 1 else logging.DEBUG, line)
-        if self.verbose > 0:
-            self._show(step, line)
+        level = logging.INFO if self.verbose > 1 else logging.DEBUG
+        # A line nobody reads would take as long as the rest of the record of a small step.
+        if self.verbose > 0 or logger.isEnabledFor(level):
+            line = self._line(step)
+            logger.log(level, line)
+            if self.verbose > 0:
+                self._show(step, line)
         return None
 
     def close(self) -> None:

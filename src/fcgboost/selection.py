@@ -113,16 +113,17 @@ class SampledCandidates(Selection):
             for n_drawn in (self.size, self.size + max(map(len, excluded))):
                 sample = design.sample(n_drawn, key, turn)
                 atoms = design.dictionary.candidates(sample, n_drawn, turn)
-                words = Words(hashing.fingerprint(atoms))
-                allowed = words.allowed(excluded)
+                words = hashing.fingerprint(atoms)
+                allowed = np.array([[w not in some for some in excluded] for w in words.tolist()])
                 if allowed.all():
                     break
+            allowed = allowed.reshape(len(words), len(excluded))
             # The first ones that an output may choose, as if it were alone.
             allowed &= np.cumsum(allowed, axis=0) <= self.size
             kept = allowed.any(axis=1)
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
-            return Pool(candidates, words.words[kept], allowed[kept])
+            return Pool(candidates, words[kept], allowed[kept])
 
         return draw
 
@@ -147,7 +148,9 @@ class Words:
             wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
             first = np.searchsorted(self._sorted, wanted, side="left")
             last = np.searchsorted(self._sorted, wanted, side="right")
-            for start, stop in zip(first.tolist(), last.tolist(), strict=True):
+            # Of a large dictionary few are excluded; of a small sample few that are were drawn.
+            found = first < last
+            for start, stop in zip(first[found].tolist(), last[found].tolist(), strict=True):
                 allowed[self._order[start:stop], c] = False
         return allowed
 

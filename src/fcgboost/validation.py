@@ -185,38 +185,42 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Any:
-    """Give the X of a prediction as floats without NaN or infinity, a tensor as a tensor.
+    """Give the X of a prediction as float array, CSR matrix, or tensor on a device of its own.
 
     scikit-learn's checks take longer than a prediction of one row: where nothing is left for
     them to find, and no names of columns to compare, they are not asked.
     """
     if is_tensor(X):
-        X = X.detach()
-        is_dense = X.layout is namespace(X).strided
-        return X if is_dense and _is_plain(estimator, X) else _check_tensor(estimator, X)
+        X = _floats(X.detach())
+        if X.device.type != "cpu":
+            if not _is_plain(estimator, X):
+                check_matrix(estimator, X, reset=False)
+            return X
+        X = X.numpy()  # the same memory, and NumPy is faster there
     if type(X) is np.ndarray and _is_plain(estimator, X):
         return X
     return check_matrix(estimator, X, reset=False)
 
 
+def _floats(X: Any) -> Any:
+    """Give a tensor of floats in a precision that NumPy has; complex ones are refused later."""
+    torch = namespace(X)
+    if X.is_floating_point():
+        return X if X.dtype in (torch.float32, torch.float64) else X.float()
+    return X if X.is_complex() else X.double()
+
+
 def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
     """Whether an array is a finite float matrix of the right shape for nameless columns."""
+    xp = namespace(X)
     return (
-        X.dtype in (namespace(X).float64, namespace(X).float32)
+        X.dtype in (xp.float64, xp.float32)
         and X.ndim == 2
         and X.shape[0] > 0
         and X.shape[1] == getattr(estimator, "n_features_in_", None)
         and getattr(estimator, "feature_names_in_", None) is None
         and _has_finite_sum(X)
     )
-
-
-def _check_tensor(estimator: BaseEstimator, X: Any) -> Any:
-    """Let scikit-learn judge a copy of a tensor that is not plain, and give it as floats."""
-    if X.is_floating_point() and X.dtype not in (namespace(X).float64, namespace(X).float32):
-        X = X.float()  # NumPy does not know every half precision
-    check_matrix(estimator, X, reset=False)
-    return X if X.is_floating_point() else X.double()
 
 
 def _has_finite_sum(values: Any) -> bool:

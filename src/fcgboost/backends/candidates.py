@@ -199,7 +199,10 @@ class MemoryCandidates(Candidates):
     ) -> Best | None:
         """Score candidates one by one, in float64, over the rows that have a residual."""
         rows = np.flatnonzero(residual)
-        inputs, residual = self._design.inputs[rows], residual[rows]
+        if len(rows) < len(residual):
+            inputs, residual = self._design.inputs[rows], residual[rows]
+        else:
+            inputs = self._design.inputs
         scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
         if divisor != "none":
             sizes = np.array([self._size(int(j), divisor) for j in doubtful])

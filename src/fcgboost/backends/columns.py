@@ -245,7 +245,9 @@ class KeptGram:
 
 def _bordered(values: Array, new: Array) -> Array:
     """Add the columns `new`, and their transposes as rows, to a symmetric matrix."""
-    n = len(values)
-    if n == len(new):
+    n, size = len(values), len(new)
+    if n == size:
         return values
-    return np.block([[values, new[:n]], [new[:n].T, new[n:]]])
+    larger = np.empty((size, size))
+    larger[:n, :n], larger[:, n:], larger[n:, :n] = values, new, new[:n].T
+    return larger

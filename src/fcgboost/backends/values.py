@@ -9,6 +9,7 @@ Atoms without such a bound, and sparse inputs, are evaluated in float64, by the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -85,13 +86,21 @@ class Values(ABC):
     def __init__(self, design: MemoryDesign, atoms: Any, single: bool) -> None:
         self._design = design
         self._n_atoms = int(atoms.shape[0])
+        #: The candidates that are evaluated together.
+        self.blocks = row_blocks(self._n_atoms, self._at_once(design))
         self.dtype = "float32" if single else "float64"
         self.place = design.screen_place if single else design.place
         dictionary = design.dictionary
         if single:
             assert isinstance(dictionary, ScreenedDictionary)
             atoms = dictionary.moved(atoms, design.center, design.scale)
-            self._rounding = dictionary.rounding(atoms)
+            # Atoms that are evaluated together are judged together.
+            parts = [dictionary.rounding(atoms[block]) for block in self.blocks]
+            self._rounding = Rounding(
+                np.concatenate([part.relative for part in parts]),
+                np.concatenate([part.constant for part in parts]),
+                np.concatenate([part.slope for part in parts]),
+            )
             self.inputs = design.screen_inputs[0]
             self._scale = self.place.put(np.ones(len(design.scale)), "float32")
             self._atoms = self.place.put(atoms, "float32")
@@ -113,9 +122,13 @@ class Values(ABC):
     def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
         """Estimate all scores of residuals R, m-vectors of shape (n_rows, n_outputs)."""
 
-    def _values(self, rows: Any, block: slice) -> Any:
-        """Evaluate some candidates at some rows."""
-        return self._design.dictionary.evaluate(rows, self._atoms[block], self._scale)
+    def _at_once(self, design: MemoryDesign) -> int:
+        """Give how many candidates are evaluated together."""
+        return _AT_ONCE if isinstance(design.screen_place, NumpyPlace) else _AT_ONCE_AHEAD
+
+    def _evaluation(self, block: slice) -> Callable[[Any], Any]:
+        """Give the function from rows to the values of some candidates."""
+        return self._design.dictionary.prepared(self._atoms[block], self._scale)
 
     def _estimated(
         self, R: Any, dots: Any, masses: Any, divisor: Divisor, focus: Focus
@@ -219,7 +232,7 @@ class FreshValues(Values):
     def _sum(self, inputs: Any, W: Any, weights: Any, divisor: Divisor) -> tuple[Any, Any]:
         """Give the sums of values times W, and with weights what sizes are made of."""
         place, n = self.place, self._n_atoms
-        at_once = min(n, _AT_ONCE if isinstance(place, NumpyPlace) else _AT_ONCE_AHEAD)
+        at_once = self.blocks[0].stop
         width = at_once if sparse.issparse(inputs) else max(at_once, inputs.shape[1])
         size = max(1, place.block_entries // width // BLOCK) * BLOCK
         sums = place.empty(n, W.shape[1], place.sum_dtype)
@@ -227,17 +240,19 @@ class FreshValues(Values):
 
         def score(block: slice) -> None:
             total, extent = 0.0, 0.0
+            evaluate = self._evaluation(block)
             for part in row_blocks(inputs.shape[0], size):
-                values = self._values(inputs[part], block)
+                values = evaluate(inputs[part])
                 total = total + self._block_sums(values, W[part])
                 if weights is not None and divisor == "max":
                     largest = place.xp.amax(place.xp.abs(values), axis=0)
                     extent = largest if part.start == 0 else place.xp.maximum(extent, largest)
                 elif weights is not None:
-                    extent = extent + self._block_sums(values * values, weights[part])[:, 0]
+                    values *= values
+                    extent = extent + self._block_sums(values, weights[part])[:, 0]
             sums[block], extents[block, 0] = total, extent
 
-        self._design.each(score, row_blocks(n, at_once))
+        self._design.each(score, self.blocks)
         return sums, extents[:, 0]
 
     def _block_sums(self, values: Any, W: Any) -> Any:
@@ -259,8 +274,10 @@ class StoredValues(Values):
         squares = place.put(np.zeros(self._n_atoms), place.sum_dtype)
         size = max(1, place.block_entries // max(1, self._n_atoms))
 
+        evaluate = self._evaluation(self.blocks[0])
+
         def fill(part: slice) -> None:
-            self.G[part] = self._values(self.inputs[part], slice(0, self._n_atoms))
+            self.G[part] = evaluate(self.inputs[part])
 
         design.each(fill, row_blocks(design.n_rows, size))
         ones = place.put(np.ones((design.n_rows, 1)), self.dtype)
@@ -268,6 +285,9 @@ class StoredValues(Values):
             squares += block_sums(self.G[part] ** 2, ones[part], place)[:, 0]
         #: The norms of the values' columns, not too small.
         self.norms = design.place.xp.sqrt(design.place.put(squares) * (1.0 + 2.0 * self._lost))
+
+    def _at_once(self, design: MemoryDesign) -> int:
+        return self._n_atoms
 
     def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
         """Multiply all rows, which the memory gives fastest in one piece."""
@@ -293,8 +313,7 @@ class StoredValues(Values):
         n_parts = self._design.n_threads if isinstance(self.place, NumpyPlace) else 1
         self._design.each(score, row_blocks(self._n_atoms, -(-self._n_atoms // n_parts)))
         masses = self.norms[:, None] * xp.sqrt((R * R).sum(axis=0))
-        count = (R != 0.0).any(axis=1).sum()
-        focus = Focus(None, R, count, True)
+        focus = Focus(None, R, len(R), True)
         return self._estimated(R, here.put(sums) * unit, masses, divisor, focus)
 
     def changed(
@@ -346,7 +365,9 @@ class Focus:
     def on(cls, R: Any, place: Place, room: int | None) -> Focus:
         """Look for the rows; no more than `room` where their number is not known in time."""
         xp, n_rows = place.xp, len(R)
-        mask = (R != 0.0).any(axis=1)
+        if room == n_rows and not place.is_ahead:
+            return cls(None, R, n_rows, True)
+        mask = (R != 0.0).any(axis=1) if R.shape[1] > 1 else R[:, 0] != 0.0
         if room is not None and room > _WORTH_GATHERING * n_rows:
             return cls(None, R, mask.sum(), True)
         rows, count = place.find(mask, room if place.is_ahead else None)

@@ -1,6 +1,7 @@
 """Which atoms exist: families of functions whose members are rows of an array."""
 
 from fcgboost.dictionaries.base import (
+    PRODUCTS_ON_ONE_THREAD,
     Array,
     Dictionary,
     InnerProductDictionary,
@@ -13,6 +14,7 @@ from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
 
 __all__ = [
+    "PRODUCTS_ON_ONE_THREAD",
     "Array",
     "Dictionary",
     "GaussDictionary",

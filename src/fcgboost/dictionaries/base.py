@@ -174,6 +174,9 @@ class ScreenedDictionary(Dictionary):
         """Bound what float32 inputs, atoms and arithmetic of unit roundoff 2^-24 do to values."""
 
 
+#: OpenBLAS starts threads for products of more multiplications.
+PRODUCTS_ON_ONE_THREAD = 1 << 18
+
 #: The unit roundoff of float32.
 UNIT32 = 2.0**-24
 
@@ -201,7 +204,7 @@ class InnerProductDictionary(SmoothDictionary):
         columns = contiguous(weights.T)
 
         def values(X: Any) -> Array:
-            z = X @ columns
+            z = product_on_one_thread(X, columns)
             z += offsets
             return self.profile(z)
 
@@ -232,6 +235,8 @@ def affine_rounding(atoms: Array) -> tuple[Array, Array]:
 
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
+    if isinstance(atoms, np.ndarray):
+        return atoms[:, :-1], atoms[:, -1]
     last = atoms[:, -1:]
     last = last.toarray() if sparse.issparse(last) else last
     return atoms[:, :-1], last.reshape(-1)
@@ -240,6 +245,20 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
 def contiguous(array: Any) -> Any:
     """Give an array whose rows lie one after the other in memory."""
     return array.contiguous() if is_tensor(array) else np.ascontiguousarray(array)
+
+
+def product_on_one_thread(X: Any, columns: Any) -> Any:
+    """Give X columns for a few rows, in pieces that OpenBLAS leaves to one thread.
+
+    Another thread gains little, and costs milliseconds where another process holds its core.
+    """
+    size = PRODUCTS_ON_ONE_THREAD // (X.shape[0] * columns.shape[1] or 1) or 1
+    if X.shape[1] <= size or not isinstance(X, np.ndarray):
+        return X @ columns
+    total = X[:, :size] @ columns[:size]
+    for start in range(size, X.shape[1], size):
+        total += X[:, start : start + size] @ columns[start : start + size]
+    return total
 
 
 def affine(X: Any, atoms: Any) -> Array:
@@ -252,8 +271,6 @@ def affine(X: Any, atoms: Any) -> Array:
 
 def dense_product(X: Any, rows: Any) -> Array:
     """Give X rows^T as a fresh dense array, whichever of the two is sparse."""
-    product = X @ rows.T
-    if is_tensor(product):
-        dense: Array = product
-        return dense
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)
+    product: Any = X @ rows.T
+    dense: Array = product.toarray() if sparse.issparse(product) else product
+    return dense

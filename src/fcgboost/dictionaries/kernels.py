@@ -20,6 +20,7 @@ from fcgboost.dictionaries.base import (
     SmoothDictionary,
     contiguous,
     dense_product,
+    product_on_one_thread,
     split_last,
 )
 from fcgboost.parts import check_choice, check_count, check_positive
@@ -90,7 +91,9 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         def values(X: Any) -> Array:
             if sparse.issparse(X):
                 return self.evaluate(X, atoms, scale)
-            return _exp(_inputs_side((X - origin) / scale) @ right)
+            X = X - origin
+            X /= scale
+            return _exp(product_on_one_thread(_inputs_side(X), right))
 
         return values
 
@@ -198,7 +201,12 @@ def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
 
 
 def _divide(X: Any, scale: Array) -> Any:
-    return X @ sparse.diags_array(1.0 / scale) if sparse.issparse(X) else X / scale
+    if not sparse.issparse(X):
+        return X / scale
+    # Several times faster than a product with a diagonal matrix, on one row more than ten times.
+    divided = X.astype(np.float64)
+    divided.data *= (1.0 / scale)[X.indices]
+    return divided
 
 
 def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
@@ -240,5 +248,7 @@ def _exp(exponents: Any) -> Array:
 
 def _squared_norms(X: Any) -> Array:
     if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        places = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        totals = np.bincount(places, X.data**2, minlength=X.shape[0])
+        return np.asarray(totals, dtype=np.float64)
     return np.asarray(squared_norms(X))

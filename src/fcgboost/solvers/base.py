@@ -99,6 +99,8 @@ class Problem:
     columns : Columns
     l2 : float
         lambda.
+    total_weight, shares : float, m-vector
+        The sum of the weights, and every weight's share of it.
     """
 
     loss: Loss
@@ -107,11 +109,14 @@ class Problem:
     columns: Columns
     l2: float
     total_weight: float = field(init=False)
+    shares: Any = field(init=False)
     memory: Memory = field(init=False, default_factory=Memory)
 
     def __post_init__(self) -> None:
         (total,) = self.columns.fetch(self.columns.total(lambda s: s, self.weights))
         object.__setattr__(self, "total_weight", total)
+        shares = self.columns.rows(lambda s: s / total, self.weights)
+        object.__setattr__(self, "shares", shares)
 
     @property
     def penalty(self) -> Array:
@@ -132,27 +137,18 @@ class Problem:
         self.memory.coef, self.memory.f, self.memory.age = coef.copy(), f, age
 
     def risk(self, f: Any) -> Small:
-        """Give the weighted sum of the losses at f, a small number."""
-        return self.columns.total(
-            lambda y, s, f: s * self.loss.value(y, f), self.y, self.weights, f
-        )
+        """Give the weighted mean of the losses at f, a small number."""
+        return self.columns.total(lambda y, s, f: s * self.loss.value(y, f), self.y, self.shares, f)
 
     def objective(self, coef: Array, f: Any = None) -> float:
         """Give F(coef); f = A coef may be handed in where it is known."""
         (risk,) = self.columns.fetch(self.risk(self.values(coef) if f is None else f))
-        return self.penalised(risk, coef)
-
-    def penalised(self, risk: float, coef: Array) -> float:
-        """Give F(coef) from the weighted sum of the losses."""
-        return risk / self.total_weight + float(self.penalty @ coef**2)
+        return float(risk) + float(self.penalty @ coef**2)
 
     def slopes(self, f: Any) -> Any:
         """Give the derivative of the weighted mean loss in every f_i, an m-vector."""
         return self.columns.rows(
-            lambda y, s, f: s * self.loss.gradient(y, f) / self.total_weight,
-            self.y,
-            self.weights,
-            f,
+            lambda y, s, f: s * self.loss.gradient(y, f), self.y, self.shares, f
         )
 
     def gradient(self, coef: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -124,25 +125,19 @@ def _start(problem: Problem, coef: Array) -> tuple[_Point, float]:
 
 def _look(problem: Problem, coef: Array, f: Any, *more: Small) -> tuple[Any, ...]:
     """Give what is known at a point with f = A coef, and more small values, at one go."""
-    columns = problem.columns
-    slopes, curvatures = problem.slopes(f), _curvatures(problem, f)
+    columns, shares = problem.columns, problem.shares
+    values, slopes, curvatures = columns.rows(_curved(problem.loss).terms, problem.y, f)
+    slopes = columns.rows(mul, shares, slopes)
+    curvatures = columns.rows(mul, shares, curvatures)
     risk, along, gram, *others = columns.fetch(
-        problem.risk(f), columns.rmatvec(slopes), columns.gram(curvatures), *more
+        columns.total(mul, shares, values),
+        columns.rmatvec(slopes),
+        columns.gram(curvatures),
+        *more,
     )
     gradient = along + 2.0 * problem.penalty * coef
-    objective = problem.penalised(risk, coef)
+    objective = risk + float(problem.penalty @ coef**2)
     return _Point(coef, f, slopes, curvatures, objective, gradient, gram), *others
-
-
-def _curvatures(problem: Problem, f: Any) -> Any:
-    """Give the second derivative of the weighted mean loss in every f_i, an m-vector."""
-    loss = _curved(problem.loss)
-    return problem.columns.rows(
-        lambda y, s, f: s * loss.curvature(y, f) / problem.total_weight,
-        problem.y,
-        problem.weights,
-        f,
-    )
 
 
 def _lifted(problem: Problem, curvatures: Any, slopes: Any) -> Any:
