@@ -184,7 +184,7 @@ LABELS: dict[str, list[Any]] = {
 @pytest.mark.extras
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("dictionary", "labels"), zip(DICTIONARIES, LABELS, strict=True))
+@pytest.mark.parametrize(("dictionary", "labels"), list(zip(DICTIONARIES, LABELS, strict=True)))
 def test_tensors_are_answered_in_kind(
     dictionary: str, precision: str, n_classes: int, labels: str
 ) -> None:
