@@ -128,7 +128,8 @@ class Values(ABC):
 
     def _evaluation(self, block: slice) -> Callable[[Any], Any]:
         """Give the function from rows to the values of some candidates."""
-        return self._design.dictionary.prepared(self._atoms[block], self._scale)
+        dictionary, atoms, scale = self._design.dictionary, self._atoms[block], self._scale
+        return lambda rows: dictionary.evaluate(rows, atoms, scale)
 
     def _estimated(
         self, R: Any, dots: Any, masses: Any, divisor: Divisor, focus: Focus
