@@ -1,0 +1,288 @@
+"""Every choice along a path is the one that the full matrix in float64 makes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import seeds
+from suites.reference import (
+    PlaneDictionary,
+    full_matrix,
+    reference_best,
+    reference_selection,
+    ridge_squared_hinge,
+)
+
+from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
+from fcgboost.backends import candidates as candidates_module
+from fcgboost.backends import fused, kernels
+from fcgboost.backends import values as values_module
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.backends.places import NumpyPlace
+from fcgboost.datasets import make_simulation
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+)
+from fcgboost.greedy import Trace
+from fcgboost.selection import Selection
+
+DICTIONARIES: dict[str, Dictionary] = {
+    "gauss": GaussDictionary(),
+    "narrow": GaussDictionary(width=0.05, centers="box"),
+    "wide": GaussDictionary(width=300.0),
+    "polynomial": PolynomialDictionary(),
+    "sigmoid": SigmoidDictionary(),
+    "relu": ReluDictionary(),
+    "relu-max": ReluDictionary(scaling="max"),
+}
+
+
+class Variant(NamedTuple):
+    """One way to compute the same."""
+
+    store: bool
+    n_jobs: int = 1
+    is_small: bool = False
+    is_fused: bool = False
+
+
+VARIANTS = [
+    Variant(store=True),
+    Variant(store=False),
+    Variant(store=True, n_jobs=3, is_small=True),
+    Variant(store=False, n_jobs=3, is_small=True),
+    Variant(store=True, n_jobs=3, is_fused=True),
+    Variant(store=False, n_jobs=3, is_fused=True),
+]
+
+
+def make_data(kind: str, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give 150 rows: noisy, near-separable (few residuals are left), or each several times."""
+    rng = np.random.default_rng(5)
+    X, y = make_simulation(
+        150, noise="uniform", level=0.3 if kind == "noisy" else 0.01, random_state=3
+    )
+    if n_classes == 3:
+        y = np.digitize(X[:, 1] + 0.05 * y, [0.4, 0.8])
+    if kind == "repeated":
+        rows = rng.integers(0, 40, 150)
+        X, y = X[rows], y[rows]
+    return X * [1.0, 1e3] + [50.0, -2e3], y
+
+
+@contextmanager
+def computed(variant: Variant) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if variant.is_small:
+            patch.setattr(NumpyPlace, "block_entries", 200)
+            patch.setattr(values_module, "BLOCK", 16)
+            patch.setattr(values_module, "_AT_ONCE", 7)
+            patch.setattr(candidates_module, "_ROWS", 13)
+            patch.setattr(candidates_module, "_MANY", 2)
+        if variant.is_fused:
+            if not kernels.is_available():
+                pytest.skip("without numba there are no fused kernels")
+            patch.setattr(fused, "_WORTH_LOADING", 0)
+        yield
+
+
+class Case(NamedTuple):
+    """What is fitted."""
+
+    dictionary: str
+    kind: str
+    n_classes: int
+    normalize: bool
+    is_sampled: bool = False
+
+    def fit(self, selection: Selection, n_jobs: int = 1) -> Trace:
+        X, y = make_data(self.kind, self.n_classes)
+        model = FCGBoostClassifier(
+            DICTIONARIES[self.dictionary],
+            normalize=self.normalize,
+            selection=selection,
+            n_candidates=110,
+            max_iter=14,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+        return model.fit(X, y).trace_
+
+
+@cache
+def reference_trace(case: Case) -> Trace:
+    with reference_selection():
+        return case.fit(SampledCandidates(40) if case.is_sampled else AllCandidates())
+
+
+def assert_same_choices(found: Trace, expected: Trace) -> None:
+    """The same atoms at every step; coefficients up to the order of sums."""
+    assert len(found) == len(expected) >= 10
+    assert found.endings == expected.endings
+    np.testing.assert_array_equal(found.atoms, expected.atoms)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+        # The solver ends at 1e-10 of the gradient: 1e-8 of a coefficient that only the ridge holds.
+        np.testing.assert_allclose(one.coef, other.coef, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-10)
+
+
+CASES = [
+    Case(dictionary, kind, n_classes, normalize)
+    for dictionary in DICTIONARIES
+    for kind, n_classes in (("noisy", 2), ("separable", 2), ("repeated", 3))
+    for normalize in (False, True)
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_the_path_is_that_of_the_full_matrix(case: Case, variant: Variant) -> None:
+    expected = reference_trace(case)
+    with computed(variant):
+        found = case.fit(AllCandidates(store=variant.store), variant.n_jobs)
+    assert_same_choices(found, expected)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize(("kind", "n_classes"), [("noisy", 3), ("separable", 2)])
+@pytest.mark.parametrize("dictionary", DICTIONARIES)
+def test_the_sampled_path_is_that_of_the_full_matrices(
+    dictionary: str, kind: str, n_classes: int, normalize: bool
+) -> None:
+    case = Case(dictionary, kind, n_classes, normalize, is_sampled=True)
+    expected = reference_trace(case)
+    for variant in (VARIANTS[1], VARIANTS[3], VARIANTS[5]):
+        with computed(variant):
+            assert_same_choices(case.fit(SampledCandidates(40), variant.n_jobs), expected)
+
+
+@pytest.mark.parametrize("kind", ["noisy", "separable"])
+@pytest.mark.parametrize("name", ["gauss", "sigmoid", "relu", "polynomial"])
+def test_the_path_is_that_of_a_loop_written_out(name: str, kind: str) -> None:
+    X, y = make_data(kind, 2)
+    dictionary, l2, n_steps = DICTIONARIES[name], 1.0 / 150, 12
+    model = FCGBoostClassifier(
+        dictionary, l2=l2, selection="all", max_iter=n_steps, random_state=0
+    ).fit(X, y)
+    s, labels = np.ones(150), np.where(y == model.classes_[1], 1.0, -1.0)
+    design = MemoryDesign(dictionary, X, s, standardize=True)
+    n = design.n_distinct
+    atoms = dictionary.candidates(design.sample(n, model._key_), n, model._key_)
+    values, allowed = full_matrix(design, atoms), np.ones((len(atoms), 1), dtype=bool)
+    chosen: list[int] = []
+    coef = np.array([model.trace_.start[0]])
+    for k in range(n_steps):
+        A = np.column_stack([np.ones(150), values[:, chosen]])
+        residual = 2.0 * labels * np.maximum(0.0, 1.0 - labels * (A @ coef)) / 150
+        (best,) = reference_best(values, s, residual[:, None], "none", allowed)
+        np.testing.assert_array_equal(model.trace_.atoms[k], atoms[best.index])
+        assert model.trace_[k].scores[0] == pytest.approx(best.score, rel=1e-8)
+        chosen.append(best.index)
+        allowed[best.index] = False
+        A = np.column_stack([np.ones(150), values[:, chosen]])
+        coef = ridge_squared_hinge(A, labels, s, l2)
+        step = model.trace_[k]
+        np.testing.assert_allclose([*step.intercept, *step.coef[0]], coef, rtol=1e-6, atol=1e-9)
+
+
+# One pass, with ties
+
+
+def perturbed(atoms: np.ndarray, dictionary: Dictionary, rng: np.random.Generator) -> np.ndarray:
+    """Give candidates most of which nearly tie: copies, and copies moved by about 1e-12."""
+    n = len(atoms)
+    near = atoms[rng.integers(0, n, n)] * (1.0 + 1e-12 * rng.choice([-1.0, 0.0, 1.0], (n, 1)))
+    same = atoms[rng.integers(0, n, n)]
+    both = [atoms, near, same]
+    if isinstance(dictionary, PlaneDictionary):
+        both.append(-same)
+    return rng.permutation(np.vstack(both))
+
+
+# "planes" have values of either sign.
+PASSES = {**DICTIONARIES, "planes": PlaneDictionary()}
+needs_signs = pytest.mark.xfail(
+    reason="masses of fresh float32 values take them as not negative", strict=False
+)
+FRESH_OR_STORED = [
+    pytest.param(name, marks=needs_signs if name == "planes" else ()) for name in PASSES
+]
+
+
+@settings(max_examples=15)
+@given(
+    seed=seeds,
+    m=st.sampled_from([2, 15, 16, 17, 63, 129]),
+    share=st.sampled_from([0.02, 0.3, 1.0]),
+    spread=st.integers(0, 20),
+)
+@pytest.mark.parametrize("divisor", ["none", "max", "norm"])
+@pytest.mark.parametrize("name", FRESH_OR_STORED)
+def test_near_ties_go_where_float64_sends_them(
+    name: str, divisor: Any, seed: int, m: int, share: float, spread: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, 3)) * [1.0, 20.0, 1e-3] + [3.0, 0.0, 5.0]
+    weights = rng.integers(1, 4, m).astype(float)
+    dictionary = PASSES[name]
+    R = rng.standard_normal((m, 2)) * 10.0 ** -rng.uniform(0, spread, (m, 2))
+    R[rng.random(m) > share] = 0.0
+    allowed = rng.random((0, 2)) < 1.0
+    for variant in VARIANTS:
+        design = MemoryDesign(dictionary, X, weights, True, n_threads=variant.n_jobs)
+        atoms = dictionary.candidates(design.sample(12, seed), 12, seed)
+        atoms = perturbed(atoms, dictionary, np.random.default_rng(seed))
+        if len(allowed) != len(atoms):
+            allowed = rng.random((len(atoms), 2)) < 0.8
+            expected = reference_best(full_matrix(design, atoms), weights, R, divisor, allowed)
+        with computed(variant):
+            candidates = design.candidates(atoms, reuse=True, store=variant.store)
+            for _ in range(2):
+                found = candidates.best(R, divisor, allowed)
+                assert [b and b.index for b in found] == [b and b.index for b in expected]
+
+
+@needs_signs
+def test_screened_atoms_of_either_sign_are_chosen_as_float64_does() -> None:
+    rng = np.random.default_rng(0)
+    X, R = rng.standard_normal((200, 3)), rng.standard_normal((200, 1))
+    design = MemoryDesign(PlaneDictionary(), X, np.ones(200), standardize=True)
+    atoms = design.dictionary.candidates(design.sample(100, 0), 100, 0)
+    everyone = np.ones((100, 1), dtype=bool)
+    expected = reference_best(full_matrix(design, atoms), np.ones(200), R, "none", everyone)
+    for store in (True, False):
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        (found,) = candidates.best(R, "none", everyone)
+        assert found is not None
+        assert found.index == expected[0].index
+
+
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("m", [511, 512, 513, 1024, 1500])
+@pytest.mark.parametrize("name", FRESH_OR_STORED)
+def test_blocks_of_rows_of_the_size_in_use_choose_as_float64_does(
+    name: str, m: int, store: bool
+) -> None:
+    rng = np.random.default_rng(m)
+    X, dictionary = rng.standard_normal((m, 4)), PASSES[name]
+    design = MemoryDesign(dictionary, X, np.ones(m), standardize=True)
+    atoms = dictionary.candidates(design.sample(300, 0), 300, 0)
+    candidates = design.candidates(atoms, reuse=True, store=store)
+    values, allowed = full_matrix(design, atoms), np.ones((len(atoms), 2), dtype=bool)
+    for share in (1.0, 0.5, 0.01):
+        R = rng.standard_normal((m, 2)) * (rng.random((m, 1)) < share)
+        R[:, 1] += 0.1 * values[:, 7]
+        for divisor in ("none", "norm", "max"):
+            found = candidates.best(R, divisor, allowed)
+            expected = reference_best(values, np.ones(m), R, divisor, allowed)
+            assert [b.index for b in found] == [b.index for b in expected]
