@@ -57,14 +57,14 @@ class MemoryCandidates(Candidates):
         if self._design.place.is_ahead:
             return self._best_ahead(R, divisor, allowed)
         estimate = self._estimate(R, divisor, allowed)
-        low, high = estimate.interval(self._design.place)
+        low, high = self._interval(estimate)
         largest = 0.0 if estimate.sizes is None else float(estimate.sizes[0].max(initial=0.0))
         found: list[Best | None] = []
         for c in range(R.shape[1]):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
             residual = np.ascontiguousarray(R[:, c])
             if len(doubtful) > _MANY:
-                doubtful = self._second_look(doubtful, residual, divisor)
+                doubtful = self._second_look(doubtful, residual, divisor, largest)
             found.append(self._winner(doubtful, residual, divisor, largest))
         return found
 
@@ -136,7 +136,7 @@ class MemoryCandidates(Candidates):
         """Look at the bounds of all candidates, and score exactly whoever can win."""
         place, found = self._design.place, []
         estimate = self._values.estimate(R, divisor, None)
-        low, high = place.fetch(*estimate.interval(place))
+        low, high = place.fetch(*self._interval(estimate))
         largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
         for c in range(R.shape[1]):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
@@ -177,20 +177,30 @@ class MemoryCandidates(Candidates):
         self, stand_in: StandIn, estimate: Estimate, allowed: NDArray[np.bool_]
     ) -> bool:
         """Whether a stand-in leaves so few in doubt that looking at them is cheaper than a pass."""
-        low, high = estimate.interval(self._design.place)
+        low, high = self._interval(estimate)
         outputs = range(allowed.shape[1])
         counts = [len(contenders(low[:, c], high[:, c], allowed[:, c])) for c in outputs]
         is_decided = max(counts) <= max(_MANY, len(allowed) // 256)
         stand_in.note(is_decided)
         return is_decided
 
+    def _interval(self, estimate: Estimate, largest: float = 0.0) -> tuple[Any, Any]:
+        """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
+        low, high = estimate.interval(self._design.place)
+        if estimate.sizes is None:
+            return low, high
+        xp, (sizes, bounds) = self._design.place.xp, estimate.sizes
+        # Twice, because the largest size is an estimate too.
+        vanishing = 2.0 * _VANISHING * xp.clip(sizes.max(), largest, None)
+        return xp.where((sizes - bounds > vanishing)[:, None], low, 0.0), high
+
     def _second_look(
-        self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor
+        self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
     ) -> NDArray[np.intp]:
         """Leave fewer in doubt, by float64 values of them alone."""
         values = FreshValues(self._design, self.atoms[doubtful], single=False)
         estimate = values.estimate(residual[:, None], divisor, None)
-        low, high = estimate.interval(self._design.place)
+        low, high = self._interval(estimate, largest)
         everyone = np.ones(len(doubtful), dtype=bool)
         return doubtful[contenders(low[:, 0], high[:, 0], everyone)]
 
