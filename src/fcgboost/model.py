@@ -99,7 +99,8 @@ class Model:
         elif sparse.issparse(self.atoms):
             entries = _COSTLY_ENTRIES
         else:
-            products = n_atoms * max(1, row_entries, len(self.intercept))
+            # Distances are products with two more columns.
+            products = n_atoms * max(row_entries + 2, len(self.intercept))
             size = max(_FEW_ROWS, PRODUCTS_ON_ONE_THREAD // products)
             return int(max(1, min(size, _BLOCK_ENTRIES // n_atoms)))
         return int(max(1, entries // max(n_atoms, row_entries)))
