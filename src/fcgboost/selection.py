@@ -148,9 +148,7 @@ class Words:
             wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
             first = np.searchsorted(self._sorted, wanted, side="left")
             last = np.searchsorted(self._sorted, wanted, side="right")
-            # Of a large dictionary few are excluded; of a small sample few that are were drawn.
-            found = first < last
-            for start, stop in zip(first[found].tolist(), last[found].tolist(), strict=True):
+            for start, stop in zip(first.tolist(), last.tolist(), strict=True):
                 allowed[self._order[start:stop], c] = False
         return allowed
 
