@@ -1,4 +1,4 @@
-"""FCGBoostClassifierCV: one path per fold and setting, and one refit."""
+"""FCGBoostClassifierCV: one path per fold and setting, side by side, and one refit."""
 
 import itertools
 
@@ -313,7 +313,9 @@ def test_paths_that_end_at_once_have_the_score_of_the_constant():
 def test_jobs_do_not_change_the_results():
     X, y = noisy()
     one, two = (
-        FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=5, n_jobs=n_jobs, random_state=0).fit(X, y)
+        FCGBoostClassifierCV(
+            MIXED, ["auto", 0.1], cv=3, max_iter=5, n_jobs=n_jobs, random_state=0
+        ).fit(X, y)
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(
