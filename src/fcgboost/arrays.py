@@ -37,4 +37,5 @@ def sort(array: Any) -> Any:
 
 def squared_norms(rows: Any) -> Any:
     """Give the squared Euclidean norm of every row."""
-    return namespace(rows).einsum("ij,ij->i", rows, rows)
+    # torch's einsum takes this for a product of many matrices, and ten times as long.
+    return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)

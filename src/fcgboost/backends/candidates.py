@@ -39,11 +39,13 @@ class MemoryCandidates(Candidates):
     def __init__(self, design: MemoryDesign, atoms: Any, is_stored: bool) -> None:
         self.atoms = atoms
         self._design = design
-        self._is_stored = is_stored
+        self._is_stored = is_stored and atoms.shape[0] > 0
         self._stand_in: StandIn | None = None
         self._n_passes = 0
         #: Exact sizes of atoms that were looked at closely.
         self._known_sizes: dict[tuple[int, Divisor], float] = {}
+        if self._is_stored:
+            self._values  # noqa: B018 - evaluated now, not in the first step
 
     @cached_property
     def _values(self) -> Values:
@@ -104,9 +106,11 @@ class MemoryCandidates(Candidates):
         scores = xp.where(high[list_] >= 0.0, self._exact_scores(list_, r, divisor, largest), -1.0)
         best = scores.max()
         is_best = scores >= (1.0 - TIE) * best
+        # Not by indexing: a tensor as an index is looked at, and that means waiting.
         first = xp.argmax(is_best.to(xp.int8))
+        index, score = xp.take(list_, first), xp.take(scores, first)
         is_sure = others < (1.0 - 2.0 * _NEARLY) * best
-        return xp.stack([list_[first].to(best.dtype), scores[first], is_sure.to(best.dtype)])
+        return xp.stack([index.to(best.dtype), score, is_sure.to(best.dtype)])
 
     def _exact_scores(self, list_: Any, r: Any, divisor: Divisor, largest: Any) -> Any:
         """Score atoms in float64, all rows at once."""
@@ -208,11 +212,10 @@ class MemoryCandidates(Candidates):
         self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
     ) -> Best | None:
         """Score candidates one by one, in float64, over the rows that have a residual."""
-        rows = np.flatnonzero(residual)
-        if len(rows) < len(residual):
-            inputs, residual = self._design.inputs[rows], residual[rows]
-        else:
-            inputs = self._design.inputs
+        inputs, rows = self._design.inputs, np.flatnonzero(residual)
+        # Gathering rows takes about as long as evaluating an atom there.
+        if 2 * len(rows) < len(residual):
+            inputs, residual = inputs[rows], residual[rows]
         scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
         if divisor != "none":
             sizes = np.array([self._size(int(j), divisor) for j in doubtful])
