@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,18 @@ class Data:
     codes: NDArray[np.intp]
     weights: Array
 
+    @cached_property
+    def words(self) -> hashing.Words:
+        """The fingerprints of the rows, which many things ask for and take their time."""
+        return hashing.fingerprint(self.X)
+
     def take(self, rows: NDArray[Any]) -> Data:
         """Give some of the rows."""
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
 
     def fingerprint(self) -> tuple[int, ...]:
         """Give a word for all rows with their labels and weights, in this order."""
-        labelled = hashing.fingerprint(self.X) ^ hashing.mix(self.codes.astype(np.uint64))
+        labelled = self.words ^ hashing.mix(self.codes.astype(np.uint64))
         weighed = hashing.mix(labelled + self.weights.view(np.uint64))
         places = np.arange(1, 2 * len(weighed), 2, dtype=np.uint64)
         return (*self.X.shape, int((weighed * places).sum(dtype=np.uint64)))

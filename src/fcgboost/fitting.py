@@ -233,6 +233,11 @@ class Run:
 
 def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
     """Lay a dictionary over training data as an estimator's parameters say."""
+    if sparse.issparse(train.X) and p.device != "cpu":
+        raise ValueError(
+            f"X is sparse, and device={p.device!r} takes dense arrays only: use device='cpu', or "
+            "X.toarray() if there is room for it."
+        )
     # The training loss only: scores on validation data count rows as they are.
     per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
     return MemoryDesign(
@@ -243,6 +248,7 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
         n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
         place=place_for(p.device),
+        words=train.words,
     )
 
 

@@ -44,6 +44,8 @@ class MemoryDesign(Design):
         Threads over blocks of candidates. The result does not depend on it.
     place : Place or None, default=None
         Where the columns live; None is NumPy.
+    words : ndarray of uint64, shape (n_samples,), or None, default=None
+        The fingerprints of the rows, if they are known.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class MemoryDesign(Design):
         memory_budget: int = 2**30,
         n_threads: int = 1,
         place: Place | None = None,
+        words: hashing.Words | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.memory_budget = memory_budget
