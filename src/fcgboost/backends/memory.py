@@ -86,9 +86,8 @@ class MemoryDesign(Design):
         self.deviation = np.sqrt(variance)
         self.variance = float(np.mean(variance / self.scale**2))
         self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
-        self.fingerprints, self._distinct = np.unique(
-            hashing.fingerprint(self.X), return_index=True
-        )
+        words = hashing.fingerprint(self.X) if words is None else words
+        self.fingerprints, self._distinct = np.unique(words, return_index=True)
         self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows

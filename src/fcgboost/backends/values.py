@@ -41,6 +41,8 @@ _DOUBLE = 1e-9
 _AT_ONCE, _AT_ONCE_AHEAD = 256, 4096
 # Single precision may lose smaller numbers altogether.
 _TINY = 1e-30
+# What stands for infinite bounds in products.
+_HUGE = 1e100
 # Rows with a residual are gathered up to this share of all.
 _WORTH_GATHERING = 0.8
 
@@ -163,7 +165,8 @@ class Values(ABC):
     def _rounding_here(self) -> tuple[Any, Any, Any]:
         put, known = self._design.place.put, self._rounding
         parts = (known.relative, known.constant, known.slope)
-        relative, constant, slope = (put(part)[:, None] for part in parts)
+        # Infinitely much of no residual is nothing.
+        relative, constant, slope = (put(np.minimum(part, _HUGE))[:, None] for part in parts)
         return relative, constant, slope
 
     def _note_sizes(self, divisor: Divisor, sums: Any) -> None:
