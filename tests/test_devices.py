@@ -338,7 +338,6 @@ def test_torch_on_the_processor_has_two_names() -> None:
         assert place.device.type == "cpu"
 
 
-@pytest.mark.xfail(raises=TypeError, reason="sparse inputs on a device end in torch's own error")
 def test_sparse_inputs_on_a_device_are_refused_with_a_way_out() -> None:
     X, y = make_data()
     with pytest.raises(ValueError, match=r"(?i)sparse.*device='torch'.*device='cpu'"):

@@ -1,12 +1,19 @@
-"""The number of BLAS threads belongs to the process, not to a fit."""
+"""The number of BLAS threads belongs to the process, and a fit takes its share of the cores."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+import joblib
+import numpy as np
+import pytest
 from threadpoolctl import ThreadpoolController
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import AllCandidates, FCGBoostClassifier
+from fcgboost.backends import values
+from fcgboost.backends.places import NumpyPlace
 from fcgboost.datasets import make_simulation
-from fcgboost.threads import SharedLimit
+from fcgboost.threads import SharedLimit, allowed
 
 
 def blas_threads():
@@ -42,3 +49,86 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
         for fit in fits:
             fit.join()
         assert blas_threads() == before
+
+
+# Threads of a fit
+
+
+def pool_sizes(fit):
+    """Give how many threads the pool of every design had, and the result of a fit."""
+    sizes = []
+    init = ThreadPoolExecutor.__init__
+
+    def recorded(self, max_workers=None, *args, **options):
+        sizes.append(max_workers)
+        init(self, max_workers, *args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Many small blocks, so that threads have something to share.
+        patch.setattr(NumpyPlace, "block_entries", 1000)
+        patch.setattr(values, "_AT_ONCE", 16)
+        patch.setattr(ThreadPoolExecutor, "__init__", recorded)
+        result = fit()
+    return sizes, result
+
+
+def fit_with_all_cores(seed):
+    X, y = make_simulation(300, noise="uniform", level=0.2, random_state=0)
+    selection = AllCandidates(store=False)
+    model = FCGBoostClassifier(selection=selection, n_jobs=-1, max_iter=8, random_state=seed)
+    sizes, _ = pool_sizes(lambda: model.fit(X, y))
+    return sizes, allowed(1000), blas_threads(), model.coef_
+
+
+def test_a_fit_on_its_own_uses_the_threads_it_is_given():
+    X, y = make_simulation(300, random_state=0)
+    for n_jobs in (2, 3):
+        model = FCGBoostClassifier(selection=AllCandidates(store=False), n_jobs=n_jobs, max_iter=3)
+        sizes, _ = pool_sizes(partial(model.fit, X, y))
+        assert set(sizes) == {n_jobs}
+    sizes, _ = pool_sizes(partial(model.set_params(n_jobs=1).fit, X, y))
+    assert not sizes
+    assert allowed(1000) == 1000
+
+
+@pytest.mark.parametrize("share", [1, 2])
+def test_fits_in_a_pool_of_processes_take_no_more_than_their_share(share):
+    alone = [fit_with_all_cores(seed)[-1] for seed in range(4)]
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=share):
+        found = joblib.Parallel()(joblib.delayed(fit_with_all_cores)(seed) for seed in range(4))
+    for (sizes, most, n_blas, coef), expected in zip(found, alone, strict=True):
+        assert most == share
+        assert all(size <= share for size in sizes)
+        assert set(n_blas) == {share}  # as it was before the fit
+        np.testing.assert_allclose(coef, expected, rtol=1e-9, atol=1e-10)
+
+
+def test_by_default_two_processes_share_the_cores():
+    n_cores = joblib.cpu_count()
+    found = joblib.Parallel(n_jobs=2, backend="loky")(
+        joblib.delayed(fit_with_all_cores)(seed) for seed in range(2)
+    )
+    for sizes, most, _, _ in found:
+        assert most <= max(n_cores // 2, 1)
+        assert all(size <= most for size in sizes)
+
+
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("name", ["gauss", "polynomial", "sigmoid", "relu"])
+def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, store):
+    X, y = make_simulation(300, noise="uniform", level=0.2, random_state=0)
+    y = np.digitize(X[:, 1] + 0.1 * y, [0.4, 0.8])
+    selection = AllCandidates(store=store)
+    models = []
+    for n_jobs in (1, 2, 5):
+        model = FCGBoostClassifier(
+            name, selection=selection, n_jobs=n_jobs, max_iter=8, random_state=0
+        )
+        sizes, model = pool_sizes(partial(model.fit, X, y))
+        assert set(sizes) <= {n_jobs}
+        models.append(model)
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+        for one, other in zip(model.trace_, models[0].trace_, strict=True):
+            np.testing.assert_array_equal(one.scores, other.scores)
