@@ -39,10 +39,8 @@ _DOUBLE = 1e-9
 # Candidates that are evaluated at once: the processor's cache should hold their values; a device
 # wants many.
 _AT_ONCE, _AT_ONCE_AHEAD = 256, 4096
-# Single precision may lose smaller numbers altogether.
-_TINY = 1e-30
-# What stands for infinite bounds in products.
-_HUGE = 1e100
+# Single precision may lose smaller numbers altogether; in products this stands for infinity.
+_TINY, _HUGE = 1e-30, 1e100
 # Rows with a residual are gathered up to this share of all.
 _WORTH_GATHERING = 0.8
 
