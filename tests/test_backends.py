@@ -22,7 +22,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "memory-small-blocks":
         monkeypatch.setattr(memory, "_BLOCK_ENTRIES", 64)
         monkeypatch.setattr(NumpyPlace, "block_entries", 64)
-        monkeypatch.setattr(values, "BLOCK", 16)
+        monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", 16)
         monkeypatch.setattr(values, "_AT_ONCE", 7)
         monkeypatch.setattr(columns, "_COLUMNS_AT_FIRST", 3)
     return BACKENDS[request.param.partition("-")[0]]

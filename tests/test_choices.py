@@ -84,7 +84,7 @@ def computed(variant: Variant) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if variant.is_small:
             patch.setattr(NumpyPlace, "block_entries", 200)
-            patch.setattr(values_module, "BLOCK", 16)
+            patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
             patch.setattr(values_module, "_AT_ONCE", 7)
             patch.setattr(candidates_module, "_ROWS", 13)
             patch.setattr(candidates_module, "_MANY", 2)

@@ -62,7 +62,7 @@ BACKENDS = {"torch": make_backend(TorchPlace), "single": make_backend(SinglePlac
 
 def shrink_everything(patch: pytest.MonkeyPatch) -> None:
     """Leave hardly any room: what was not foreseen must be done again."""
-    patch.setattr(values_module, "BLOCK", 16)
+    patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
     patch.setattr(values_module, "_AT_ONCE_AHEAD", 7)
     patch.setattr(candidates_module, "_SHORTLIST", 2)
     patch.setattr(candidates_module, "_ROWS", 13)

@@ -434,7 +434,7 @@ def test_the_path_does_not_depend_on_the_size_of_blocks(
     monkeypatch.setattr(memory, "_BLOCK_ENTRIES", entries)
     monkeypatch.setattr(NumpyPlace, "block_entries", entries)
     monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
-    monkeypatch.setattr(values_module, "BLOCK", block)
+    monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", block)
     X, y = noisy(400)
     found = path_of(X, y, dictionary=name, selection=AllCandidates(store=store))
     assert_same_path(found, base_paths[name])

@@ -11,10 +11,11 @@ from suites.reference import PlaneDictionary, full_matrix, reference_scores
 
 from fcgboost.backends import fused, kernels
 from fcgboost.backends import values as values_module
+from fcgboost.backends.blocks import BLOCK, block_sums
 from fcgboost.backends.candidates import contenders
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.backends.places import NumpyPlace
-from fcgboost.backends.values import BLOCK, FreshValues, StoredValues, block_sums
+from fcgboost.backends.values import FreshValues, StoredValues
 from fcgboost.dictionaries import (
     GaussDictionary,
     PolynomialDictionary,
@@ -198,7 +199,7 @@ def test_estimates_contain_the_exact_scores(
     if name == "planes" and kind is FreshValues:
         pytest.xfail("masses of fresh float32 values take them as not negative")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values_module, "BLOCK", 16)
+        patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
         patch.setattr(values_module, "_AT_ONCE", 9)
         patch.setattr(NumpyPlace, "block_entries", 300)
         check_estimate(kind, name, m, share, seed)
@@ -248,7 +249,7 @@ def test_block_sums_are_products(m: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     V, W = rng.standard_normal((m, n)), rng.standard_normal((m, 2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values_module, "BLOCK", 16)
+        patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
         found = block_sums(V, W, NumpyPlace())
     np.testing.assert_allclose(found, V.T @ W, atol=1e-13)
 

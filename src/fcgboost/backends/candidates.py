@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor
+from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.screening import StandIn
-from fcgboost.backends.values import Estimate, FreshValues, StoredValues, Values, row_blocks
+from fcgboost.backends.values import Estimate, FreshValues, StoredValues, Values
 
 if TYPE_CHECKING:
     from fcgboost.backends.memory import MemoryDesign

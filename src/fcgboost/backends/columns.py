@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcgboost.backends.base import Array, Columns, Small
+from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.places import Place
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
+# Rows of one product: more of them are shared by threads.
+_ROWS_AT_ONCE = 1 << 16
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
 # this share of its squared norm: long before rounding shows.
 _GRAM_UPDATES = 64
@@ -104,11 +107,28 @@ class MemoryColumns(Columns):
 
     def matvec(self, coef: Array) -> Any:
         """Give A coef."""
-        return self.A @ self._place.put(coef)
+        A, coef = self.A, self._place.put(coef)
+        blocks = self.row_blocks()
+        if len(blocks) == 1:
+            return A @ coef
+        return np.concatenate(self._design.each(lambda rows: A[rows] @ coef, blocks))
 
     def rmatvec(self, vector: Any, first: int = 0) -> Small:
         """Give A^T vector."""
-        return self.A[:, first:].T @ vector
+        A = self.A[:, first:]
+        return self.sum_blocks(lambda rows: A[rows].T @ vector[rows])
+
+    def row_blocks(self) -> list[slice]:
+        """Cut the rows into pieces for threads; these do not depend on how many there are."""
+        n_rows = self._design.n_rows
+        return row_blocks(n_rows, n_rows if self._place.is_ahead else _ROWS_AT_ONCE)
+
+    def sum_blocks(self, function: Callable[[slice], Any]) -> Any:
+        """Add up a function of the blocks of rows, in order."""
+        total, *others = self._design.each(function, self.row_blocks())
+        for other in others:
+            total = total + other
+        return total
 
     def gram(self, weights: Any) -> Small:
         """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
@@ -231,7 +251,9 @@ class KeptGram:
             # For a new column one pass over all rows is cheaper than gathering the active ones.
             active = active if first == 0 or 8 * count <= len(weights) else None
         if first > 0 and active is None:
-            return A.T @ (weights[:, None] * A[:, first:])
+            return self._columns.sum_blocks(
+                lambda rows: A[rows].T @ (weights[rows][:, None] * A[rows, first:])
+            )
         cross = place.put(np.zeros((k, k - first)))
         size = max(1, place.block_entries // max(1, k))
         n_rows = len(weights) if active is None else len(active)

@@ -15,11 +15,11 @@ from scipy import sparse
 from fcgboost import hashing
 from fcgboost.arrays import is_tensor
 from fcgboost.backends.base import Array, Design
+from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
-from fcgboost.backends.values import row_blocks
 from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
 
 _BLOCK_ENTRIES = NumpyPlace.block_entries
@@ -199,15 +199,13 @@ class MemoryDesign(Design):
         self.each(fill, row_blocks(X.shape[0], size))
         return values
 
-    def each(self, work: Callable[[slice], None], blocks: list[slice]) -> None:
-        """Do independent pieces of work, in threads where allowed."""
-        if self.n_threads == 1 or len(blocks) == 1 or self.place.is_ahead:
-            for block in blocks:
-                work(block)
-            return
+    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+        """Do independent pieces of work, in threads where allowed; results in their order."""
+        if self.n_threads == 1 or len(pieces) == 1 or self.place.is_ahead:
+            return [work(piece) for piece in pieces]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads)
-        list(self._pool.map(work, blocks))
+        return list(self._pool.map(work, pieces))
 
 
 def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:

@@ -12,12 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from fcgboost.arrays import namespace
+from fcgboost.backends import blocks
 from fcgboost.backends.base import Divisor
+from fcgboost.backends.blocks import Focus, block_sums, row_blocks
 from fcgboost.backends.fused import (
     GaussSums,
     gauss_sums,
@@ -30,8 +34,6 @@ from fcgboost.dictionaries import Rounding, ScreenedDictionary
 if TYPE_CHECKING:
     from fcgboost.backends.memory import MemoryDesign
 
-#: Rows that are added up in the precision of the values.
-BLOCK = 512
 _UNIT = {"float32": 2.0**-24, "float64": 2.0**-53}
 # Values in float64 are taken as exact up to this share: what atoms evaluated together and alone, or
 # sums in other orders, can differ by is far less.
@@ -41,8 +43,6 @@ _DOUBLE = 1e-9
 _AT_ONCE, _AT_ONCE_AHEAD = 256, 4096
 # Single precision may lose smaller numbers altogether; in products this stands for infinity.
 _TINY, _HUGE = 1e-30, 1e100
-# Rows with a residual are gathered up to this share of all.
-_WORTH_GATHERING = 0.8
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class Values(ABC):
             atoms = dictionary.moved(atoms, design.center, design.scale)
             # Atoms that are evaluated together are judged together.
             parts = [dictionary.rounding(atoms[block]) for block in self.blocks]
+            self._is_nonnegative = dictionary.is_nonnegative
             self._rounding = Rounding(
                 np.concatenate([part.relative for part in parts]),
                 np.concatenate([part.constant for part in parts]),
@@ -105,14 +106,15 @@ class Values(ABC):
             self._scale = self.place.put(np.ones(len(design.scale)), "float32")
             self._atoms = self.place.put(atoms, "float32")
         else:
+            self._is_nonnegative = False
             nothing = np.zeros(self._n_atoms)
             self._rounding = Rounding(nothing + _DOUBLE, nothing, nothing)
             self.inputs, self._scale = design.inputs, design.units
             self._atoms = atoms if isinstance(self.place, NumpyPlace) else self.place.put(atoms)
         # What rounding the residuals and adding up a block loses, relative.
-        n_added = BLOCK + 8
+        n_added = blocks.BLOCK + 8
         if self.place.sum_dtype == "float32":
-            n_added += design.n_rows // BLOCK
+            n_added += design.n_rows // blocks.BLOCK
         lost = n_added * _UNIT[self.dtype]
         self._lost = lost / (1.0 - lost)
         #: For each divisor, the sizes of the atoms and how far the exact ones are at most.
@@ -236,30 +238,39 @@ class FreshValues(Values):
         place, n = self.place, self._n_atoms
         at_once = self.blocks[0].stop
         width = at_once if sparse.issparse(inputs) else max(at_once, inputs.shape[1])
-        size = max(1, place.block_entries // width // BLOCK) * BLOCK
-        sums = place.empty(n, W.shape[1], place.sum_dtype)
-        extents = place.empty(n, 1, place.sum_dtype)
+        size = max(1, place.block_entries // width // blocks.BLOCK) * blocks.BLOCK
+        parts = row_blocks(inputs.shape[0], size)
+        # A sample is one block of candidates: then threads share the rows.
+        n_shares = 1 if len(self.blocks) > 1 else self._design.n_threads
+        shares = [parts[i::n_shares] for i in range(min(n_shares, max(1, len(parts))))]
 
-        def score(block: slice) -> None:
-            total, extent = 0.0, 0.0
-            evaluate = self._evaluation(block)
-            for part in row_blocks(inputs.shape[0], size):
+        def score(piece: tuple[slice, list[slice]]) -> tuple[Any, Any]:
+            evaluate, (total, extent) = self._evaluation(piece[0]), (0.0, 0.0)
+            for part in piece[1]:
                 values = evaluate(inputs[part])
                 total = total + self._block_sums(values, W[part])
                 if weights is not None and divisor == "max":
-                    largest = place.xp.amax(place.xp.abs(values), axis=0)
-                    extent = largest if part.start == 0 else place.xp.maximum(extent, largest)
+                    extent = _larger(extent, place.xp.amax(place.xp.abs(values), axis=0))
                 elif weights is not None:
                     values *= values
                     extent = extent + self._block_sums(values, weights[part])[:, 0]
-            sums[block], extents[block, 0] = total, extent
+            return total, extent
 
-        self._design.each(score, self.blocks)
+        pieces = [(block, share) for block in self.blocks for share in shares]
+        join = _larger if divisor == "max" else add
+        sums = place.empty(n, W.shape[1], place.sum_dtype)
+        extents = place.empty(n, 1, place.sum_dtype)
+        sums[:], extents[:] = 0.0, 0.0
+        for (block, _), (total, extent) in zip(
+            pieces, self._design.each(score, pieces), strict=True
+        ):
+            sums[block] += total
+            extents[block, 0] = join(extents[block, 0], extent)
         return sums, extents[:, 0]
 
     def _block_sums(self, values: Any, W: Any) -> Any:
         """Give values^T W; the second half of W, sizes of residuals, meets sizes of values."""
-        if self.dtype == "float32" or W.shape[1] == 1:
+        if self._is_nonnegative or W.shape[1] == 1:
             return block_sums(values, W, self.place)
         xp, half = self.place.xp, W.shape[1] // 2
         signed = block_sums(values, W[:, :half], self.place)
@@ -283,7 +294,7 @@ class StoredValues(Values):
 
         design.each(fill, row_blocks(design.n_rows, size))
         ones = place.put(np.ones((design.n_rows, 1)), self.dtype)
-        for part in row_blocks(design.n_rows, max(1, size // BLOCK) * BLOCK):
+        for part in row_blocks(design.n_rows, max(1, size // blocks.BLOCK) * blocks.BLOCK):
             squares += block_sums(self.G[part] ** 2, ones[part], place)[:, 0]
         #: The norms of the values' columns, not too small.
         self.norms = design.place.xp.sqrt(design.place.put(squares) * (1.0 + 2.0 * self._lost))
@@ -339,62 +350,14 @@ class StoredValues(Values):
             return
         weights = self.place.put(design.weights, self.dtype)[:, None]
         squares = self.place.put(np.zeros(self._n_atoms), self.place.sum_dtype)
-        size = max(1, self.place.block_entries // self._n_atoms // BLOCK) * BLOCK
+        size = max(1, self.place.block_entries // self._n_atoms // blocks.BLOCK) * blocks.BLOCK
         for part in row_blocks(design.n_rows, size):
             squares += block_sums(self.G[part] ** 2, weights[part], self.place)[:, 0]
         self._note_sizes(divisor, here.put(squares))
 
 
-@dataclass(frozen=True)
-class Focus:
-    """The rows that have a residual, where that are few enough to be gathered.
-
-    Attributes
-    ----------
-    rows : array of positions, or None for all rows
-    R : array of shape (len(rows), n_outputs)
-    count : int, or a tensor with one
-    is_valid : bool, or a tensor with one
-        Whether the rows fit their room.
-    """
-
-    rows: Any
-    R: Any
-    count: Any
-    is_valid: Any
-
-    @classmethod
-    def on(cls, R: Any, place: Place, room: int | None) -> Focus:
-        """Look for the rows; no more than `room` where their number is not known in time."""
-        xp, n_rows = place.xp, len(R)
-        if room == n_rows and not place.is_ahead:
-            return cls(None, R, n_rows, True)
-        mask = (R != 0.0).any(axis=1) if R.shape[1] > 1 else R[:, 0] != 0.0
-        if room is not None and room > _WORTH_GATHERING * n_rows:
-            return cls(None, R, mask.sum(), True)
-        rows, count = place.find(mask, room if place.is_ahead else None)
-        if not place.is_ahead:
-            is_worth_it = count <= _WORTH_GATHERING * n_rows
-            return cls(rows, R[rows], count, True) if is_worth_it else cls(None, R, count, True)
-        is_used = xp.arange(len(rows), device=rows.device) < count
-        return cls(rows, xp.where(is_used[:, None], R[rows], 0.0), count, count <= len(rows))
-
-
-def row_blocks(n_rows: int, size: int) -> list[slice]:
-    """Cut rows into blocks of at most `size`."""
-    size = max(1, size)
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
-def block_sums(values: Any, W: Any, place: Place) -> Any:
-    """Give values^T W: sums within blocks of rows as they are, between blocks in float64."""
-    whole = len(values) // BLOCK * BLOCK
-    total: Any = 0.0
-    for part in (slice(0, whole), slice(whole, len(values))):
-        V, U = values[part], W[part]
-        if len(V):
-            size = min(BLOCK, len(V))
-            V = V.reshape((-1, size, V.shape[1]))
-            U = U.reshape((-1, size, U.shape[1])).swapaxes(1, 2)
-            total = total + place.add_up(U @ V)
-    return total.T
+def _larger(first: Any, second: Any) -> Any:
+    """Give the larger of two arrays, or of an array and nothing, elementwise."""
+    if isinstance(first, float) or isinstance(second, float):
+        return second if isinstance(first, float) else first
+    return namespace(first).maximum(first, second)

@@ -158,6 +158,9 @@ class ScreenedDictionary(Dictionary):
     float64. The bounds must be proved: a wrong one is a wrong model.
     """
 
+    #: Whether values are never negative, in any precision: that spares a look at their sizes.
+    is_nonnegative = False
+
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Give atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.

@@ -105,6 +105,8 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         away = pulls.sum(axis=1, keepdims=True) * points
         return np.asarray((pulls @ centers - away) / scale**2)
 
+    is_nonnegative = True
+
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Give the centres in the other coordinates; widths are in units already."""
         centers, widths = split_last(atoms)

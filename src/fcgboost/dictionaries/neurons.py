@@ -83,6 +83,8 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         g = self.profile(z)
         return g * (1.0 - g)
 
+    is_nonnegative = True
+
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Give (w unit, b + <w, origin>)."""
         return moved_planes(atoms, origin, unit)
@@ -131,6 +133,8 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
     def slope(self, z: Array) -> Array:
         """Give 1 where z > 0, else 0."""
         return np.where(z > 0.0, 1.0, 0.0)
+
+    is_nonnegative = True
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Give (w unit, b + <w, origin>)."""
