@@ -211,12 +211,6 @@ def perturbed(atoms: np.ndarray, dictionary: Dictionary, rng: np.random.Generato
 
 # "planes" have values of either sign.
 PASSES = {**DICTIONARIES, "planes": PlaneDictionary()}
-needs_signs = pytest.mark.xfail(
-    reason="masses of fresh float32 values take them as not negative", strict=False
-)
-FRESH_OR_STORED = [
-    pytest.param(name, marks=needs_signs if name == "planes" else ()) for name in PASSES
-]
 
 
 @settings(max_examples=15)
@@ -227,7 +221,7 @@ FRESH_OR_STORED = [
     spread=st.integers(0, 20),
 )
 @pytest.mark.parametrize("divisor", ["none", "max", "norm"])
-@pytest.mark.parametrize("name", FRESH_OR_STORED)
+@pytest.mark.parametrize("name", PASSES)
 def test_near_ties_go_where_float64_sends_them(
     name: str, divisor: Any, seed: int, m: int, share: float, spread: int
 ) -> None:
@@ -252,7 +246,6 @@ def test_near_ties_go_where_float64_sends_them(
                 assert [b and b.index for b in found] == [b and b.index for b in expected]
 
 
-@needs_signs
 def test_screened_atoms_of_either_sign_are_chosen_as_float64_does() -> None:
     rng = np.random.default_rng(0)
     X, R = rng.standard_normal((200, 3)), rng.standard_normal((200, 1))
@@ -269,7 +262,7 @@ def test_screened_atoms_of_either_sign_are_chosen_as_float64_does() -> None:
 
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize("m", [511, 512, 513, 1024, 1500])
-@pytest.mark.parametrize("name", FRESH_OR_STORED)
+@pytest.mark.parametrize("name", PASSES)
 def test_blocks_of_rows_of_the_size_in_use_choose_as_float64_does(
     name: str, m: int, store: bool
 ) -> None:
