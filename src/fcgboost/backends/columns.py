@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Room for columns that is taken at once; more is only found by copying.
 _COLUMNS_AT_FIRST = 1024
+# One row in so many is worth gathering before a pass over the columns.
+_GATHER = 8
 # Rows of one product: more of them are shared by threads.
 _ROWS_AT_ONCE = 1 << 16
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
@@ -114,8 +116,12 @@ class MemoryColumns(Columns):
         return np.concatenate(self._design.each(lambda rows: A[rows] @ coef, blocks))
 
     def rmatvec(self, vector: Any, first: int = 0) -> Small:
-        """Give A^T vector."""
+        """Give A^T vector; entries of zero cost little where they are most."""
         A = self.A[:, first:]
+        if not self._place.is_ahead:
+            rows = np.flatnonzero(vector)
+            if _GATHER * len(rows) < len(vector):
+                return A[rows].T @ vector[rows]
         return self.sum_blocks(lambda rows: A[rows].T @ vector[rows])
 
     def row_blocks(self) -> list[slice]:
@@ -249,7 +255,7 @@ class KeptGram:
         if not place.is_ahead:
             active, count = place.find(weights != 0.0, None)
             # For a new column one pass over all rows is cheaper than gathering the active ones.
-            active = active if first == 0 or 8 * count <= len(weights) else None
+            active = active if first == 0 or _GATHER * count <= len(weights) else None
         if first > 0 and active is None:
             return self._columns.sum_blocks(
                 lambda rows: A[rows].T @ (weights[rows][:, None] * A[rows, first:])
