@@ -99,7 +99,9 @@ def _weigh(data: Data) -> Data:
 
 
 def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[Any], Data]:
-    present, codes = np.unique(data.codes, return_inverse=True)
+    # Not by sorting: there may be millions of codes.
+    is_present = np.bincount(data.codes, minlength=len(classes)) > 0
+    present, codes = np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[data.codes]
     if len(present) < 2:
         raise ValueError(
             f"y has only one class ({classes.tolist()[present[0]]!r}) among the rows of positive "
