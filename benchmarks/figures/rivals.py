@@ -1,8 +1,8 @@
 """LightGBM's defaults and SVC(C=10) on three public sets, everything in one thread.
 
-Five random halves for training. One setting of ours for all three sets: sampled ReLU candidates and
-one Newton iteration per step, which gives the accuracy of exact corrections here. Number of steps and
-of candidates were chosen with these sets in view.
+Five random halves for training. One setting of ours for all three sets: sampled ReLU candidates
+and one Newton iteration per step, which is as accurate as exact corrections here. The numbers of
+steps and of candidates were chosen with these sets in view.
 SVC, which is slow, is fitted once per set. A tuned fit chooses steps, ridge and width on a
 quarter of the training rows.
 """
