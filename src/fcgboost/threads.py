@@ -22,12 +22,14 @@ class SharedLimit:
         self._lock = threading.Lock()
         self._n_inside = 0
         self._limit: Any = None
+        self._before = 1
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
         """Keep the BLAS to one thread."""
         with self._lock:
             if self._n_inside == 0:
+                self._before = _most_threads()
                 self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
             self._n_inside += 1
         try:
@@ -37,6 +39,15 @@ class SharedLimit:
                 self._n_inside -= 1
                 if self._n_inside == 0:
                     self._limit.restore_original_limits()
+
+    def n_threads(self) -> int:
+        """Give how many threads the BLAS has when nobody keeps it to one."""
+        return self._before if self._n_inside else _most_threads()
+
+
+def _most_threads() -> int:
+    pools = ThreadpoolController().select(user_api="blas").info()
+    return max([1, *(int(pool["num_threads"]) for pool in pools)])
 
 
 def allowed(n_threads: int) -> int:
@@ -48,8 +59,7 @@ def allowed(n_threads: int) -> int:
     backend, _ = get_active_backend()
     if backend.nesting_level == 0:
         return n_threads
-    pools = ThreadpoolController().select(user_api="blas").info()
-    return min([n_threads, *(int(pool["num_threads"]) for pool in pools)])
+    return min(n_threads, blas.n_threads())
 
 
 #: The process has one BLAS, so there is one limit.

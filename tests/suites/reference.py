@@ -11,7 +11,7 @@ from fcgboost.backends.base import Best
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import InnerProductDictionary, Rounding, ScreenedDictionary
-from fcgboost.dictionaries.base import affine_rounding, moved_planes
+from fcgboost.dictionaries.base import UNIT32, affine_rounding, moved_planes
 
 
 class PlaneDictionary(InnerProductDictionary, ScreenedDictionary):
@@ -32,8 +32,8 @@ class PlaneDictionary(InnerProductDictionary, ScreenedDictionary):
     def moved(self, atoms, origin, unit):
         return moved_planes(atoms, origin, unit)
 
-    def rounding(self, atoms):
-        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms))
+    def rounding(self, atoms, unit=UNIT32):
+        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms, unit))
 
 
 def full_matrix(design: MemoryDesign, atoms: Any) -> np.ndarray:

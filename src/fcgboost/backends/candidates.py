@@ -26,7 +26,7 @@ _ROWS = 4096
 # More doubtful candidates than these, and single precision was too coarse.
 _MANY = 32
 # Where looking means waiting: so many candidates are scored exactly before anyone looks.
-_SHORTLIST = 16
+_SHORTLIST = 8
 # A stand-in takes as long to make as some fifty passes over the values: after this many, a path
 # that ends right then has lost a fifth of its time. Fewer values than these stay in the cache,
 # where a pass takes less time than the stand-in's own work.
@@ -51,14 +51,22 @@ class MemoryCandidates(Candidates):
     @cached_property
     def _values(self) -> Values:
         kind = StoredValues if self._is_stored else FreshValues
-        return kind(self._design, self.atoms, self._design.is_screened)
+        with np.errstate(all="ignore"):
+            return kind(self._design, self.atoms, self._design.is_screened)
 
     def best(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> list[Best | None]:
         """Estimate all scores, and look closely at those that can be the best."""
         if len(allowed) == 0:
             return [None] * R.shape[1]
-        if self._design.place.is_ahead:
-            return self._best_ahead(R, divisor, allowed)
+        # Numbers that float32 does not hold end in bounds that say nothing.
+        with np.errstate(all="ignore"):
+            if self._design.place.is_ahead:
+                return self._best_ahead(R, divisor, allowed)
+            return self._best_here(R, divisor, allowed)
+
+    def _best_here(
+        self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_]
+    ) -> list[Best | None]:
         estimate = self._estimate(R, divisor, allowed)
         low, high = self._interval(estimate)
         largest = 0.0 if estimate.sizes is None else float(estimate.sizes[0].max(initial=0.0))
@@ -145,9 +153,11 @@ class MemoryCandidates(Candidates):
         largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
         for c in range(R.shape[1]):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
+            if len(doubtful) > _MANY:
+                doubtful = self._second_look(doubtful, R[:, c], divisor, largest)
             parts = [
                 self._exact_scores(place.put(doubtful[rows], "int64"), R[:, c], divisor, largest)
-                for rows in row_blocks(len(doubtful), 2 * _SHORTLIST)
+                for rows in row_blocks(len(doubtful), _SHORTLIST)
             ]
             scores = np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
             found.append(_first_of_best(doubtful, scores))
@@ -189,7 +199,7 @@ class MemoryCandidates(Candidates):
         stand_in.note(is_decided)
         return is_decided
 
-    def _interval(self, estimate: Estimate, largest: float = 0.0) -> tuple[Any, Any]:
+    def _interval(self, estimate: Estimate, largest: Any = 0.0) -> tuple[Any, Any]:
         """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
         low, high = estimate.interval(self._design.place)
         if estimate.sizes is None:
@@ -200,12 +210,12 @@ class MemoryCandidates(Candidates):
         return xp.where((sizes - bounds > vanishing)[:, None], low, 0.0), high
 
     def _second_look(
-        self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
+        self, doubtful: NDArray[np.intp], residual: Any, divisor: Divisor, largest: Any
     ) -> NDArray[np.intp]:
         """Leave fewer in doubt, by float64 values of them alone."""
         values = FreshValues(self._design, self.atoms[doubtful], single=False)
         estimate = values.estimate(residual[:, None], divisor, None)
-        low, high = self._interval(estimate, largest)
+        low, high = self._design.place.fetch(*self._interval(estimate, largest))
         everyone = np.ones(len(doubtful), dtype=bool)
         return doubtful[contenders(low[:, 0], high[:, 0], everyone)]
 
@@ -256,7 +266,7 @@ def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[n
     allowed : ndarray of bool, of the same shape
     """
     surely = np.where(allowed, low, 0.0).max(initial=0.0)
-    return np.flatnonzero(allowed & (high >= (1.0 - 2.0 * _NEARLY) * surely))
+    return np.flatnonzero(allowed & ~(high < (1.0 - 2.0 * _NEARLY) * surely))
 
 
 def _first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fcgboost.backends.memory import MemoryDesign
 
 # Room for columns that is taken at once; more is only found by copying.
-_COLUMNS_AT_FIRST = 1024
+_COLUMNS_AT_FIRST, _COLUMNS_AT_FIRST_AHEAD = 1024, 128
 # One row in so many is worth gathering before a pass over the columns.
 _GATHER = 8
 # Rows of one product: more of them are shared by threads.
@@ -47,7 +47,9 @@ class MemoryColumns(Columns):
         self._place = design.place
         self._capacity = capacity + self.n_columns
         n_rows = design.n_rows
-        self._storage = self._place.empty(n_rows, min(self._capacity, _COLUMNS_AT_FIRST))
+        # Pages that were never written take no memory here; on a device they do.
+        at_first = _COLUMNS_AT_FIRST_AHEAD if self._place.is_ahead else _COLUMNS_AT_FIRST
+        self._storage = self._place.empty(n_rows, min(self._capacity, at_first))
         self._storage[:, : self.n_columns] = 1.0
         self._factors, self._norms = np.ones(self.n_columns), np.ones(self.n_columns)
         # Factors and norms that were not fetched yet.
@@ -200,13 +202,14 @@ class KeptGram:
 
     def update(self, weights: Any) -> Pending:
         """Give the matrix for other weights and the columns of now."""
-        n_kept = len(self._values)
+        kept = self._values
+        n_kept = len(kept)
         if n_kept == 0 or self._n_updates >= _GRAM_UPDATES:
             return self._renewed(weights)
         place = self._columns.place
         if weights is self._weights:
             new = self._cross(weights, n_kept)
-            return Pending((new,), lambda new: self._keep(weights, _bordered(self._values, new)))
+            return Pending((new,), lambda new: self._keep(weights, _bordered(kept, new)))
         room = min(self._room, len(weights)) if place.is_ahead else None
         changed, count = place.find(weights != self._weights, room)
         if room is None and 2 * count > np.count_nonzero(weights):
@@ -223,7 +226,7 @@ class KeptGram:
             # Room for four times as many flips as the last time.
             self._room = max(_LEAST_ROOM, 4 * int(count))
             self._n_updates += int(count) > 0
-            values = _bordered(self._values + change, new)
+            values = _bordered(kept + change, new)
             # What is left of a column must not drown in the rounding errors of what went.
             is_lost = (np.diag(values)[:n_kept] < _GRAM_LOSS * self._peak).any()
             if is_lost or (room is not None and count > room):

@@ -20,10 +20,14 @@ from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
-from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
+from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
 _BLOCK_ENTRIES = NumpyPlace.block_entries
 _SPARE_ROWS = 1024
+# Standardised inputs beyond these have squares, and squares of atoms, that float32 does not hold.
+_LEAST_REACH, _LARGEST_REACH = 2.0**-20, 2.0**30
+# Draws of fewer rows hash all rows anew: next to each other on a circle, some would come too often.
+_FEW = 64
 
 
 class MemoryDesign(Design):
@@ -75,10 +79,11 @@ class MemoryDesign(Design):
         self.inputs = X if isinstance(place, NumpyPlace) else place.put(X)
         self.weights = place.put(weights)
         self.total_weight = float(weights.sum())
+        self.shares = place.put(weights / self.total_weight)
         self.low, self.high = _bounding_box(self.X)
         mean, variance = weighted_moments(self.X, weights)
         variance[_is_constant(self.low, self.high)] = 0.0
-        self.center = mean
+        self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
             self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
         else:
@@ -90,6 +95,7 @@ class MemoryDesign(Design):
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
         self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
+        self._last_turn = 0
         self._n_active = self.n_rows
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
@@ -102,6 +108,10 @@ class MemoryDesign(Design):
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
+        if turn != 0 and n < _FEW:
+            key, turn = turn, 0
+            self._circles.pop(self._last_turn, None)
+            self._last_turn = key
         circle = self._circles.get(key)
         if circle is None:
             circle = self._circles[key] = hashing.Circle(self.fingerprints, key)
@@ -145,7 +155,22 @@ class MemoryDesign(Design):
     @property
     def is_screened(self) -> bool:
         """Whether candidates can be screened in float32."""
-        return isinstance(self.dictionary, ScreenedDictionary) and not sparse.issparse(self.X)
+        is_able = isinstance(self.dictionary, ScreenedDictionary) and self._is_plain
+        return is_able and self.screen_place.is_float32_exact
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the rows are dense, and float32 is good for numbers of their size."""
+        if sparse.issparse(self.X):
+            return False
+        reach = np.maximum(np.abs(self.low - self.center), np.abs(self.high - self.center))
+        largest = float((reach / self.scale).max(initial=0.0))
+        return self.farness <= 1.0 and _LEAST_REACH <= largest <= _LARGEST_REACH
+
+    @cached_property
+    def farness(self) -> float:
+        """How much farther from zero the inputs are than what is screened, at least 1."""
+        return max(1.0, float((np.abs(self.center) / self.scale).max()) / FARTHEST)
 
     @property
     def room(self) -> int | None:
@@ -177,8 +202,9 @@ class MemoryDesign(Design):
     @cached_property
     def radii(self) -> tuple[float, float]:
         """The mean (over weights, of squares) and the largest norm of the standardised rows."""
-        radii = self.screen_inputs[1] if self.is_screened else self.place.put(np.zeros(1))
-        weights = self.weights if self.is_screened else self.place.put(np.ones(1))
+        has_radii = isinstance(self.dictionary, ScreenedDictionary) and not sparse.issparse(self.X)
+        radii = self.screen_inputs[1] if has_radii else self.place.put(np.zeros(1))
+        weights = self.weights if has_radii else self.place.put(np.ones(1))
         mean, largest = self.place.fetch(weights @ radii**2 / weights.sum(), radii.max())
         return float(np.sqrt(mean)), float(largest)
 

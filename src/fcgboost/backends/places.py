@@ -26,6 +26,8 @@ class Place(ABC):
     block_entries: int
     #: Whether Python can run ahead of the work, so that looking at a result means waiting.
     is_ahead: bool
+    #: Whether float32 products are rounded no coarser than float32.
+    is_float32_exact: bool
     #: What sums over blocks of rows are added up in.
     sum_dtype: str
     #: How often results were brought to the host, each time with one transfer.
@@ -68,6 +70,7 @@ class NumpyPlace(Place):
     # enough that Python's part of it is nothing.
     block_entries = 1 << 17
     is_ahead = False
+    is_float32_exact = True
     sum_dtype = "float64"
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
@@ -108,6 +111,8 @@ class TorchPlace(Place):
         self.xp = torch
         self.device = torch.device(device)
         self.is_ahead = True
+        # A setting of the process; "high" and "medium" keep ten bits of a product's factors.
+        self.is_float32_exact = torch.get_float32_matmul_precision() == "highest"
         self.sum_dtype = "float64" if self.has_float64 else "float32"
         # Launching a kernel takes as long as some hundred thousand values: 256 MiB of float32.
         self.block_entries = 1 << (17 if self.device.type == "cpu" else 26)
@@ -125,6 +130,9 @@ class TorchPlace(Place):
         # Tensors share memory with arrays, and read-only ones are not for sharing.
         values = np.asarray(values)
         host = self.xp.from_numpy(values if values.flags.writeable else values.copy())
+        if self.device.type == "cuda":
+            # From pinned memory a copy does not wait for what the device was asked before.
+            return host.to(kind).pin_memory().to(self.device, non_blocking=True)
         return host.to(device=self.device, dtype=kind)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
@@ -186,7 +194,7 @@ def place_for(device: str) -> Place:
         ) from error
     try:
         place = TorchPlace("cpu" if device == "torch" else device)
-        torch.zeros(1, device=place.device)
+        torch.zeros(1, device=place.device).cpu()
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(

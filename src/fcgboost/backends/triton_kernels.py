@@ -59,7 +59,7 @@ def _few_columns(  # type: ignore[no-untyped-def]
         dot_here = tl.zeros([ATOMS, ROWS], dtype=tl.float32)
         mass_here = tl.zeros([ATOMS, ROWS], dtype=tl.float32)
         for start in range(0, BLOCK, ROWS):
-            i = block + start + tl.arange(0, ROWS)
+            i = (block + start + tl.arange(0, ROWS)).to(tl.int64)
             is_row = i < n_rows
             residual = tl.load(r + i, mask=is_row, other=0.0)[None, :]
             gap = c0 - tl.load(Z + i, mask=is_row, other=0.0)[None, :]
@@ -68,10 +68,10 @@ def _few_columns(  # type: ignore[no-untyped-def]
                 gap = c1 - tl.load(Z + n_rows + i, mask=is_row, other=0.0)[None, :]
                 squares += gap * gap
             if D > 2:
-                gap = c2 - tl.load(Z + 2 * n_rows + i, mask=is_row, other=0.0)[None, :]
+                gap = c2 - tl.load(Z + 2 * n_rows.to(tl.int64) + i, mask=is_row, other=0.0)[None, :]
                 squares += gap * gap
             if D > 3:
-                gap = c3 - tl.load(Z + 3 * n_rows + i, mask=is_row, other=0.0)[None, :]
+                gap = c3 - tl.load(Z + 3 * n_rows.to(tl.int64) + i, mask=is_row, other=0.0)[None, :]
                 squares += gap * gap
             values = tl.exp2(squares * t)
             dot_here += values * residual
@@ -114,7 +114,7 @@ def _many_columns(  # type: ignore[no-untyped-def]
         dot_here = tl.zeros([ATOMS, ROWS], dtype=tl.float32)
         mass_here = tl.zeros([ATOMS, ROWS], dtype=tl.float32)
         for start in range(0, BLOCK, ROWS):
-            i = block + start + tl.arange(0, ROWS)
+            i = (block + start + tl.arange(0, ROWS)).to(tl.int64)
             is_row = i < n_rows
             residual = tl.load(r + i, mask=is_row, other=0.0)[None, :]
             z = tl.load(Z + i[None, :] * D + column[:, None], mask=is_row[None, :], other=0.0)

@@ -70,7 +70,10 @@ class Estimate:
         """Give the least and the largest that every absolute score can be."""
         xp = place.xp
         sizes = xp.abs(self.dots)
-        low, high = xp.clip(sizes - self.bounds, 0.0, None), sizes + self.bounds
+        # Numbers beyond the range of float32 say nothing about a score.
+        is_known = xp.isfinite(sizes + self.bounds)
+        low = xp.where(is_known, xp.clip(sizes - self.bounds, 0.0, None), 0.0)
+        high = xp.where(is_known, sizes + self.bounds, np.inf)
         if self.sizes is None:
             return low, high
         least, most = self.sizes[0] - self.sizes[1], self.sizes[0] + self.sizes[1]
@@ -94,14 +97,8 @@ class Values(ABC):
         if single:
             assert isinstance(dictionary, ScreenedDictionary)
             atoms = dictionary.moved(atoms, design.center, design.scale)
-            # Atoms that are evaluated together are judged together.
-            parts = [dictionary.rounding(atoms[block]) for block in self.blocks]
             self._is_nonnegative = dictionary.is_nonnegative
-            self._rounding = Rounding(
-                np.concatenate([part.relative for part in parts]),
-                np.concatenate([part.constant for part in parts]),
-                np.concatenate([part.slope for part in parts]),
-            )
+            self._rounding = self._judged(dictionary, atoms, 1.0)
             self.inputs = design.screen_inputs[0]
             self._scale = self.place.put(np.ones(len(design.scale)), "float32")
             self._atoms = self.place.put(atoms, "float32")
@@ -109,6 +106,9 @@ class Values(ABC):
             self._is_nonnegative = False
             nothing = np.zeros(self._n_atoms)
             self._rounding = Rounding(nothing + _DOUBLE, nothing, nothing)
+            if isinstance(dictionary, ScreenedDictionary) and not sparse.issparse(design.X):
+                moved = dictionary.moved(atoms, design.center, design.scale)
+                self._rounding = self._judged(dictionary, moved, design.farness)
             self.inputs, self._scale = design.inputs, design.units
             self._atoms = atoms if isinstance(self.place, NumpyPlace) else self.place.put(atoms)
         # What rounding the residuals and adding up a block loses, relative.
@@ -119,6 +119,17 @@ class Values(ABC):
         self._lost = lost / (1.0 - lost)
         #: For each divisor, the sizes of the atoms and how far the exact ones are at most.
         self._sizes: dict[Divisor, tuple[Any, Any]] = {}
+
+    def _judged(self, dictionary: ScreenedDictionary, atoms: Any, farness: float) -> Rounding:
+        """Ask the dictionary; atoms that are evaluated together are judged together."""
+        unit = _UNIT[self.dtype]
+        parts = [dictionary.rounding(atoms[block], unit) for block in self.blocks]
+        constant = np.concatenate([part.constant for part in parts])
+        return Rounding(
+            np.concatenate([part.relative for part in parts]),
+            constant * farness,
+            np.concatenate([part.slope for part in parts]),
+        )
 
     @abstractmethod
     def estimate(self, R: Any, divisor: Divisor, room: int | None) -> Estimate:
@@ -157,7 +168,7 @@ class Values(ABC):
     def _residual_sums(self, R: Any) -> tuple[Any, Any]:
         """Give the sums of |r| and of |r| |x| for every output."""
         sizes = self._design.place.xp.abs(R)
-        if self.dtype == "float64":
+        if not self._rounding.slope.any():
             return sizes.sum(axis=0), 0.0
         return sizes.sum(axis=0), self._design.screen_inputs[1] @ sizes
 
@@ -177,7 +188,7 @@ class Values(ABC):
         if divisor == "max":
             sizes, lost, radius = sums, 0.0, largest_radius
         else:
-            sizes = xp.sqrt(sums / design.total_weight)
+            sizes = xp.sqrt(sums)
             lost, radius = self._lost, mean_radius
         off = put(rounding.constant) + put(rounding.slope) * radius
         relative = put(np.minimum(rounding.relative, 1.0 - 1e-9))
@@ -200,7 +211,7 @@ class FreshValues(Values):
         if focus.rows is not None:
             is_here = self.place is here or not here.is_ahead
             inputs = inputs[focus.rows if is_here else self.place.put(focus.rows, "int64")]
-        weights = None if is_sized else self.place.put(self._design.weights, self.dtype)[:, None]
+        weights = None if is_sized else self.place.put(self._design.shares, self.dtype)[:, None]
         n_outputs = R.shape[1]
         fused = None
         if is_sized and self.dtype == "float32":
@@ -252,8 +263,7 @@ class FreshValues(Values):
                 if weights is not None and divisor == "max":
                     extent = _larger(extent, place.xp.amax(place.xp.abs(values), axis=0))
                 elif weights is not None:
-                    values *= values
-                    extent = extent + self._block_sums(values, weights[part])[:, 0]
+                    extent = extent + self._block_sums(values * values, weights[part])[:, 0]
             return total, extent
 
         pieces = [(block, share) for block in self.blocks for share in shares]
@@ -346,9 +356,13 @@ class StoredValues(Values):
     def _measure(self, divisor: Divisor) -> None:
         here, design = self._design.place, self._design
         if divisor == "max":
-            self._note_sizes(divisor, here.put(self.place.xp.amax(abs(self.G), axis=0)))
+            parts = row_blocks(design.n_rows, self.place.block_entries // self._n_atoms)
+            largest: Any = 0.0
+            for part in parts:
+                largest = _larger(largest, self.place.xp.amax(abs(self.G[part]), axis=0))
+            self._note_sizes(divisor, here.put(largest))
             return
-        weights = self.place.put(design.weights, self.dtype)[:, None]
+        weights = self.place.put(design.shares, self.dtype)[:, None]
         squares = self.place.put(np.zeros(self._n_atoms), self.place.sum_dtype)
         size = max(1, self.place.block_entries // self._n_atoms // blocks.BLOCK) * blocks.BLOCK
         for part in row_blocks(design.n_rows, size):

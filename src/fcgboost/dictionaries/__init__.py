@@ -1,6 +1,7 @@
 """Which atoms exist: families of functions whose members are rows of an array."""
 
 from fcgboost.dictionaries.base import (
+    FARTHEST,
     PRODUCTS_ON_ONE_THREAD,
     Array,
     Dictionary,
@@ -14,6 +15,7 @@ from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
 
 __all__ = [
+    "FARTHEST",
     "PRODUCTS_ON_ONE_THREAD",
     "Array",
     "Dictionary",

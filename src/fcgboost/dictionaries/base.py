@@ -23,6 +23,13 @@ from fcgboost.parts import Part, check_choice
 Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
 
+#: The unit roundoff of float32.
+UNIT32 = 2.0**-24
+#: Inputs whose mean is more units from zero than this are not screened.
+FARTHEST = 2.0**16
+#: Parameters beyond these have squares that float32 does not hold.
+SMALLEST32, LARGEST32 = 2.0**-30, 2.0**30
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -173,17 +180,18 @@ class ScreenedDictionary(Dictionary):
         """
 
     @abstractmethod
-    def rounding(self, atoms: Array) -> Rounding:
-        """Bound what float32 inputs, atoms and arithmetic of unit roundoff 2^-24 do to values."""
+    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
+        """Bound what inputs, atoms and arithmetic of some unit roundoff do to values.
+
+        That of float32 is 2^-24, that of float64 2^-53. Parameters that float32 does not hold, or
+        whose squares it does not, have an infinite bound there.
+        """
 
 
 # Atoms from which on it pays to widen the inputs.
 _MANY = 32
 #: OpenBLAS starts threads for products of more multiplications.
 PRODUCTS_ON_ONE_THREAD = 1 << 18
-
-#: The unit roundoff of float32.
-UNIT32 = 2.0**-24
 
 
 class InnerProductDictionary(SmoothDictionary):
@@ -227,15 +235,22 @@ def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
     return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
 
 
-def affine_rounding(atoms: Array) -> tuple[Array, Array]:
-    """Bound the error of <w, x> + b in float32 by constant + slope |x|.
+def affine_rounding(atoms: Array, unit: float) -> tuple[Array, Array]:
+    """Bound the error of <w, x> + b by constant + slope |x|.
 
     Inputs and weights are off by u of their size, d products and d sums lose at most
-    (d + 1) u / (1 - (d + 1) u) of the sum of their sizes; two more cover products of errors.
+    (d + 1) u / (1 - (d + 1) u) of the sum of their sizes; two more cover products of errors. Moving
+    the offset, and the exact value itself, lose as much in float64 of sizes FARTHEST times larger.
+    Infinite where float32 does not hold the parameters.
     """
     weights, offsets = split_last(atoms)
-    lost = (weights.shape[1] + 6) * UNIT32
-    return lost * np.abs(offsets), lost * np.linalg.norm(weights, axis=1)
+    d = weights.shape[1]
+    lost, lengths = (d + 6) * unit, np.linalg.norm(weights, axis=1)
+    far = (d + 6) * 2.0**-51 * FARTHEST * np.sqrt(d) * lengths
+    sizes = np.maximum(lengths, np.abs(offsets))
+    is_known = ((sizes <= LARGEST32) & (lengths >= SMALLEST32)) | (unit < UNIT32)
+    constant = np.where(is_known, lost * np.abs(offsets) + far, np.inf)
+    return constant, lost * lengths
 
 
 def split_last(atoms: Any) -> tuple[Any, Array]:

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace, squared_norms
 from fcgboost.dictionaries.base import (
+    LARGEST32,
+    SMALLEST32,
     UNIT32,
     Array,
     InnerProductDictionary,
@@ -25,8 +27,10 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.parts import check_choice, check_count, check_positive
 
-# Atoms below exp(-20) = 2e-9 count as zero when single precision is judged.
-_NOTHING = 20.0
+_FEW = 8
+# Atoms below exp(-20) = 2e-9 count as nothing when single precision is judged, below exp(-50) when
+# double precision is.
+_NOTHING32, _NOTHING64 = 20.0, 50.0
 
 
 class GaussDictionary(SmoothDictionary, ScreenedDictionary):
@@ -76,6 +80,11 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         if not sparse.issparse(X) and not sparse.issparse(centers):
             # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
             # from cancelling where the columns lie far from the origin.
+            if 1 < len(centers) <= _FEW:
+                # A few are evaluated as each of them would be alone: exactly, at its centre.
+                columns = [self.evaluate(X, atoms[j : j + 1], scale) for j in range(len(atoms))]
+                together: Array = namespace(X).concatenate(columns, axis=1)
+                return together
             origin = centers.mean(axis=0)
             X, centers = X - origin, centers - origin
         return _exp(_exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2))
@@ -112,26 +121,29 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         centers, widths = split_last(atoms)
         return np.hstack([(centers - origin) / unit, widths[:, None]])
 
-    def rounding(self, atoms: Array) -> Rounding:
+    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
         """Bound the error of the exponent where the atom is not negligible.
 
         With t = 1 / (2 sigma^2) the exponent t (2 <x, c> - |x|^2 - |c|^2), both shifted by the
-        centres' mean o, loses at most (d + 16) u t (|x| + |c| + 2 |o|)^2: d + 2 products and
-        sums, and inputs off by a few u. Within the reach sqrt(20 / t) of the centre |x| is at most
-        |c| + reach, and the value changes by at most a factor of exp(that), the exponential's own
-        error included. Beyond it atom and error are below exp(-20) times a factor that is less than
-        e^2 if the same bound is at most 1 for |x| up to 5 (|c| + |o|) + reach; for larger |x| the
-        exponent grows faster than its error.
+        centres' mean o, loses at most (2 d + 16) u t (|x| + |c| + 2 |o|)^2: d + 2 products and
+        sums, as many in the squares, and inputs off by a few u. Within the reach sqrt(n / t) of
+        the centre, exp(-n) being nothing, |x| is at most |c| + reach, and the value changes by at
+        most a factor of exp(that), the exponential's own error included. Beyond it atom and error
+        are below exp(-n) times a factor that is less than e^2 if the same bound is at most 1 for
+        |x| up to 5 (|c| + |o|) + reach; for larger |x| the exponent grows faster than its error.
         """
         centers, widths = split_last(atoms)
-        steepness, reach = 0.5 / widths**2, np.sqrt(2.0 * _NOTHING) * widths
+        nothing = _NOTHING32 if unit >= UNIT32 else _NOTHING64
+        steepness, reach = 0.5 / widths**2, np.sqrt(2.0 * nothing) * widths
         lengths = np.linalg.norm(centers, axis=1)
         shift = float(np.linalg.norm(centers.mean(axis=0)))
-        lost = (centers.shape[1] + 16) * UNIT32 * steepness
+        lost = (2 * centers.shape[1] + 16) * unit * steepness
         near = lost * (2.0 * lengths + reach + 2.0 * shift) ** 2
         far = lost * (6.0 * lengths + reach + 7.0 * shift) ** 2
-        relative = np.where(far <= 1.0, np.expm1(np.minimum(near, 1.0)) + 8.0 * UNIT32, np.inf)
-        constant = np.full(len(relative), (1.0 + np.e**2) * np.exp(-_NOTHING))
+        is_held = (widths >= SMALLEST32) & (widths <= LARGEST32) & (lengths <= LARGEST32)
+        is_known = (far <= 1.0) & (is_held | (unit < UNIT32))
+        relative = np.where(is_known, np.expm1(np.minimum(near, 1.0)) + 8.0 * unit, np.inf)
+        constant = np.full(len(relative), (1.0 + np.e**2) * np.exp(-nothing))
         return Rounding(relative, constant, np.zeros(len(relative)))
 
 

@@ -89,10 +89,10 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         """Give (w unit, b + <w, origin>)."""
         return moved_planes(atoms, origin, unit)
 
-    def rounding(self, atoms: Array) -> Rounding:
+    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
         """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
-        constant, slope = affine_rounding(atoms)
-        return Rounding(np.zeros(len(atoms)), constant / 4.0 + 16.0 * UNIT32, slope / 4.0)
+        constant, slope = affine_rounding(atoms, unit)
+        return Rounding(np.zeros(len(atoms)), constant / 4.0 + 16.0 * unit, slope / 4.0)
 
 
 class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
@@ -140,9 +140,9 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         """Give (w unit, b + <w, origin>)."""
         return moved_planes(atoms, origin, unit)
 
-    def rounding(self, atoms: Array) -> Rounding:
+    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
         """Bound: the profile moves no more than its argument."""
-        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms))
+        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms, unit))
 
 
 def _neurons(sample: Sample, weights: str, n: int, key: int) -> Array:

@@ -1,0 +1,143 @@
+"""Inputs and parameters at the ends of what floating point holds."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, ReluDictionary
+from fcgboost.backends import values as values_module
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.dictionaries import Dictionary, Sample
+from fcgboost.stopping import Status
+
+
+def curved(n_samples: int = 300, n_features: int = 2) -> tuple[Any, Any]:
+    X = np.random.default_rng(1).standard_normal((n_samples, n_features))
+    return X, (X[:, 0] * X[:, 1] > 0.0).astype(int)
+
+
+def fit(dictionary: Any, X: Any, y: Any, **parameters: Any) -> FCGBoostClassifier:
+    model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0, **parameters)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e-10, 1e10, 1e20])
+@pytest.mark.parametrize("dictionary", ["gauss", "relu", "sigmoid", "polynomial"])
+def test_storage_does_not_change_the_model_of_inputs_of_any_size(dictionary: str, scale: float):
+    X, y = curved()
+    stored, fresh = (
+        fit(dictionary, scale * X, y, standardize=False, selection=AllCandidates(store))
+        for store in (True, False)
+    )
+    # Scores of ReLU atoms of tiny inputs are below what a residual of size one leaves to rounding.
+    assert stored.n_atoms_ > 0 or scale < 1e-20
+    np.testing.assert_array_equal(stored.atoms_, fresh.atoms_)
+
+
+@pytest.mark.parametrize(
+    ("width", "status"),
+    # Atoms that are one everywhere leave nothing that the constant does not fit.
+    [(1e-21, Status.STEP_LIMIT), (1e-12, Status.STEP_LIMIT), (1e12, Status.ZERO_SCORE)],
+)
+def test_widths_that_float32_does_not_hold_still_give_a_model(width: float, status: Status):
+    X, y = curved()
+    assert fit(GaussDictionary(width=width), X, y).status_ is status
+
+
+@pytest.mark.parametrize("width", [1e-4, 1e-3, 1e-2])
+def test_narrow_atoms_are_chosen_alike_in_blocks_of_any_size(
+    width: float, monkeypatch: pytest.MonkeyPatch
+):
+    X, y = curved(400, 3)
+    atoms = []
+    for at_once in (16, 256):
+        monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
+        model = fit(GaussDictionary(width=width), X, y, selection=AllCandidates(False))
+        atoms.append(model.atoms_)
+    np.testing.assert_array_equal(*atoms)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("width", [1e-4, 1e-3, 1e-2, 1.0])
+def test_a_device_chooses_narrow_atoms_as_the_processor_does(width: float):
+    pytest.importorskip("torch")
+    X, y = curved(400, 3)
+    models = [fit(GaussDictionary(width=width), X, y, device=device) for device in ("cpu", "torch")]
+    np.testing.assert_array_equal(*(model.atoms_ for model in models))
+
+
+@pytest.mark.extras
+def test_coarse_products_are_not_trusted():
+    torch = pytest.importorskip("torch")
+    X, y = curved()
+    expected = fit("relu", X, y).atoms_
+    torch.set_float32_matmul_precision("medium")
+    try:
+        model = fit("relu", X, y, device="torch")
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    np.testing.assert_array_equal(model.atoms_, expected)
+
+
+@pytest.mark.parametrize("weight", [1e-39, 1e39])
+def test_equal_weights_of_any_size_are_one_weight(weight: float):
+    X, y = curved()
+    settings = {"normalize": True, "l2": 1e-3, "selection": "all"}
+    one = fit(ReluDictionary(), X, y, **settings)
+    other = FCGBoostClassifier(ReluDictionary(), max_iter=8, random_state=0, **settings)
+    other.fit(X, y, sample_weight=np.full(len(y), weight))
+    np.testing.assert_allclose(one.atoms_, other.atoms_, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_scores_of_tiny_values_are_divided_by_their_own_size(store: bool):
+    X, _ = curved()
+    X = 1e-23 * X
+    dictionary, R = ReluDictionary(), np.random.default_rng(0).standard_normal((len(X), 1))
+    design = MemoryDesign(dictionary, X, np.ones(len(X)), standardize=False)
+    atoms = dictionary.candidates(design.sample(200, 3), 200, 3)
+    values = dictionary.evaluate(X, atoms, np.ones(2))
+    scores = np.abs(values.T @ R[:, 0]) / np.sqrt((values**2).mean(axis=0))
+    candidates = design.candidates(atoms, reuse=True, store=store)
+    (best,) = candidates.best(R, "norm", np.ones((len(atoms), 1), dtype=bool))
+    assert best is not None
+    assert best.index == int(np.nanargmax(np.where(np.isfinite(scores), scores, np.nan)))
+
+
+class Coordinates(Dictionary):
+    """Atoms that are columns of X, given without a copy."""
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        return np.arange(sample.n_features, dtype=float)[:, None]
+
+    def evaluate(self, X: Any, atoms: Any, scale: Any) -> Any:
+        first = int(atoms[0, 0])
+        return X[:, first : first + len(atoms)]
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_a_fit_does_not_write_on_the_inputs(normalize: bool):
+    X, y = curved(200, 4)
+    before = X.copy()
+    fit(Coordinates(), X, y, normalize=normalize, selection=AllCandidates(False))
+    np.testing.assert_array_equal(X, before)
+
+
+def test_a_constant_column_far_away_does_not_matter_to_screening():
+    X, _ = curved(300, 3)
+    far = np.column_stack([X, np.full(len(X), 1e12)])
+    design = MemoryDesign(GaussDictionary(), far, np.ones(len(X)), standardize=True)
+    assert np.isfinite(design.screen_inputs[1]).all()
+    assert float(np.abs(design.screen_inputs[0][:, 3]).max()) == 0.0
+
+
+def test_small_draws_reach_every_row():
+    X, _ = curved(200, 2)
+    design = MemoryDesign(GaussDictionary(), X, np.ones(len(X)), standardize=True)
+    counts = np.zeros(len(X))
+    for turn in range(1, 4001):
+        row = design.sample(1, 5, turn).rows[0]
+        counts[np.flatnonzero((row == X).all(axis=1))] += 1
+    assert counts.min() > 0
+    assert counts.std() / counts.mean() < 0.35
