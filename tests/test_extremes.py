@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, ReluDictionary
+from fcgboost import (
+    AllCandidates,
+    FCGBoostClassifier,
+    GaussDictionary,
+    ReluDictionary,
+    SampledCandidates,
+)
 from fcgboost.backends import values as values_module
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, Sample
@@ -132,12 +138,11 @@ def test_a_constant_column_far_away_does_not_matter_to_screening():
     assert float(np.abs(design.screen_inputs[0][:, 3]).max()) == 0.0
 
 
-def test_small_draws_reach_every_row():
+def test_small_samples_reach_every_row():
     X, _ = curved(200, 2)
     design = MemoryDesign(GaussDictionary(), X, np.ones(len(X)), standardize=True)
-    counts = np.zeros(len(X))
-    for turn in range(1, 4001):
-        row = design.sample(1, 5, turn).rows[0]
-        counts[np.flatnonzero((row == X).all(axis=1))] += 1
-    assert counts.min() > 0
+    draw = SampledCandidates(size=1).pools(design, 200, key=5)
+    centers = np.vstack([draw(k, [set()]).candidates.atoms[:, :2] for k in range(1, 4001)])
+    _, counts = np.unique(centers, axis=0, return_counts=True)
+    assert len(counts) == len(X)
     assert counts.std() / counts.mean() < 0.35

@@ -14,6 +14,8 @@ from fcgboost import hashing
 from fcgboost.backends.base import Best, Candidates, Design, Divisor
 from fcgboost.parts import Part, check_choice, check_count
 
+# Samples from this size on share one order of the rows.
+_SAMPLE_OF_MANY = 64
 # Products m x n up to this many entries are scanned in full by selection="auto".
 _SCAN_ENTRIES = 10_000_000
 
@@ -108,10 +110,13 @@ class SampledCandidates(Selection):
 
         def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
             turn = hashing.derive(key, k)
+            # The first rows after a place on a circle come too often where gaps are wide, which
+            # matters if there are few of them: then the rows stand on a circle of this step's own.
+            place = (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
             # If none of the atoms is excluded; otherwise so many more that the sample is full even
             # if all that are excluded were drawn again.
             for n_drawn in (self.size, self.size + max(map(len, excluded))):
-                sample = design.sample(n_drawn, key, turn)
+                sample = design.sample(n_drawn, *place)
                 atoms = design.dictionary.candidates(sample, n_drawn, turn)
                 words = hashing.fingerprint(atoms)
                 allowed = np.array([[w not in some for some in excluded] for w in words.tolist()])

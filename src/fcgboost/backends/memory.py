@@ -26,8 +26,6 @@ _BLOCK_ENTRIES = NumpyPlace.block_entries
 _SPARE_ROWS = 1024
 # Standardised inputs beyond these have squares, and squares of atoms, that float32 does not hold.
 _LEAST_REACH, _LARGEST_REACH = 2.0**-20, 2.0**30
-# Draws of fewer rows hash all rows anew: next to each other on a circle, some would come too often.
-_FEW = 64
 
 
 class MemoryDesign(Design):
@@ -95,7 +93,6 @@ class MemoryDesign(Design):
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
         self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
-        self._last_turn = 0
         self._n_active = self.n_rows
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
@@ -108,13 +105,11 @@ class MemoryDesign(Design):
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
-        if turn != 0 and n < _FEW:
-            key, turn = turn, 0
-            self._circles.pop(self._last_turn, None)
-            self._last_turn = key
         circle = self._circles.get(key)
         if circle is None:
-            circle = self._circles[key] = hashing.Circle(self.fingerprints, key)
+            circle = hashing.Circle(self.fingerprints, key)
+            # The last two: that of the fit, and that of a step with a key of its own.
+            self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
         rows = self.X[self._distinct[circle.after(turn, n)]]
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
