@@ -23,6 +23,7 @@ from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
 from fcgboost.losses import Loss, ProbabilityLoss
+from fcgboost.model import Model
 from fcgboost.prediction import KnownDecision, scorer_options, winners
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
@@ -277,7 +278,14 @@ def make_validator(
 ) -> Validator:
     """Give what scores the steps of one path on validation data."""
     score = make_scorer(p, data, classes, loss)
-    return Validator(lambda atom: design.dictionary.evaluate(data.X, atom, design.scale), score)
+    dictionary, scale, none = design.dictionary, design.scale, np.zeros(1)
+
+    def evaluate(atom: Any) -> Array:
+        # A model of the one atom takes the rows in blocks.
+        model = Model(dictionary, atom, none[None, :], none, scale, np.zeros(1, dtype=np.intp))
+        return np.asarray(model.columns(data.X))
+
+    return Validator(evaluate, score)
 
 
 def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
