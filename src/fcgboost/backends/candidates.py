@@ -26,7 +26,7 @@ _ROWS = 4096
 # More doubtful candidates than these, and single precision was too coarse.
 _MANY = 32
 # Where looking means waiting: so many candidates are scored exactly before anyone looks.
-_SHORTLIST = 8
+_SHORTLIST = 4
 # A stand-in takes as long to make as some fifty passes over the values: after this many, a path
 # that ends right then has lost a fifth of its time. Fewer values than these stay in the cache,
 # where a pass takes less time than the stand-in's own work.

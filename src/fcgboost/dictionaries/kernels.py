@@ -81,10 +81,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
             # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
             # from cancelling where the columns lie far from the origin.
             if 1 < len(centers) <= _FEW:
-                # A few are evaluated as each of them would be alone: exactly, at its centre.
-                columns = [self.evaluate(X, atoms[j : j + 1], scale) for j in range(len(atoms))]
-                together: Array = namespace(X).concatenate(columns, axis=1)
-                return together
+                return _few(X, centers, widths, scale)
             origin = centers.mean(axis=0)
             X, centers = X - origin, centers - origin
         return _exp(_exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2))
@@ -221,6 +218,15 @@ def _divide(X: Any, scale: Array) -> Any:
     divided = X.astype(np.float64)
     divided.data *= (1.0 / scale)[X.indices]
     return divided
+
+
+def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
+    """Evaluate a few atoms by differences, which are exact where an atom is large."""
+    squares: Any = 0.0
+    for column in range(X.shape[1]):
+        gap = (X[:, column : column + 1] - centers[:, column]) / scale[column]
+        squares = squares + gap * gap
+    return _exp(squares * (-0.5 / widths**2))
 
 
 def _exponents(X: Any, centers: Any, steepness: Array) -> Any:

@@ -1,0 +1,75 @@
+"""A GPU chooses what the processor chooses. Skipped where there is none."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, SampledCandidates
+from fcgboost.backends import fused
+from fcgboost.backends.places import TorchPlace
+from fcgboost.datasets import make_simulation
+
+torch = pytest.importorskip("torch")
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU"),
+]
+SELECTIONS = [AllCandidates(True), AllCandidates(False), SampledCandidates(100)]
+
+
+def fit_on(device: str, X: Any, y: Any, **parameters: Any) -> FCGBoostClassifier:
+    model = FCGBoostClassifier(max_iter=40, random_state=0, device=device, **parameters)
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@pytest.mark.parametrize("dictionary", ["gauss", "relu", "sigmoid", "polynomial"])
+def test_a_gpu_gives_the_model_of_the_processor(dictionary: str, selection: Any, normalize: bool):
+    X, y = make_simulation(1500, random_state=0)
+    settings = {"dictionary": dictionary, "selection": selection, "normalize": normalize}
+    here, there = (fit_on(device, X, y, **settings) for device in ("cpu", "cuda"))
+    np.testing.assert_array_equal(there.atoms_, here.atoms_)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 28])
+def test_fused_passes_choose_as_the_processor_does(
+    n_features: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fused, "_WORTH_LOADING", 0)
+    X = np.random.default_rng(0).standard_normal((1500, n_features))
+    y = np.where(np.sin(2.0 * X[:, 0]) + 0.3 * X[:, -1] > 0.0, 1, 0)
+    settings = {"dictionary": GaussDictionary(), "selection": AllCandidates(False)}
+    here, there = (fit_on(device, X, y, **settings) for device in ("cpu", "cuda"))
+    np.testing.assert_array_equal(there.atoms_, here.atoms_)
+
+
+def test_tensors_on_a_gpu_are_answered_there():
+    X, y = make_simulation(500, random_state=0)
+    rows = torch.tensor(X, device="cuda")
+    model = fit_on("cuda", rows, torch.tensor(y, device="cuda"))
+    assert model.predict(rows).device == model.predict_proba(rows).device == rows.device
+    np.testing.assert_array_equal(model.predict(rows).cpu().numpy(), model.predict(X))
+
+
+def test_nothing_but_a_fetch_waits():
+    X, y = make_simulation(3000, random_state=0)
+    fit_on("cuda", X, y, selection="all")
+    plain = TorchPlace.fetch
+
+    def allowed(self: TorchPlace, *arrays: Any) -> Any:
+        torch.cuda.set_sync_debug_mode("default")
+        try:
+            return plain(self, *arrays)
+        finally:
+            torch.cuda.set_sync_debug_mode("error")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TorchPlace, "fetch", allowed)
+        try:
+            model = fit_on("cuda", X, y, selection="all")
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert model.n_iter_ == 40
