@@ -77,6 +77,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "backends.screening": {"backends.base", "backends.values"},
     "backends.candidates": {
         *("backends.base", "backends.blocks", "backends.screening", "backends.values"),
+        "dictionaries",
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
     "backends.memory": {

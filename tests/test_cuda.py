@@ -56,7 +56,8 @@ def test_tensors_on_a_gpu_are_answered_there():
 
 def test_nothing_but_a_fetch_waits():
     X, y = make_simulation(3000, random_state=0)
-    fit_on("cuda", X, y, selection="all")
+    settings = {"dictionary": "relu", "selection": SampledCandidates(100)}
+    fit_on("cuda", X, y, **settings)  # what is loaded at the first use may wait
     plain = TorchPlace.fetch
 
     def allowed(self: TorchPlace, *arrays: Any) -> Any:
@@ -69,7 +70,7 @@ def test_nothing_but_a_fetch_waits():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TorchPlace, "fetch", allowed)
         try:
-            model = fit_on("cuda", X, y, selection="all")
+            model = fit_on("cuda", X, y, **settings)
         finally:
             torch.cuda.set_sync_debug_mode("default")
     assert model.n_iter_ == 40

@@ -12,6 +12,7 @@ from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor
 from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.screening import StandIn
 from fcgboost.backends.values import Estimate, FreshValues, StoredValues, Values
+from fcgboost.dictionaries import ScreenedDictionary
 
 if TYPE_CHECKING:
     from fcgboost.backends.memory import MemoryDesign
@@ -26,7 +27,11 @@ _ROWS = 4096
 # More doubtful candidates than these, and single precision was too coarse.
 _MANY = 32
 # Where looking means waiting: so many candidates are scored exactly before anyone looks.
-_SHORTLIST = 4
+_SHORTLIST = 16
+# So few are evaluated each as if it were alone.
+_FEW = 8
+# Values of atoms that are evaluated together are as good as exact up to this relative error.
+_AS_GOOD = 1e-11
 # A stand-in takes as long to make as some fifty passes over the values: after this many, a path
 # that ends right then has lost a fifth of its time. Fewer values than these stay in the cache,
 # where a pass takes less time than the stand-in's own work.
@@ -88,6 +93,8 @@ class MemoryCandidates(Candidates):
         all rows, and with whoever can win.
         """
         design = self._design
+        if not self._is_batch_exact:
+            return self._best_after_all(R, divisor, allowed)
         # First of all: what comes from the host waits for all that was asked before it.
         is_allowed = design.place.put(allowed, "bool")
         estimate = self._values.estimate(R, divisor, design.room)
@@ -140,6 +147,18 @@ class MemoryCandidates(Candidates):
         return xp.where(is_there, xp.abs(dots) / xp.where(is_there, sizes, 1.0), 0.0)
 
     @cached_property
+    def _is_batch_exact(self) -> bool:
+        """Whether atoms that are evaluated together have the values that each has alone.
+
+        Narrow Gauss atoms far from each other have not: there a common origin costs digits.
+        """
+        design, dictionary = self._design, self._design.dictionary
+        if not isinstance(dictionary, ScreenedDictionary):
+            return True
+        moved = dictionary.moved(self.atoms, design.center, design.scale)
+        return bool(dictionary.rounding(moved, 2.0**-53).relative.max(initial=0.0) <= _AS_GOOD)
+
+    @cached_property
     def _atoms_ahead(self) -> Any:
         return self._design.place.put(self.atoms)
 
@@ -157,7 +176,7 @@ class MemoryCandidates(Candidates):
                 doubtful = self._second_look(doubtful, R[:, c], divisor, largest)
             parts = [
                 self._exact_scores(place.put(doubtful[rows], "int64"), R[:, c], divisor, largest)
-                for rows in row_blocks(len(doubtful), _SHORTLIST)
+                for rows in row_blocks(len(doubtful), _FEW)
             ]
             scores = np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
             found.append(_first_of_best(doubtful, scores))

@@ -194,7 +194,9 @@ def place_for(device: str) -> Place:
         ) from error
     try:
         place = TorchPlace("cpu" if device == "torch" else device)
-        torch.zeros(1, device=place.device).cpu()
+        torch.zeros(1, device=place.device)
+        if place.device.type == "meta":
+            raise NotImplementedError("meta tensors have no values")
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
