@@ -47,7 +47,10 @@ def gauss_sums(
 
 def is_stored_product_compiled(n_values: int) -> bool:
     """Whether a product with stored values, in NumPy's memory, goes by its rows alone."""
-    return n_values >= _WORTH_LOADING and kernels.is_available()
+    if n_values < _WORTH_LOADING or not kernels.is_available():
+        return False
+    kernels.load()
+    return True
 
 
 def _gauss_sums_on_gpu(Z: Any, centers: Any, steepness: Any, R: Any) -> tuple[Any, Any]:

@@ -69,6 +69,11 @@ def is_available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def load() -> None:
+    """Load the compiled code, or compile it, now rather than at its first use."""
+    _compiled()
+
+
 def gauss_dots(Z: Floats, centers: Floats, steepness: Floats, R: Floats) -> tuple[Array, Array]:
     """Give the inner products of Gauss atoms and of their sizes with residuals.
 

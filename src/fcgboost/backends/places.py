@@ -120,7 +120,7 @@ class TorchPlace(Place):
     @property
     def has_float64(self) -> bool:
         """Whether the device has double precision."""
-        return self.device.type != "mps"
+        return bool(self.device.type != "mps")
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
         """Give a tensor on the device."""

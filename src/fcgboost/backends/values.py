@@ -297,6 +297,8 @@ class StoredValues(Values):
         squares = place.put(np.zeros(self._n_atoms), place.sum_dtype)
         size = max(1, place.block_entries // max(1, self._n_atoms))
 
+        is_here = isinstance(place, NumpyPlace) and self.dtype == "float32"
+        self._is_compiled = is_here and is_stored_product_compiled(self.G.size)
         evaluate = self._evaluation(self.blocks[0])
 
         def fill(part: slice) -> None:
@@ -321,14 +323,8 @@ class StoredValues(Values):
         W = self.place.put(R / unit, self.dtype)
         sums = self.place.empty(self._n_atoms, R.shape[1], self.place.sum_dtype)
 
-        is_compiled = (
-            isinstance(self.place, NumpyPlace)
-            and self.dtype == "float32"
-            and is_stored_product_compiled(self.G.size)
-        )
-
         def score(block: slice) -> None:
-            if is_compiled:
+            if self._is_compiled:
                 sums[block] = stored_product(self.G, W, block)
             else:
                 sums[block] = block_sums(self.G[:, block], W, self.place)
