@@ -68,7 +68,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "backends.kernels": {"backends.base"},
     "backends.triton_kernels": NOTHING,
     "backends.fused": {
-        *("backends.kernels", "backends.places", "backends.triton_kernels", "dictionaries"),
+        *("backends.blocks", "backends.kernels", "backends.places", "backends.triton_kernels"),
+        "dictionaries",
     },
     "backends.values": {
         *("arrays", "backends.base", "backends.blocks", "backends.fused", "backends.places"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fcgboost.backends import kernels
+from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import Dictionary, GaussDictionary
 
@@ -18,10 +19,14 @@ _WORTH_LOADING = 1 << 26
 # The registers of a GPU hold no more columns than these without spilling; and for many, separate
 # products are as fast.
 _MOST_FEATURES = 64
+# Stored rows of one piece of work.
+_STORED_ROWS = 1024
 
 #: From float32 rows, centres, steepnesses and residuals (m x c) to two float64 (n x c) arrays: the
 #: sums of residuals times values, and of their sizes.
 GaussSums = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
+#: Does pieces of work, in threads or not, and gives the results in their order.
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 def gauss_sums(
@@ -63,10 +68,16 @@ def _gauss_sums_on_gpu(Z: Any, centers: Any, steepness: Any, R: Any) -> tuple[An
     return torch.stack(dots, 1), torch.stack(masses, 1)
 
 
-def stored_product(G: Any, R: Any, block: slice) -> Any:
-    """Give R^T G for some columns of stored values, over the rows that have a residual."""
+def stored_product(G: Any, R: Any, each: Each) -> Any:
+    """Give R^T G for stored values, over the rows that have a residual.
+
+    Threads share the rows: whole rows come from the memory faster than pieces of them, and a
+    thread that is done early takes another piece.
+    """
     columns = []
     for r in R.T:
         rows = np.flatnonzero(r)
-        columns.append(kernels.stored_dots(G, rows, r[rows], block.start, block.stop))
+        some = [rows[piece] for piece in row_blocks(len(rows), _STORED_ROWS)]
+        parts = each(lambda rows, r=r: kernels.stored_dots(G, rows, r[rows]), some)
+        columns.append(sum(parts, np.zeros(G.shape[1])))
     return np.stack(columns, axis=1)

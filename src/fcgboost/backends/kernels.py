@@ -30,6 +30,8 @@ BLOCK = 64
 # Rows that are taken at once: they share what is loaded of the candidates, and their products
 # are added up before they join a sum, which then rounds four times less often.
 _ROWS = 4
+# Stored rows that are taken at once: the memory gives eight streams faster than four.
+_STORED_ROWS = 8
 # Candidates side by side: all of a tile's numbers for four rows fit the fastest cache. A tile is
 # a multiple of _LANES wide, the numbers that the widest vector loops take at once, so that no
 # candidate falls into the rest of a loop, where rounding might differ.
@@ -173,7 +175,7 @@ def stored_dots(
     """
     dots = np.zeros(len(range(*slice(start, stop).indices(G.shape[1]))))
     # A row that counts 0 times fills the last group.
-    missing = -len(rows) % _ROWS
+    missing = -len(rows) % _STORED_ROWS
     rows = np.concatenate([rows, np.repeat(rows[-1:], missing)])
     r = np.concatenate([r, np.zeros(missing, np.float32)])
     _compiled().stored(G, rows, r, start, dots)
@@ -183,7 +185,8 @@ def stored_dots(
 def stored_error(n_rows: int) -> float:
     """Give the largest relative error of a sum of n_rows products, in blocks as here."""
     # A product rounds, it is twice added to others of its group, and groups are added up; then
-    # so are the blocks. Counting the terms in float64 once more covers products of errors.
+    # so are the blocks. Counting the terms in float64 once more covers products of errors, and the
+    # sums of pieces. Groups of eight stored rows are added three times, and are half as many.
     return gamma(BLOCK // _ROWS + 3) + 2.0 * n_rows / BLOCK * _U64
 
 
@@ -368,13 +371,20 @@ def _stored_dots(G: Floats, rows: NDArray[np.intp], r: Floats, start: int, dots:
     sums = np.empty(n, np.float32)
     for first in range(0, len(rows), BLOCK):
         sums[:] = 0.0
-        for q in range(first, min(first + BLOCK, len(rows)), _ROWS):
+        for q in range(first, min(first + BLOCK, len(rows)), _STORED_ROWS):
             r0, r1, r2, r3 = r[q], r[q + 1], r[q + 2], r[q + 3]
+            r4, r5, r6, r7 = r[q + 4], r[q + 5], r[q + 6], r[q + 7]
             g0 = G[rows[q]][start : start + n]
             g1 = G[rows[q + 1]][start : start + n]
             g2 = G[rows[q + 2]][start : start + n]
             g3 = G[rows[q + 3]][start : start + n]
+            g4 = G[rows[q + 4]][start : start + n]
+            g5 = G[rows[q + 5]][start : start + n]
+            g6 = G[rows[q + 6]][start : start + n]
+            g7 = G[rows[q + 7]][start : start + n]
             for j in range(n):
-                sums[j] += (r0 * g0[j] + r1 * g1[j]) + (r2 * g2[j] + r3 * g3[j])
+                upper = (r0 * g0[j] + r1 * g1[j]) + (r2 * g2[j] + r3 * g3[j])
+                lower = (r4 * g4[j] + r5 * g5[j]) + (r6 * g6[j] + r7 * g7[j])
+                sums[j] += upper + lower
         for j in range(n):
             dots[j] += np.float64(sums[j])

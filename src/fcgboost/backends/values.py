@@ -321,19 +321,24 @@ class StoredValues(Values):
             self._measure(divisor)
         unit = xp.clip(xp.amax(xp.abs(R)), _TINY, None)
         W = self.place.put(R / unit, self.dtype)
-        sums = self.place.empty(self._n_atoms, R.shape[1], self.place.sum_dtype)
-
-        def score(block: slice) -> None:
-            if self._is_compiled:
-                sums[block] = stored_product(self.G, W, block)
-            else:
-                sums[block] = block_sums(self.G[:, block], W, self.place)
-
-        n_parts = self._design.n_threads if isinstance(self.place, NumpyPlace) else 1
-        self._design.each(score, row_blocks(self._n_atoms, -(-self._n_atoms // n_parts)))
+        if self._is_compiled:
+            sums = stored_product(self.G, W, self._design.each)
+        else:
+            sums = self._product(W)
         masses = self.norms[:, None] * xp.sqrt((R * R).sum(axis=0))
         focus = Focus(None, R, len(R), True)
         return self._estimated(R, here.put(sums) * unit, masses, divisor, focus)
+
+    def _product(self, W: Any) -> Any:
+        """Give G^T W; threads share the columns."""
+        sums = self.place.empty(self._n_atoms, W.shape[1], self.place.sum_dtype)
+
+        def score(block: slice) -> None:
+            sums[block] = block_sums(self.G[:, block], W, self.place)
+
+        n_parts = self._design.n_threads if isinstance(self.place, NumpyPlace) else 1
+        self._design.each(score, row_blocks(self._n_atoms, -(-self._n_atoms // n_parts)))
+        return sums
 
     def changed(
         self, last: Estimate, dots: Any, bounds: Any, step: Any, masses: Any, divisor: Divisor
