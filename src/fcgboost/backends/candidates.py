@@ -74,6 +74,7 @@ class MemoryCandidates(Candidates):
     ) -> list[Best | None]:
         estimate = self._estimate(R, divisor, allowed)
         low, high = self._interval(estimate)
+        self._design.forget_columns()
         largest = 0.0 if estimate.sizes is None else float(estimate.sizes[0].max(initial=0.0))
         found: list[Best | None] = []
         for c in range(R.shape[1]):
@@ -242,11 +243,14 @@ class MemoryCandidates(Candidates):
         self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
     ) -> Best | None:
         """Score candidates one by one, in float64, over the rows that have a residual."""
-        inputs, rows = self._design.inputs, np.flatnonzero(residual)
-        # Gathering rows takes about as long as evaluating an atom there.
+        design, rows = self._design, np.flatnonzero(residual != 0.0)
         if 2 * len(rows) < len(residual):
-            inputs, residual = inputs[rows], residual[rows]
-        scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
+            # Elsewhere the columns are not looked at, unless an atom wins.
+            inputs, residual = design.inputs[rows], residual[rows]
+            scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
+        else:
+            columns = [design.column(self.atoms[j : j + 1]) for j in doubtful]
+            scores = np.array([abs(_dot(column, residual)) for column in columns])
         if divisor != "none":
             sizes = np.array([self._size(int(j), divisor) for j in doubtful])
             is_there = sizes > _VANISHING * max(largest, sizes.max(initial=0.0))
@@ -254,25 +258,29 @@ class MemoryCandidates(Candidates):
         return _first_of_best(doubtful, scores)
 
     def _dot(self, j: int, inputs: Any, residual: Array) -> float:
-        """Add up blocks of rows in order: the sum depends on the atom and the residual alone."""
+        """Give the inner product of an atom at some inputs with their residual."""
         design, atom = self._design, self.atoms[j : j + 1]
-        total = 0.0
-        for rows in row_blocks(len(residual), _ROWS):
-            values = design.dictionary.evaluate(inputs[rows], atom, design.scale)
-            total += float(values[:, 0] @ residual[rows])
-        return total
+        blocks = row_blocks(len(residual), _ROWS)
+        parts = [design.dictionary.evaluate(inputs[b], atom, design.scale) for b in blocks]
+        return _dot(np.concatenate(parts)[:, 0], residual) if parts else 0.0
 
     def _size(self, j: int, divisor: Divisor) -> float:
         """Give the exact size of an atom."""
         if (j, divisor) not in self._known_sizes:
             design = self._design
-            values = design.evaluate(self.atoms[j : j + 1])[:, 0]
+            values = design.column(self.atoms[j : j + 1])
             if divisor == "max":
                 size = float(np.abs(values).max())
             else:
                 size = float(np.sqrt(design.weights @ values**2 / design.total_weight))
             self._known_sizes[j, divisor] = size
         return self._known_sizes[j, divisor]
+
+
+def _dot(values: Array, residual: Array) -> float:
+    """Add up blocks of rows in order: the sum depends on the values and the residual alone."""
+    blocks = row_blocks(len(residual), _ROWS)
+    return float(sum(values[rows] @ residual[rows] for rows in blocks))
 
 
 def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:

@@ -81,7 +81,10 @@ class MemoryColumns(Columns):
     def append(self, atoms: Any) -> None:
         """Evaluate, scale and store columns."""
         design, xp = self._design, self._place.xp
-        values = design.evaluate(atoms)
+        if atoms.shape[0] == 1 and not self._place.is_ahead:
+            values = design.column(atoms)[:, None]
+        else:
+            values = design.evaluate(atoms)
         norms = xp.sqrt(design.weights @ values**2 / design.total_weight)
         scaling = design.dictionary.scaling
         if scaling == "max":
@@ -121,7 +124,7 @@ class MemoryColumns(Columns):
         """Give A^T vector; entries of zero cost little where they are most."""
         A = self.A[:, first:]
         if not self._place.is_ahead:
-            rows = np.flatnonzero(vector)
+            rows = np.flatnonzero(vector != 0.0)
             if _GATHER * len(rows) < len(vector):
                 return A[rows].T @ vector[rows]
         return self.sum_blocks(lambda rows: A[rows].T @ vector[rows])

@@ -74,10 +74,11 @@ def stored_product(G: Any, R: Any, each: Each) -> Any:
     Threads share the rows: whole rows come from the memory faster than pieces of them, and a
     thread that is done early takes another piece.
     """
-    columns = []
-    for r in R.T:
-        rows = np.flatnonzero(r)
-        some = [rows[piece] for piece in row_blocks(len(rows), _STORED_ROWS)]
-        parts = each(lambda rows, r=r: kernels.stored_dots(G, rows, r[rows]), some)
-        columns.append(sum(parts, np.zeros(G.shape[1])))
-    return np.stack(columns, axis=1)
+    return np.stack([_stored_product(G, r, each) for r in R.T], axis=1)
+
+
+def _stored_product(G: Any, r: Any, each: Each) -> Any:
+    rows = np.flatnonzero(r != 0.0)
+    pieces = row_blocks(len(rows), _STORED_ROWS)
+    parts = each(lambda piece: kernels.stored_dots(G, rows[piece], r[rows[piece]]), pieces)
+    return sum(parts, np.zeros(G.shape[1]))

@@ -24,6 +24,8 @@ from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictiona
 
 _BLOCK_ENTRIES = NumpyPlace.block_entries
 _SPARE_ROWS = 1024
+# Columns that are kept between an atom's exact score and its entry.
+_KEPT_COLUMNS = 8
 # Standardised inputs beyond these have squares, and squares of atoms, that float32 does not hold.
 _LEAST_REACH, _LARGEST_REACH = 2.0**-20, 2.0**30
 
@@ -94,11 +96,13 @@ class MemoryDesign(Design):
         self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
+        #: Exact columns of atoms that were looked at in this step, and may enter.
+        self._columns: dict[bytes, Any] = {}
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
         other = copy.copy(self)
-        other.dictionary = dictionary
+        other.dictionary, other._columns = dictionary, {}
         # The radii are asked for only by dictionaries that are screened.
         vars(other).pop("radii", None)
         return other
@@ -219,6 +223,21 @@ class MemoryDesign(Design):
 
         self.each(fill, row_blocks(X.shape[0], size))
         return values
+
+    def column(self, atom: Any) -> Any:
+        """Give the exact values of one atom at all rows; the last ones are kept."""
+        if sparse.issparse(atom):
+            return self.evaluate(atom)[:, 0]
+        word = atom.tobytes()
+        if word not in self._columns:
+            if len(self._columns) >= _KEPT_COLUMNS:
+                del self._columns[next(iter(self._columns))]
+            self._columns[word] = self.evaluate(atom)[:, 0]
+        return self._columns[word]
+
+    def forget_columns(self) -> None:
+        """Drop the kept columns: those that were chosen have entered."""
+        self._columns.clear()
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Do independent pieces of work, in threads where allowed; results in their order."""

@@ -147,6 +147,9 @@ class Problem:
 
     def slopes(self, f: Any) -> Any:
         """Give the derivative of the weighted mean loss in every f_i, an m-vector."""
+        point = self.memory.point
+        if point is not None and point.f is f:
+            return point.slopes
         return self.columns.rows(
             lambda y, s, f: s * self.loss.gradient(y, f), self.y, self.shares, f
         )
