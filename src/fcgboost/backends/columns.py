@@ -217,7 +217,10 @@ class KeptGram:
         changed, count = place.find(weights != self._weights, room)
         if room is None and 2 * count > np.count_nonzero(weights):
             return self._renewed(weights)
-        steps = (weights - self._weights)[changed]
+        if room is None and count == 0:
+            new = self._cross(weights, n_kept)
+            return Pending((new,), lambda new: self._keep(weights, _bordered(kept, new)))
+        steps = weights[changed] - self._weights[changed]
         if room is not None:  # what only fills the room counts nothing
             xp = place.xp
             steps = xp.where(xp.arange(room, device=steps.device) < count, steps, 0.0)
@@ -246,8 +249,9 @@ class KeptGram:
         return Pending((self._cross(weights, 0),), finish)
 
     def _keep(self, weights: Any, values: Array) -> Array:
-        peak = np.append(self._peak, np.zeros(len(values) - len(self._peak)))
-        self._peak = np.maximum(peak, np.diag(values))
+        if values is not self._values:
+            peak = np.append(self._peak, np.zeros(len(values) - len(self._peak)))
+            self._peak = np.maximum(peak, np.diag(values))
         self._values, self._weights = values, weights
         return values.copy()
 
@@ -273,7 +277,12 @@ class KeptGram:
             rows = slice(start, start + size)
             rows = rows if active is None else active[rows]
             block = A[rows]
-            cross += block.T @ (weights[rows][:, None] * block[:, first:])
+            if first == 0:
+                # A matrix times itself takes two thirds of the time of a product.
+                block = place.xp.sqrt(weights[rows])[:, None] * block
+                cross += block.T @ block
+            else:
+                cross += block.T @ (weights[rows][:, None] * block[:, first:])
         return cross
 
 

@@ -181,10 +181,11 @@ def _direction(problem: Problem, point: _Point, damping: float) -> Array:
 
 def _normal_direction(problem: Problem, point: _Point) -> Array | None:
     """Solve the normal equations; None where they are ill conditioned."""
+    ridge = 2.0 * problem.penalty
     # With the ridge: a column that is tiny beside it would look ill conditioned.
-    sizes = np.sqrt(_unit_sizes(problem) ** 2 + 2.0 * problem.penalty)
+    sizes = np.sqrt(_unit_sizes(problem) ** 2 + ridge)
     scaled = point.gram / (sizes[:, None] * sizes)
-    scaled[np.diag_indices_from(scaled)] += 2.0 * problem.penalty / sizes**2
+    np.einsum("ii->i", scaled)[:] += ridge / sizes**2
     factor = problem.memory.factor.of(scaled)
     if factor is None:
         return None
