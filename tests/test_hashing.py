@@ -31,6 +31,13 @@ def test_sparse_rows_have_the_fingerprints_of_dense_rows(X):
         np.testing.assert_array_equal(fingerprint(form(X)), fingerprint(X))
 
 
+@given(key=keys, word=keys)
+def test_a_derived_key_is_mixed_as_arrays_of_words_are(key, word):
+    golden = np.array([0x9E3779B97F4A7C15], dtype=np.uint64)
+    first, second = (np.array([value], dtype=np.uint64) for value in (key, word))
+    assert derive(key, word) == mix(mix(first) + (second + np.uint64(1)) * golden)[0]
+
+
 @given(X=matrices)
 def test_stored_zeros_and_unsorted_indices_change_nothing(X):
     m, d = X.shape

@@ -17,6 +17,7 @@ from scipy import sparse
 Words = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ALL = 2**64 - 1
 # Small enough for the cache: a third of the time of 8 MiB.
 _BLOCK_ENTRIES = 1 << 17
 
@@ -30,8 +31,14 @@ def mix(words: Words) -> Words:
 
 def derive(key: int, word: int) -> int:
     """Make a new key out of a key and a number, such as a step."""
-    both = np.array([key, word], dtype=np.uint64)
-    return int(mix(mix(both[:1]) + (both[1:] + np.uint64(1)) * _GOLDEN)[0])
+    return _mix_one(_mix_one(key & _ALL) + (word + 1) * int(_GOLDEN) & _ALL)
+
+
+def _mix_one(word: int) -> int:
+    """Give what `mix` gives, of one word: NumPy takes ten times as long."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _ALL
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _ALL
+    return word ^ (word >> 31)
 
 
 def fingerprint(X: Any) -> Words:

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from fcgboost.backends.memory import MemoryDesign
 
 _UNIT = {"float32": 2.0**-24, "float64": 2.0**-53}
-# Values in float64 are taken as exact up to this share: what atoms evaluated together and alone, or
-# sums in other orders, can differ by is far less.
+# Where nothing is proved of float64 values, of dictionaries without a bound and of sparse inputs,
+# they are taken as exact up to this share: what atoms evaluated together and alone differ by is far
+# less.
 _DOUBLE = 1e-9
 # Candidates that are evaluated at once: the processor's cache should hold their values; a device
 # wants many.

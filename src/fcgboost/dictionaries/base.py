@@ -188,7 +188,7 @@ class ScreenedDictionary(Dictionary):
         """
 
 
-# Atoms from which on it pays to widen the inputs.
+# Atoms, or rows, from which on it pays to widen the inputs.
 _MANY = 32
 #: OpenBLAS starts threads for products of more multiplications.
 PRODUCTS_ON_ONE_THREAD = 1 << 18
@@ -214,11 +214,16 @@ class InnerProductDictionary(SmoothDictionary):
         weights, offsets = split_last(atoms)
         if sparse.issparse(weights):
             return super().prepared(atoms, scale)
-        columns = contiguous(weights.T)
+        if is_tensor(atoms):
+            columns = contiguous(weights.T)
+            return lambda X: self.profile(X @ columns + offsets)
+        table = np.ascontiguousarray(atoms.T)
 
         def values(X: Any) -> Array:
-            z = product_on_one_thread(X, columns)
-            z += offsets
+            if isinstance(X, np.ndarray) and len(X) >= _MANY:
+                return self.profile(product_on_one_thread(widened(X, table.dtype), table))
+            z = product_on_one_thread(X, table[:-1])
+            z += table[-1]
             return self.profile(z)
 
         return values
@@ -285,13 +290,18 @@ def affine(X: Any, atoms: Any) -> Array:
     """Give <w, x> + b for rows (w, b), a fresh dense array."""
     if isinstance(X, np.ndarray) and isinstance(atoms, np.ndarray) and len(atoms) >= _MANY:
         # One more column in the product takes less time than adding the offsets.
-        widened = np.empty((X.shape[0], X.shape[1] + 1), np.result_type(X, atoms))
-        widened[:, :-1], widened[:, -1] = X, 1.0
-        return np.asarray(widened @ atoms.T)
+        return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
     weights, offsets = split_last(atoms)
     z = dense_product(X, weights)
     z += offsets
     return z
+
+
+def widened(X: Any, dtype: Any) -> Any:
+    """Give rows (x, 1)."""
+    rows = np.empty((X.shape[0], X.shape[1] + 1), dtype)
+    rows[:, :-1], rows[:, -1] = X, 1.0
+    return rows
 
 
 def dense_product(X: Any, rows: Any) -> Array:

@@ -83,8 +83,10 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
             if 1 < len(centers) <= _FEW:
                 return _few(X, centers, widths, scale)
             origin = centers.mean(axis=0)
-            X, centers = X - origin, centers - origin
-        return _exp(_exponents(_divide(X, scale), _divide(centers, scale), 0.5 / widths**2))
+            X, centers = _divided(X - origin, scale), _divided(centers - origin, scale)
+        else:
+            X, centers = _divide(X, scale), _divide(centers, scale)
+        return _exp(_exponents(X, centers, 0.5 / widths**2))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
@@ -218,6 +220,13 @@ def _divide(X: Any, scale: Array) -> Any:
     divided = X.astype(np.float64)
     divided.data *= (1.0 / scale)[X.indices]
     return divided
+
+
+def _divided(X: Any, scale: Array) -> Any:
+    """Divide a dense array in place, unless the unit is one."""
+    if is_tensor(X) or (scale != 1.0).any():
+        X /= scale
+    return X
 
 
 def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:

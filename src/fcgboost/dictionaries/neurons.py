@@ -152,7 +152,8 @@ def _neurons(sample: Sample, weights: str, n: int, key: int) -> Array:
     are the first ones of more.
     """
     d = sample.n_features
-    first, second, third = np.random.default_rng(key).spawn(3)
+    seeds = np.random.SeedSequence(key).spawn(3)
+    first, second, third = map(np.random.default_rng, seeds)
     if weights == "box":
         w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
         b = second.uniform(-1.0, 1.0, size=n) - w @ sample.shift
