@@ -228,3 +228,44 @@ def test_selections_are_parameter_objects(selection: Selection) -> None:
     assert vars(selection) == before
     for twin in (clone(selection), pickle.loads(pickle.dumps(selection))):
         assert twin.get_params() == selection.get_params()
+
+
+@each_dictionary
+@pytest.mark.parametrize("divisor", ["none", "max", "norm"])
+def test_an_atom_is_evaluated_once_for_its_score_and_its_entry(dictionary, divisor, monkeypatch):
+    design = make_design(dictionary)
+    evaluated = []
+    evaluate = MemoryDesign.evaluate
+
+    def counted(self, atoms, rows=None):
+        evaluated.extend(atom.tobytes() for atom in atoms)
+        return evaluate(self, atoms, rows)
+
+    monkeypatch.setattr(MemoryDesign, "evaluate", counted)
+    pool = SampledCandidates(size=20).pools(design, 20, key=3)(1, NOTHING)
+    (chosen,) = choose(pool, np.random.default_rng(0).standard_normal((60, 1)), divisor)
+    columns = design.columns(5, has_constant=False)
+    columns.append(chosen.atom)
+    assert evaluated.count(chosen.atom.tobytes()) == 1
+    np.testing.assert_array_equal(
+        columns.column(0), columns.factors[0] * evaluate(design, chosen.atom)[:, 0]
+    )
+
+
+def test_kept_columns_belong_to_one_dictionary():
+    narrow = make_design(GaussDictionary(width=0.5))
+    wide = narrow.with_dictionary(PolynomialDictionary())
+    atom = np.ones((1, narrow.X.shape[1] + 1))
+    narrow.column(atom)
+    np.testing.assert_array_equal(wide.column(atom), wide.evaluate(atom)[:, 0])
+    np.testing.assert_array_equal(narrow.column(atom), narrow.evaluate(atom)[:, 0])
+
+
+def test_few_columns_are_kept():
+    design = make_design(ReluDictionary())
+    pool = SampledCandidates(size=40).pools(design, 40, key=1)(1, NOTHING)
+    for atom in pool.candidates.atoms:
+        np.testing.assert_array_equal(
+            design.column(atom[None, :]), design.evaluate(atom[None, :])[:, 0]
+        )
+    assert len(design._columns) <= 8
