@@ -80,8 +80,16 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "dictionaries",
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
+    "backends.moments": {"backends.base", "backends.blocks"},
     "backends.memory": {
-        *("arrays", "backends.base", "backends.blocks", "backends.candidates", "backends.columns"),
+        *(
+            "arrays",
+            "backends.moments",
+            "backends.base",
+            "backends.blocks",
+            "backends.candidates",
+            "backends.columns",
+        ),
         *("backends.fused", "backends.places", "dictionaries", "hashing"),
     },
     "backends": {"backends.*"},

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
@@ -19,6 +18,7 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
+from fcgboost.backends.moments import Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
@@ -48,6 +48,8 @@ class MemoryDesign(Design):
         Where the columns live; None is NumPy.
     words : ndarray of uint64, shape (n_samples,), or None, default=None
         The fingerprints of the rows, if they are known.
+    moments : Moments or None, default=None
+        Those of all rows, where X is only a part of them.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class MemoryDesign(Design):
         n_threads: int = 1,
         place: Place | None = None,
         words: hashing.Words | None = None,
+        moments: Moments | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.memory_budget = memory_budget
@@ -76,11 +79,11 @@ class MemoryDesign(Design):
         # Where evaluation looks; rows are drawn from the copy on the host.
         self.inputs = X if isinstance(place, NumpyPlace) else place.put(X)
         self.weights = place.put(weights)
-        self.total_weight = float(weights.sum())
+        moments = moments_of(self.X, weights) if moments is None else moments
+        self.total_weight = moments.total_weight
         self.shares = place.put(weights / self.total_weight)
-        self.low, self.high = _bounding_box(self.X)
-        mean, variance = weighted_moments(self.X, weights)
-        variance[_is_constant(self.low, self.high)] = 0.0
+        self.low, self.high = moments.low, moments.high
+        mean, variance = moments.mean, moments.variance
         self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
             self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
@@ -227,40 +230,3 @@ class MemoryDesign(Design):
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads)
         return list(self._pool.map(work, pieces))
-
-
-def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
-    """Give the mean and variance of every column; weights are counts."""
-    total = weights.sum()
-    mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total
-    if sparse.issparse(X):
-        squares = _squared_deviations(X, weights, mean)
-    else:
-        squares = np.zeros(X.shape[1])
-        for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // X.shape[1]):
-            squares += weights[rows] @ (X[rows] - mean) ** 2
-    return mean, squares / total
-
-
-def _squared_deviations(X: Any, weights: Array, mean: Array) -> Array:
-    """Sum the weighted squared deviations of the columns of a sparse matrix."""
-    deviations = (X.data - mean[X.indices]) ** 2
-    squares = sparse.csr_array((deviations, X.indices, X.indptr), shape=X.shape).T @ weights
-    stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weights
-    # The zeros that are not stored; without exact zeros for full columns, rounding of the
-    # difference times a large mean would be taken for variance.
-    is_full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    unstored = np.where(is_full, 0.0, weights.sum() - stored)
-    return np.asarray(squares + unstored * mean**2)
-
-
-def _is_constant(low: Array, high: Array) -> NDArray[np.bool_]:
-    """Whether a column's spread is mere rounding: a unit scale must not blow that up."""
-    return high - low <= 8.0 * np.finfo(np.float64).eps * np.maximum(np.abs(low), np.abs(high))
-
-
-def _bounding_box(X: Any) -> tuple[Array, Array]:
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sparse.issparse(X):
-        low, high = low.toarray(), high.toarray()
-    return np.asarray(low, np.float64).ravel(), np.asarray(high, np.float64).ravel()
