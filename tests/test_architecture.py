@@ -80,7 +80,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "dictionaries",
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
-    "backends.moments": {"backends.base", "backends.blocks"},
+    "backends.moments": {"backends.base", "backends.blocks", "dictionaries"},
+    "backends.calls": NOTHING,
     "backends.memory": {
         *(
             "arrays",
@@ -114,6 +115,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "progress": {"stopping"},
     "callbacks": {"greedy", "stopping"},
+    "checkpoints": {"greedy", "stopping"},
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
     "data": {"hashing", "validation"},
     "prediction": {"arrays", "dictionaries", "greedy", "losses", "model", "validation"},
@@ -188,9 +190,9 @@ FOLDERS = {
 FREE = {"numpy", "scipy"}
 # What scikit-learn itself runs jobs and limits threads with.
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
-MAY_RUN_JOBS = {"experiments.runner", "fitting", "search", "threads"}
+MAY_RUN_JOBS = {"checkpoints", "experiments.runner", "fitting", "search", "threads"}
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
-BASE_ESTIMATOR_ONLY = {"parts"}
+BASE_ESTIMATOR_ONLY = {"checkpoints", "parts"}
 ALL_OF_SKLEARN = {
     "callbacks",
     "validation",

@@ -79,9 +79,9 @@ class Circle:
     """
 
     def __init__(self, fingerprints: Words, key: int) -> None:
-        hashes = keyed(fingerprints, key)
-        self._order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[self._order]
+        self._places = keyed(fingerprints, key)
+        self._order = np.argsort(self._places, kind="stable")
+        self._hashes = self._places[self._order]
 
     def after(self, place: int, n: int) -> NDArray[np.intp]:
         """Give the positions of the first n rows, at most all, from a place on."""
@@ -89,3 +89,7 @@ class Circle:
         stop = min(start + n, len(self._order))
         wrapped = min(start, n - (stop - start))
         return np.concatenate([self._order[start:stop], self._order[:wrapped]])
+
+    def distances(self, positions: NDArray[np.intp], place: int) -> Words:
+        """Give how far after a place rows stand; rows that are equal stand at one distance."""
+        return self._places[positions] - np.uint64(place)

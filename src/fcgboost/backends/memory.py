@@ -18,7 +18,7 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
-from fcgboost.backends.moments import Moments, moments_of
+from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
@@ -82,19 +82,12 @@ class MemoryDesign(Design):
         moments = moments_of(self.X, weights) if moments is None else moments
         self.total_weight = moments.total_weight
         self.shares = place.put(weights / self.total_weight)
-        self.low, self.high = moments.low, moments.high
-        mean, variance = moments.mean, moments.variance
-        self.center = np.where(variance > 0.0, mean, self.low)
-        if standardize:
-            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
-        else:
-            self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
-        self.deviation = np.sqrt(variance)
-        self.variance = float(np.mean(variance / self.scale**2))
-        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+        self.frame = frame = Frame(moments, standardize)
+        self.low, self.high, self.center = frame.low, frame.high, frame.center
+        self.shift, self.scale, self.deviation = frame.shift, frame.scale, frame.deviation
         words = hashing.fingerprint(self.X) if words is None else words
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
-        self.n_distinct = len(self.fingerprints)
+        self.n_distinct = self.least_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
 
@@ -108,15 +101,17 @@ class MemoryDesign(Design):
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
+        return self.frame.sample(self.draw(n, key, turn)[1])
+
+    def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
+        """Give the first rows from a place of the circle on, and how far from it they are."""
         circle = self._circles.get(key)
         if circle is None:
             circle = hashing.Circle(self.fingerprints, key)
             # The last two: that of the fit, and that of a step with a key of its own.
             self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
-        rows = self.X[self._distinct[circle.after(turn, n)]]
-        return Sample(
-            rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
-        )
+        places = circle.after(turn, n)
+        return circle.distances(places, turn), self.X[self._distinct[places]]
 
     def put(self, vector: Array) -> Any:
         """Give an m-vector in this place."""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from fcgboost.backends.base import Array
 from fcgboost.backends.blocks import row_blocks
+from fcgboost.dictionaries import Sample
 
 # Small enough for the cache; sums of so many whole numbers of 31 bits are exact in float64.
 _BLOCK_ENTRIES = 1 << 17
@@ -105,6 +106,36 @@ class Moments:
     high: Array
     mean: Array
     variance: Array
+
+
+class Frame:
+    """The coordinates that atoms see: where the data lies, and its units.
+
+    Parameters
+    ----------
+    moments : Moments
+    standardize : bool
+        Whether atoms see columns of mean 0 and variance 1.
+    """
+
+    def __init__(self, moments: Moments, standardize: bool) -> None:
+        mean, variance = moments.mean, moments.variance
+        self.low, self.high = moments.low, moments.high
+        #: A point in the middle of the data.
+        self.center = np.where(variance > 0.0, mean, self.low)
+        if standardize:
+            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
+        else:
+            self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
+        self.deviation = np.sqrt(variance)
+        self.variance = float(np.mean(variance / self.scale**2))
+        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+
+    def sample(self, rows: Any) -> Sample:
+        """Give what a dictionary may look at."""
+        return Sample(
+            rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
+        )
 
 
 #: Gives the sum over all parts of the rows of a function of X, the weights, and more.
