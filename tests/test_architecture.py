@@ -76,12 +76,25 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "backends.screening": {"backends.base", "backends.values"},
     "backends.candidates": {
-        *("backends.base", "backends.blocks", "backends.screening", "backends.values"),
-        "dictionaries",
+        *("backends.base", "backends.blocks", "backends.places", "backends.screening"),
+        *("backends.values", "dictionaries"),
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
     "backends.moments": {"backends.base", "backends.blocks", "dictionaries"},
     "backends.calls": NOTHING,
+    "backends.pieces": {
+        *("backends.base", "backends.candidates", "backends.columns", "backends.memory"),
+        *("backends.values", "hashing"),
+    },
+    "backends.rows": {"backends.base", "backends.pieces", "dictionaries", "hashing", "model"},
+    "backends.shards": {
+        *("backends.base", "backends.calls", "backends.moments", "backends.pieces"),
+        *("backends.rows", "dictionaries", "hashing", "threads"),
+    },
+    "backends.cluster": {
+        *("backends.base", "backends.calls", "backends.candidates", "backends.moments"),
+        *("backends.pieces", "backends.places", "dictionaries"),
+    },
     "backends.memory": {
         *(
             "arrays",

@@ -37,11 +37,9 @@ class Data:
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
 
     def fingerprint(self) -> tuple[int, ...]:
-        """Give a word for all rows with their labels and weights, in this order."""
-        labelled = self.words ^ hashing.mix(self.codes.astype(np.uint64))
-        weighed = hashing.mix(labelled + self.weights.view(np.uint64))
-        places = np.arange(1, 2 * len(weighed), 2, dtype=np.uint64)
-        return (*self.X.shape, int((weighed * places).sum(dtype=np.uint64)))
+        """Give words for all rows with their labels and weights, in any order."""
+        digest = hashing.Digest.of(self.words, self.codes, self.weights)
+        return (self.X.shape[1], digest.n_rows, digest.first, digest.second)
 
 
 def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Data]:

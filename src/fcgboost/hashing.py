@@ -8,6 +8,7 @@ of the rows, their weights, or how they are split over machines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,27 @@ def _entry_words(values: Any, columns: Words) -> Words:
 def keyed(fingerprints: Words, key: int) -> Words:
     """Give the hash of every fingerprint under a key."""
     return mix(fingerprints ^ np.uint64(derive(key, 0)))
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Words for rows with labels and weights that depend on no order and no partition."""
+
+    n_rows: int
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, words: Words, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> Digest:
+        """Add up a word per row."""
+        labelled = words ^ mix(codes.astype(np.uint64))
+        rows = mix(labelled + np.ascontiguousarray(weights).view(np.uint64))
+        first, second = (int(part.sum(dtype=np.uint64)) for part in (rows, mix(rows ^ _GOLDEN)))
+        return cls(len(rows), first, second)
+
+    def __add__(self, other: Digest) -> Digest:
+        first, second = self.first + other.first, self.second + other.second
+        return Digest(self.n_rows + other.n_rows, first % 2**64, second % 2**64)
 
 
 class Circle:

@@ -79,8 +79,7 @@ def new_output(
     problem = Problem(loss, y, design.weights, columns, l2)
     # Two rows with the weights of the two labels stand for all: weights are counts.
     totals = [
-        columns.total(partial(_weight_of, label), y, design.weights)
-        for label in _LABELS.tolist()
+        columns.total(partial(_weight_of, label), y, design.weights) for label in _LABELS.tolist()
     ]
     constant = loss.initial(_LABELS, np.array(columns.fetch(*totals)))
     coef = np.full(int(fit_intercept), constant)

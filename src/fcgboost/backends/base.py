@@ -151,9 +151,16 @@ class Design(ABC):
     scale: Array
     #: The standard deviation of each column.
     deviation: Array
-    #: The number of distinct rows, and a number that it is not below and that is cheap to know.
-    n_distinct: int
-    least_distinct: int
+
+    @property
+    @abstractmethod
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+
+    @property
+    @abstractmethod
+    def least_distinct(self) -> int:
+        """A number that is cheap to know and that the number of distinct rows is not below."""
 
     @abstractmethod
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:

@@ -105,8 +105,8 @@ class Crew(ABC):
         self._forgotten: list[int] = []
 
     @abstractmethod
-    def send(self, program: Program) -> list[list[Any]]:
-        """Let every machine run a program; give each one's answers."""
+    def call(self, method: str, *args: Any) -> list[Any]:
+        """Call a method of the `Shard` of every machine; give what they answer but None."""
 
     def tell(self, target: Any, method: str, *args: Any, n_results: int = 0) -> tuple[Remote, ...]:
         """Say what is to be done with the next program; give what comes of it."""
@@ -145,7 +145,7 @@ class Crew(ABC):
         del self._forgotten[: len(forgotten)]
         program = Program(tuple(call for call, _ in queue), forgotten)
         self.n_rounds += 1
-        replies = self.send(program)
+        replies = self.call("run", program)
         wanted = [(call, answer) for call, answer in queue if answer is not None]
         for place, (call, answer) in enumerate(wanted):
             assert call.join is not None

@@ -87,9 +87,15 @@ class MemoryDesign(Design):
         self.shift, self.scale, self.deviation = frame.shift, frame.scale, frame.deviation
         words = hashing.fingerprint(self.X) if words is None else words
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
-        self.n_distinct = self.least_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+        return len(self.fingerprints)
+
+    least_distinct = n_distinct
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
@@ -125,21 +131,24 @@ class MemoryDesign(Design):
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> MemoryCandidates:
         """Lay atoms over the rows; keep their values where this pays and fits."""
-        n_bytes = (4 if self.is_screened else 8) * self.n_rows * atoms.shape[0]
+        return MemoryCandidates(self, atoms, self.is_worth_storing(atoms.shape[0], reuse, store))
+
+    def is_worth_storing(self, n_atoms: int, reuse: bool, store: bool | Literal["auto"]) -> bool:
+        """Whether the values of candidates are to be kept."""
+        n_bytes = (4 if self.is_screened else 8) * self.n_rows * n_atoms
         budget = self.memory_budget
         if store is True and n_bytes > budget:
             raise MemoryError(
-                f"The dictionary of {self.n_rows} rows x {atoms.shape[0]} candidates takes "
+                f"The dictionary of {self.n_rows} rows x {n_atoms} candidates takes "
                 f"{n_bytes} bytes, and store=True asks to keep it in a budget of {budget} bytes. "
                 "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
                 "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
             )
         # A GPU evaluates Gauss atoms faster than its memory gives stored ones.
-        n_values, n_features = self.n_rows * atoms.shape[0], self.X.shape[1]
+        n_values, n_features = self.n_rows * n_atoms, self.X.shape[1]
         is_fused = gauss_sums(self.dictionary, self.screen_place, n_values, n_features) is not None
         is_better = reuse and not (is_fused and self.screen_place.is_ahead)
-        is_stored = n_bytes <= budget and is_better if store == "auto" else store
-        return MemoryCandidates(self, atoms, is_stored)
+        return n_bytes <= budget and is_better if store == "auto" else store
 
     def columns(self, capacity: int, has_constant: bool) -> MemoryColumns:
         """Give an empty set of columns."""
