@@ -37,10 +37,12 @@ CORE = {
     "greedy",
     "progress",
     "callbacks",
+    "checkpoints",
     "threads",
     "validation",
     "data",
     "prediction",
+    "parameters",
     "fitting",
 }
 
@@ -81,6 +83,18 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
     "backends.moments": {"backends.base", "backends.blocks", "dictionaries"},
+    "backends.memory": {
+        *(
+            "arrays",
+            "backends.moments",
+            "backends.base",
+            "backends.blocks",
+            "backends.candidates",
+            "backends.columns",
+        ),
+        *("backends.fused", "backends.places", "dictionaries", "hashing"),
+    },
+    "model": {"arrays", "dictionaries"},
     "backends.calls": NOTHING,
     "backends.pieces": {
         *("backends.base", "backends.candidates", "backends.columns", "backends.memory"),
@@ -95,24 +109,12 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("backends.base", "backends.calls", "backends.candidates", "backends.moments"),
         *("backends.pieces", "backends.places", "dictionaries"),
     },
-    "backends.memory": {
-        *(
-            "arrays",
-            "backends.moments",
-            "backends.base",
-            "backends.blocks",
-            "backends.candidates",
-            "backends.columns",
-        ),
-        *("backends.fused", "backends.places", "dictionaries", "hashing"),
-    },
     "backends": {"backends.*"},
     "solvers.base": {"losses", "parts", "stopping", "backends.base"},
     "solvers.*": {"arrays", "solvers.base", "losses", "parts", "stopping", "backends.base"},
     "solvers": {"solvers.*"},
     "selection": {"dictionaries", "backends.base", "hashing", "parts"},
     "schemes": {"solvers.base", "losses", "backends.base", "parts", "stopping"},
-    "model": {"arrays", "dictionaries"},
     "outputs": {"backends.base", "losses", "schemes", "selection", "solvers.base", "stopping"},
     "greedy": {
         "backends.base",
@@ -132,9 +134,17 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
     "data": {"hashing", "validation"},
     "prediction": {"arrays", "dictionaries", "greedy", "losses", "model", "validation"},
+    "parameters": {
+        *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
+    },
     "fitting": CORE - {"fitting"},
     "estimators": CORE,
     "search": CORE | {"estimators"},
+    "dask.collections": {"backends.rows", "validation"},
+    "dask.crews": {"backends.calls", "backends.rows", "backends.shards", "dask.collections"},
+    "dask.grounds": CORE | {"dask.collections", "dask.crews"},
+    "dask.estimators": CORE | {"dask.collections", "dask.crews", "dask.grounds", "estimators"},
+    "dask": {"dask.*"},
     "datasets.simulation": NOTHING,
     "datasets.catalog": NOTHING,
     "datasets.home": NOTHING,
@@ -195,7 +205,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
 }
 
 FOLDERS = {
-    *("dictionaries.*", "backends.*", "solvers.*", "datasets.*"),
+    *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("experiments.*", "experiments.reporting.*"),
 }
 
@@ -210,9 +220,11 @@ ALL_OF_SKLEARN = {
     "callbacks",
     "validation",
     "prediction",
+    "parameters",
     "fitting",
     "estimators",
     "search",
+    "dask.*",
     "datasets.earthquake",
     "datasets.simulation",
     "datasets.uci",
@@ -221,12 +233,12 @@ ALL_OF_SKLEARN = {
 }
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
-    *("cvxpy", "dask", "matplotlib", "numba", "onnx"),
+    *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
     *("pandas", "PIL", "polars", "torch", "tqdm", "triton", "xlrd"),
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.
-WRITTEN_IN_OPTIONAL = {"backends.triton_kernels"}
+WRITTEN_IN_OPTIONAL = {"backends.triton_kernels", "dask.collections", "dask.crews"}
 
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 60

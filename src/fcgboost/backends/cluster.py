@@ -203,11 +203,12 @@ def _interval(scores: Scores, largest: float) -> tuple[Array, Array, float]:
 def _exact(scores: Scores, largest: float) -> Array:
     """Divide exact sums by exact sizes."""
     estimate = scores.estimate()
-    dots: Array = np.abs(scores.dots[:, 0])
+    dots = np.abs(scores.dots[:, 0])
     if estimate.sizes is None:
         return dots
     sizes = estimate.sizes[0]
-    return np.divide(dots, sizes, out=np.zeros_like(dots), where=is_there(sizes, largest))
+    scaled: Array = np.divide(dots, sizes, out=np.zeros_like(dots), where=is_there(sizes, largest))
+    return scaled
 
 
 class ClusterColumns(Columns):

@@ -46,12 +46,12 @@ class Survey:
     """What is known of rows at first sight."""
 
     n_rows: int
-    labels: frozenset[Any]
-    heaviest: float
+    labels: NDArray[Any]
+    is_sparse: bool
 
     def __add__(self, other: Survey) -> Survey:
-        labels, heaviest = self.labels | other.labels, max(self.heaviest, other.heaviest)
-        return Survey(self.n_rows + other.n_rows, labels, heaviest)
+        labels = np.union1d(self.labels, other.labels)
+        return Survey(self.n_rows + other.n_rows, labels, self.is_sparse or other.is_sparse)
 
 
 class Rows:
@@ -71,6 +71,7 @@ class Rows:
         self._places: NDArray[np.intp] | None = None
         self.X: Any = part.X
         self.y, self.weights = part.y, part.weights
+        self._is_sparse = sparse.issparse(part.X)
         if not (part.weights > 0.0).all():
             self.keep(part.weights > 0.0)
 
@@ -103,8 +104,7 @@ class Rows:
 
     def survey(self) -> Survey:
         """Look at the labels and weights."""
-        labels = frozenset(np.unique(self.y).tolist())
-        return Survey(self.n_rows, labels, float(self.weights.max()))
+        return Survey(self.n_rows, np.unique(self.y), self._is_sparse)
 
     def digest(self, words: hashing.Words) -> hashing.Digest:
         """Give words for all rows from those for each; y holds codes by now."""

@@ -41,8 +41,14 @@ class Piece:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.words = hashing.fingerprint(rows.load())
-        self.design: Any = None
+        self._design: PieceDesign | None = None
         self.objects: dict[int, Any] = {PIECE: self}
+
+    @property
+    def design(self) -> PieceDesign:
+        """The dictionary over the rows."""
+        assert self._design is not None, "no dictionary was laid over the rows yet"
+        return self._design
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Leave all other rows out."""
@@ -53,7 +59,7 @@ class Piece:
         """Lay a dictionary over the rows; y holds codes by now."""
         rows = self.rows
         weights = rows.weights * per_class[rows.y]
-        self.design = PieceDesign(dictionary, rows.load(), weights, words=self.words, **options)
+        self._design = PieceDesign(dictionary, rows.load(), weights, words=self.words, **options)
         self.objects = {PIECE: self}
 
     def target(self, positive: int) -> Array:
@@ -101,7 +107,7 @@ class Piece:
     def n_bytes(self) -> int:
         """The memory that can be given back."""
         columns = [c.n_bytes for c in self.objects.values() if isinstance(c, PieceColumns)]
-        return (self.design.n_bytes if self.design is not None else 0) + sum(columns)
+        return (0 if self._design is None else self._design.n_bytes) + sum(columns)
 
     def wake(self) -> None:
         """Load the rows if they were dropped."""
