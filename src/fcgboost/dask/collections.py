@@ -92,7 +92,7 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
 
 def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
     """Give the names and the number of the columns."""
-    if hasattr(X, "columns"):
+    if hasattr(X, "columns"):  # a data frame, of whichever library
         return tuple(X.columns), len(X.columns)
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
@@ -145,7 +145,7 @@ def load_part(
 ) -> Part:
     """Check one partition and give it as arrays."""
     where = f"partition {i} of "
-    found = tuple(X.columns) if hasattr(X, "columns") else None
+    found = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
     if found != columns or X.shape[1] != n_features:
         raise ValueError(
             f"{where}X{suffix} has the columns {_shown(found, X.shape[1])}, expected "
