@@ -3,14 +3,18 @@
 import itertools
 from typing import Any
 
-import cloudpickle
 import numpy as np
+from joblib.externals import cloudpickle
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.backends.calls import Crew, Remote
 from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Part
 from fcgboost.backends.shards import Shard
+from fcgboost.fitting import Run
+from fcgboost.parameters import check_parameters
+from fcgboost.spread import lay_ground
 
 
 class HereCrew(Crew):
@@ -54,11 +58,34 @@ def make_crew(
     n_shards: int = 2,
     can_load: bool = False,
     budget: int | None = None,
+    held_out: tuple[Any, Any, Any] | None = None,
 ) -> HereCrew:
     """Cut rows into parts and deal them to shards."""
+    sources = cut(X, y, weights, cuts)
+    others = [] if held_out is None else cut(*held_out, cuts[:1])
+    return HereCrew(
+        [
+            Shard(sources[i::n_shards], others[i::n_shards], can_load, budget, 1)
+            for i in range(n_shards)
+        ]
+    )
+
+
+def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> list[Parts]:
+    """Give the sources of parts."""
     places = np.split(np.arange(len(weights)), cuts)
-    sources = [Parts(Part(X[p], y[p], weights[p])) for p in places]
-    return HereCrew([Shard(sources[i::n_shards], [], can_load, budget, 1) for i in range(n_shards)])
+    return [Parts(Part(X[p], y[p], weights[p])) for p in places]
+
+
+def fit_on(crew: HereCrew, has_validation_data: bool = False, **parameters: Any) -> Any:
+    """Fit a classifier to the rows of a crew."""
+    model = FCGBoostClassifier(**parameters)
+    parts = check_parameters(model, has_validation_data)
+    ground, start = lay_ground(model, parts, crew, has_validation_data, None)
+    run = Run(model, parts, ground, start)
+    trace, model.status_ = run.path([], None)
+    model.__dict__.update(run.attributes(trace))
+    return model
 
 
 def lay_out(crew: HereCrew, dictionary: Any, standardize: bool) -> ClusterDesign:

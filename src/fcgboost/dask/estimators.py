@@ -17,12 +17,12 @@ from sklearn.utils.validation import _check_feature_names
 from fcgboost.callbacks import with_callbacks
 from fcgboost.dask.collections import Table, make_table
 from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
-from fcgboost.dask.grounds import going_on, lay_ground
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import Run, all_or_nothing
 from fcgboost.greedy import Trace
 from fcgboost.parameters import Parts, check_parameters
 from fcgboost.prediction import has_probability
+from fcgboost.spread import going_on, lay_ground
 from fcgboost.stopping import Status, Step
 
 # So many workers in a row may be lost without a step in between.

@@ -1,4 +1,4 @@
-"""From rows on a crew to a ground for the loop: classes, a split, units, targets."""
+"""From rows on the machines of a crew to a ground for the loop: classes, split, units, targets."""
 
 from __future__ import annotations
 
