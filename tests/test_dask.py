@@ -219,11 +219,9 @@ _ENVELOPE = 8_000
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("selection", ["sampled", "all"])
 def test_no_message_is_as_long_as_the_data(client, n_classes, selection):
-    rng = np.random.default_rng(0)
-    m, d, q, k = 40_000, 6, 64, 20
+    m, d, q, k = 200_000, 6, 64, 20
     X = da.random.default_rng(0).standard_normal((m, d), chunks=(m // 4, d))
     y = ((X[:, 0] + X[:, 1] ** 2) * 1.2).astype(int).clip(0, n_classes - 1)
-    del rng
     choose = SampledCandidates(q) if selection == "sampled" else "all"
     model = DaskFCGBoostClassifier(
         "relu", client=client, selection=choose, n_candidates=q, max_iter=k, random_state=0

@@ -18,7 +18,7 @@ dask.config.set({"distributed.admin.log-format": "%(message)s", "logging.distrib
 @contextmanager
 def cluster_of(n_workers: int, **options: Any) -> Iterator[Client]:
     """Start workers, each a process with one thread, and connect to them."""
-    usual = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    usual = {"threads_per_worker": 1, "processes": True, "dashboard_address": "127.0.0.1:0"}
     with (
         LocalCluster(n_workers=n_workers, **{**usual, "memory_limit": 0, **options}) as cluster,
         Client(cluster, set_as_default=False) as client,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,8 +21,6 @@ _SHARE_KEPT = 0.3
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
-
-_fits = itertools.count()
 
 
 class WorkerLostError(RuntimeError):
@@ -97,7 +95,8 @@ class DaskCrew(Crew):
     def _make_actors(
         self, places: Sequence[dict[str, list[Any]]], workers: dict[str, Any]
     ) -> list[Future]:
-        number = next(_fits)
+        # Never the same: a fit must not meet the actors of another one.
+        token = uuid.uuid4().hex
         mine = {name for place in places for name, parts in place.items() if parts}
         futures = []
         for i, name in enumerate(sorted(mine)):
@@ -113,7 +112,7 @@ class DaskCrew(Crew):
                     parts[1],
                     int(_SHARE_KEPT * limit) if limit else None,
                     info["nthreads"],
-                    key=f"fcgboost-shard-{self._client.id}-{number}-{i}",
+                    key=f"fcgboost-shard-{token}-{i}",
                     workers=[name],
                     allow_other_workers=False,
                     actor=True,

@@ -98,7 +98,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                     raise ValueError("Pass X_val and y_val together.")
                 held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            self._fit_tables(client, parts, table, held_out, data)
+            with client.as_current():  # actors ask for the current client
+                self._fit_tables(client, parts, table, held_out, data)
         return self
 
     def _fit_tables(
@@ -204,7 +205,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """Give the share of the rows that are classified correctly."""
         if not is_dask_collection(X):
             return self.to_local().score(X, y, sample_weight)
-        table, local = make_table(X, y, sample_weight), dask.delayed(self.to_local())
+        table, local = make_table(X, y, sample_weight), _graphed(self.to_local())
         hits = [_hits(local, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])
@@ -263,7 +264,7 @@ def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
     return da.map_blocks(
         _values,
         X,
-        dask.delayed(local),
+        _graphed(local),
         method,
         n_columns,
         dtype=dtype,
@@ -272,6 +273,12 @@ def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
         meta=np.empty((0, 0) if is_matrix else 0, dtype=dtype),
         name=f"fcgboost-{method}-{dask.base.tokenize(X, local.atoms_, local.coef_)}",
     )
+
+
+def _graphed(local: FCGBoostClassifier) -> Any:
+    """Give a classifier that is in a graph once, whatever the number of partitions."""
+    token = dask.base.tokenize(local.atoms_, local.coef_, local.intercept_)
+    return dask.delayed(local, name=f"fcgboost-model-{token}", traverse=False)
 
 
 def _frame_values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
@@ -291,7 +298,7 @@ def _of_frame(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
     else:
         meta = pd.Series(np.zeros(0, dtype=dtype), name=method)
     return X.map_partitions(
-        _frame_values, dask.delayed(local), method, n_columns, meta=meta, align_dataframes=False
+        _frame_values, _graphed(local), method, n_columns, meta=meta, align_dataframes=False
     )
 
 
