@@ -235,7 +235,7 @@ ALL_OF_SKLEARN = {
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
-    *("pandas", "PIL", "polars", "torch", "tqdm", "triton", "xlrd"),
+    *("pandas", "PIL", "polars", "psutil", "torch", "tqdm", "triton", "xlrd"),
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.

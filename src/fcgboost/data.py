@@ -36,10 +36,9 @@ class Data:
         """Give some of the rows."""
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
 
-    def fingerprint(self) -> tuple[int, ...]:
+    def digest(self) -> hashing.Digest:
         """Give words for all rows with their labels and weights, in any order."""
-        digest = hashing.Digest.of(self.words, self.codes, self.weights)
-        return (self.X.shape[1], digest.n_rows, digest.first, digest.second)
+        return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
 def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Data]:

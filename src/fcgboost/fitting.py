@@ -25,6 +25,7 @@ from fcgboost.checkpoints import Identity, Writer, describe, read
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy import Recipe, StepScore, Trace, Validator, Watcher, fit_path
+from fcgboost.hashing import Digest
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.parameters import Parts
@@ -197,9 +198,9 @@ def run_in_memory(
 ) -> Run:
     """Prepare a run on data in this process."""
     fraction = held_out_fraction(p, validation is not None)
-    held_out = (fraction,) if validation is None else validation.fingerprint()
-    digest = (*classes.tolist(), *train.fingerprint(), *held_out, sparse.issparse(train.X))
-    start = find_start(p, digest)
+    held_out = None if validation is None else validation.digest()
+    kind = (train.X.shape[1], fraction, sparse.issparse(train.X))
+    start = find_start(p, classes, train.digest(), held_out, kind)
     if fraction is not None:
         train, validation = split_data(train, fraction, start.key)
     design = lay_out(p, parts.dictionary, classes, train)
@@ -303,15 +304,26 @@ def draw_key(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def find_start(p: Any, digest: tuple[Any, ...]) -> Start:
+def find_start(
+    p: Any,
+    classes: NDArray[Any],
+    train: Digest,
+    held_out: Digest | None,
+    kind: tuple[int, float | None, bool],
+) -> Start:
     """Look for a path to go on from: the last fit's, or one in a file.
 
     Parameters
     ----------
     p : estimator
-    digest : tuple of numbers and strings
-        What says whether the data is the same.
+    classes : ndarray of shape (n_classes,)
+    train, held_out : Digest, Digest or None
+        The rows for training, and those for validation.
+    kind : tuple
+        The number of columns, the share of rows that is set aside, whether the rows are sparse.
     """
+    words = [(d.n_rows, d.first, d.second) for d in (train, held_out) if d is not None]
+    digest = (*classes.tolist(), *(word for some in words for word in some), *kind)
     settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
     identity = Identity(digest, {name: describe(value) for name, value in settings.items()})
     last = vars(p).get("_state_")

@@ -51,10 +51,15 @@ def lay_ground(
     known : Start or None
         Where the path starts, if that was found before.
     """
-    classes, is_sparse = _find_classes(crew)
+    classes, survey = _find_classes(crew)
     crew.call("encode", classes)
     fraction = held_out_fraction(p, has_validation_data)
-    start = known or find_start(p, _digest(crew, classes, fraction, is_sparse))
+    start = known
+    if start is None:
+        train, held_out = (_known(some) for some in zip(*crew.call("digest"), strict=True))
+        kind = (survey.n_features, fraction, survey.is_sparse)
+        judges = add_up(held_out) if held_out else None
+        start = find_start(p, classes, add_up(train), judges, kind)
     if fraction is not None:
         _set_aside(crew, len(classes), fraction, start.key)
     totals = add_up(crew.call("class_totals", len(classes)))
@@ -71,10 +76,9 @@ def lay_ground(
     return Ground(classes, design, targets, validator), start
 
 
-def _find_classes(crew: Crew) -> tuple[NDArray[Any], bool]:
-    """Give the classes of all rows of positive weight, and whether rows are sparse."""
-    surveys = crew.call("survey")
-    training = [survey for survey, _ in surveys if survey is not None]
+def _find_classes(crew: Crew) -> tuple[NDArray[Any], Survey]:
+    """Give the classes of all rows of positive weight, and what else was seen."""
+    training, held_out = (_known(some) for some in zip(*crew.call("survey"), strict=True))
     check_some_weight(np.array([float(s.n_rows) for s in training]), "sample_weight")
     found: Survey = add_up(training)
     classes, _ = check_labels(found.labels)
@@ -83,7 +87,6 @@ def _find_classes(crew: Crew) -> tuple[NDArray[Any], bool]:
             f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
             "classifier needs at least two classes."
         )
-    held_out = [survey for _, survey in surveys if survey is not None]
     if held_out:
         unknown = sorted(set(add_up(held_out).labels.tolist()) - set(classes.tolist()))
         if unknown:
@@ -91,20 +94,11 @@ def _find_classes(crew: Crew) -> tuple[NDArray[Any], bool]:
                 f"y_val has labels that y does not have: {unknown}. The training labels are "
                 f"{classes.tolist()}."
             )
-    return classes, found.is_sparse
+    return classes, found
 
 
-def _digest(
-    crew: Crew, classes: NDArray[Any], fraction: float | None, is_sparse: bool
-) -> tuple[Any, ...]:
-    """Give what says whether data is the same, however it is partitioned."""
-    words: list[Any] = []
-    for digests in zip(*crew.call("digest"), strict=True):
-        known = [digest for digest in digests if digest is not None]
-        if known:
-            total = add_up(known)
-            words += [total.n_rows, total.first, total.second]
-    return (*classes.tolist(), *words, fraction, is_sparse)
+def _known(answers: Sequence[Any]) -> list[Any]:
+    return [answer for answer in answers if answer is not None]
 
 
 def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int) -> None:
@@ -130,8 +124,7 @@ def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int) -> None:
         last |= byte.astype(np.uint64) << np.uint64(56 - 8 * n_known)
     # Every class keeps its last distinct row for training.
     last = np.minimum(last, largest - np.uint64(1))
-    held_out = [survey for survey in crew.call("set_aside", key, last) if survey is not None]
-    if not held_out:
+    if not crew.call("set_aside", key, last):
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
             "least one distinct row for training."

@@ -3,8 +3,8 @@
 import itertools
 from typing import Any
 
+import cloudpickle
 import numpy as np
-from joblib.externals import cloudpickle
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.backends.calls import Crew, Remote

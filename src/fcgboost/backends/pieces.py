@@ -169,6 +169,11 @@ class PieceColumns(MemoryColumns):
         self._storage = None
 
     @property
+    def is_dropped(self) -> bool:
+        """Whether columns have to be made again from the rows."""
+        return self._storage is None and len(self._atoms) > 0
+
+    @property
     def n_bytes(self) -> int:
         """The memory that the columns take."""
         return 0 if self._storage is None else 8 * self._design.n_rows * self.n_columns

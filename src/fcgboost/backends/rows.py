@@ -46,12 +46,14 @@ class Survey:
     """What is known of rows at first sight."""
 
     n_rows: int
+    n_features: int
     labels: NDArray[Any]
     is_sparse: bool
 
     def __add__(self, other: Survey) -> Survey:
         labels = np.union1d(self.labels, other.labels)
-        return Survey(self.n_rows + other.n_rows, labels, self.is_sparse or other.is_sparse)
+        is_sparse = self.is_sparse or other.is_sparse
+        return Survey(self.n_rows + other.n_rows, self.n_features, labels, is_sparse)
 
 
 class Rows:
@@ -71,7 +73,7 @@ class Rows:
         self._places: NDArray[np.intp] | None = None
         self.X: Any = part.X
         self.y, self.weights = part.y, part.weights
-        self._is_sparse = sparse.issparse(part.X)
+        self._is_sparse, self._n_features = sparse.issparse(part.X), int(part.X.shape[1])
         if not (part.weights > 0.0).all():
             self.keep(part.weights > 0.0)
 
@@ -104,7 +106,7 @@ class Rows:
 
     def survey(self) -> Survey:
         """Look at the labels and weights."""
-        return Survey(self.n_rows, np.unique(self.y), self._is_sparse)
+        return Survey(self.n_rows, self._n_features, np.unique(self.y), self._is_sparse)
 
     def digest(self, words: hashing.Words) -> hashing.Digest:
         """Give words for all rows from those for each; y holds codes by now."""

@@ -31,6 +31,11 @@ from fcgboost.threads import blas
 
 _LAST_WORD = 2**64 - 1
 _BYTE = 8
+# The methods that look at rows, and those that look at columns.
+_ROWS = {"append", "candidates", "closer_scores", "draw", "exact_scores", "scores"}
+_COLUMNS = {"column", "gram", "matvec", "rmatvec", "triangle"}
+# What always stays of a row: labels, weights, hashes, residuals and the like.
+_BYTES_PER_ROW = 130
 # More rows of a piece than it will have to give, with hardly an exception.
 _SPARE_DEVIATIONS, _SPARE_ROWS = 4.0, 8
 
@@ -109,6 +114,12 @@ class Piece:
         columns = [c.n_bytes for c in self.objects.values() if isinstance(c, PieceColumns)]
         return (0 if self._design is None else self._design.n_bytes) + sum(columns)
 
+    def needs_rows(self, program: Program) -> bool:
+        """Whether a program looks at the rows, or at columns that are made of them."""
+        columns = [c for c in self.objects.values() if isinstance(c, PieceColumns)]
+        looks_at = _ROWS if not any(c.is_dropped for c in columns) else _ROWS | _COLUMNS
+        return any(call.method in looks_at for call in program.calls)
+
     def wake(self) -> None:
         """Load the rows if they were dropped."""
         if self.design.X is None:
@@ -137,7 +148,7 @@ class Shard:
     can_load : bool
         Whether sources may be asked again and again; else all rows stay in memory, in one piece.
     budget : int or None, default=None
-        Bytes of rows and columns that are kept between programs, where rows can be loaded again.
+        Bytes that may be kept between programs, where rows can be loaded again.
     n_threads : int, default=1
     """
 
@@ -156,6 +167,7 @@ class Shard:
         self._budget = budget
         self._n_threads = n_threads
         self._can_load = can_load
+        self._n_rows = 0
         self._pieces = [Piece(rows) for rows in self._load(sources)]
         self._held_out = [HeldOut(rows) for rows in self._load(held_out)]
 
@@ -168,12 +180,19 @@ class Shard:
         for source in sources:
             rows = Rows(source, self._can_load)
             if rows.n_rows:
+                self._n_rows += rows.n_rows
                 yield rows
-                # After the one that looked at them.
+                # Whoever asked for them has looked at them by now.
                 kept += n_bytes_of(rows.load())
-                if self._budget is not None and kept > self._budget:
-                    kept -= n_bytes_of(rows.X) if rows.X is not None else 0
+                if self._is_too_much(kept) and rows.X is not None:
+                    kept -= n_bytes_of(rows.X)
                     rows.drop()
+
+    def _is_too_much(self, n_bytes: int) -> bool:
+        """Whether so much is more than can be kept beside the vectors."""
+        if self._budget is None:
+            return False
+        return n_bytes > max(0, self._budget - _BYTES_PER_ROW * self._n_rows)
 
     def _rows(self) -> tuple[list[Rows], list[Rows]]:
         return [piece.rows for piece in self._pieces], [held.rows for held in self._held_out]
@@ -261,7 +280,7 @@ class Shard:
     def _rest(self, rows: Rows) -> None:
         """Drop rows again that do not fit the memory beside those before them."""
         here = [n_bytes_of(p.rows.X) for p in self._pieces if p.rows.X is not None]
-        if self._budget is not None and sum(here) > self._budget:
+        if self._is_too_much(sum(here)):
             rows.drop()
 
     def lay(
@@ -290,7 +309,8 @@ class Shard:
         """Run a program on every piece, and join the answers."""
         answers: list[list[Any]] = []
         for piece in self._pieces:
-            piece.wake()
+            if piece.needs_rows(program):
+                piece.wake()
             answers.append(run_calls(program, piece.objects))
             self._settle(piece)
         joins = [call.join for call in program.calls if call.join is not None]
@@ -311,8 +331,6 @@ class Shard:
 
         Pieces are worked on in turns: those that sleep should always be the same ones.
         """
-        if self._budget is None:
-            return
         things: list[Piece | HeldOut] = [*self._pieces, *self._held_out]
-        if sum(thing.n_bytes for thing in things) > self._budget:
+        if self._budget is not None and self._is_too_much(sum(t.n_bytes for t in things)):
             last.sleep()

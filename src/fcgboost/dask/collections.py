@@ -11,6 +11,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection, tokenize
 from distributed import futures_of
+from scipy import sparse
 
 from fcgboost.backends.rows import Part
 from fcgboost.validation import check_labels, check_plain_matrix, check_weights
@@ -70,7 +71,11 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
             f"X{suffix} has the columns {_shown(columns, n_features)}, and X has "
             f"{_shown(like.columns, like.n_features)}."
         )
-    blocks = [_blocks(value, X, f"{name}{suffix}") for name, value in names.items()]
+    aligned = {name: _aligned(value, X, f"{name}{suffix}") for name, value in names.items()}
+    blocks = [_blocks(value, True) for value in aligned.values()]
+    if len({len(some) for some in blocks if some}) > 1:
+        # Dask may join partitions of which few columns are read: then not for all alike.
+        blocks = [_blocks(value, False) for value in aligned.values()]
     counts = {f"{name}{suffix}": len(b) for name, b in zip(names, blocks, strict=True) if b}
     if len(set(counts.values())) > 1:
         raise ValueError(
@@ -107,10 +112,13 @@ def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
     return None, int(X.shape[1])
 
 
-def _blocks(values: Any, X: Any, name: str) -> list[Any]:
+def _blocks(values: Any, optimize: bool) -> list[Any]:
     """Give the partitions as delayed objects; none where there are no values."""
-    if values is None:
-        return []
+    return [] if values is None else list(np.ravel(values.to_delayed(optimize_graph=optimize)))
+
+
+def _aligned(values: Any, X: Any, name: str) -> Any:
+    """Give labels or weights in one dimension, and in the partitions of X if these are known."""
     if isinstance(values, da.Array):
         if name[0] != "X" and values.ndim == 2 and values.numblocks[1] == 1:
             values = values[:, 0] if values.shape[1] == 1 else values
@@ -121,7 +129,7 @@ def _blocks(values: Any, X: Any, name: str) -> list[Any]:
             if is_known and values.shape[0] != X.shape[0]:
                 raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
             values = values.rechunk((X.chunks[0],)) if is_known else values
-    return list(np.ravel(values.to_delayed()))
+    return values
 
 
 def _n_bytes(X: Any) -> int | None:
@@ -163,6 +171,8 @@ def load_part(
             return Part(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
         X = check_plain_matrix(X, f"X{suffix}", columns)
+        # Data frames hold columns; everything here goes by rows.
+        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         return Part(X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}"))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}the data: {error}") from error

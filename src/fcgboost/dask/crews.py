@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import psutil
 from distributed import Actor, Client, Future, wait
 
 from fcgboost.backends.calls import Crew
@@ -14,10 +16,11 @@ from fcgboost.backends.rows import Part, Source
 from fcgboost.backends.shards import Shard
 from fcgboost.dask.collections import Table
 
-# Rows stay in memory where they take no more than this share of it: there are columns, too, and for
-# a moment two copies. Where they take more, so much of them and of their columns stays.
+# Rows stay in memory where they take no more than this share of it: there are columns, too, and
+# for a moment two copies. Where they take more, rows and columns stay until so much of it is in
+# use: the rest is for the partition that is worked on, and for Dask, which stops full workers.
 _SHARE_IN_MEMORY = 0.25
-_SHARE_KEPT = 0.3
+_SHARE_KEPT = 0.5
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -46,6 +49,9 @@ class LoadedPart:
     def __call__(self) -> Part:
         part = self._part.compute(scheduler="synchronous")
         assert isinstance(part, Part)
+        if "pyarrow" in sys.modules:
+            # Its allocator keeps what it does not need, several times the size of a partition.
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
         return part
 
 
@@ -56,10 +62,14 @@ class DaskShard(Shard):
         self,
         parts: Sequence[Part | LoadedPart],
         held_out: Sequence[Part | LoadedPart],
-        budget: int | None,
+        memory_limit: int,
         n_threads: int,
     ) -> None:
         can_load = any(isinstance(part, LoadedPart) for part in (*parts, *held_out))
+        budget = None
+        if can_load and memory_limit:
+            in_use = psutil.Process().memory_info().rss
+            budget = max(0, int(_SHARE_KEPT * memory_limit) - in_use)
         super().__init__(_sources(parts), _sources(held_out), can_load, budget, n_threads)
 
 
@@ -104,13 +114,12 @@ class DaskCrew(Crew):
             if info is None:
                 raise WorkerLostError(f"worker {name} is gone")
             parts = [place.get(name, []) for place in places] + [[]]
-            limit = info["memory_limit"]
             futures.append(
                 self._client.submit(
                     DaskShard,
                     parts[0],
                     parts[1],
-                    int(_SHARE_KEPT * limit) if limit else None,
+                    info["memory_limit"],
                     info["nthreads"],
                     key=f"fcgboost-shard-{token}-{i}",
                     workers=[name],
@@ -139,10 +148,10 @@ class DaskCrew(Crew):
         return [reply for reply in replies if reply is not None]
 
     def close(self) -> None:
-        """Let the workers forget the rows."""
-        for future in self._futures:
-            future.release()
-        self._futures, self._actors = [], []
+        """Let the workers forget the rows, whoever still holds a reference to them."""
+        futures, self._futures, self._actors = self._futures, [], []
+        if self._client.status == "running":
+            self._client.cancel(futures, force=True)
 
 
 def _translated(error: Exception, actor: Actor) -> Exception:
@@ -175,13 +184,13 @@ def find_client(client: Client | None) -> Client:
     return client
 
 
-def find_workers(client: Client, patience: float = _PATIENCE) -> dict[str, Any]:
+def find_workers(client: Client) -> dict[str, Any]:
     """Give the workers, after some patience if there are none."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + _PATIENCE
     while not (workers := _ask(client, lambda: client.scheduler_info(n_workers=-1)["workers"])):
         if time.monotonic() > deadline:
             raise RuntimeError(
-                f"The Dask cluster has had no workers for {patience:.0f} seconds; start some, for "
+                f"The Dask cluster has had no workers for {_PATIENCE:.0f} seconds; start some, for "
                 "example with cluster.scale(2), and fit again."
             )
         time.sleep(_LOOK_EVERY)
@@ -192,13 +201,16 @@ def find_workers(client: Client, patience: float = _PATIENCE) -> dict[str, Any]:
 
 def _ask(client: Client, question: Callable[[], Any]) -> Any:
     """Ask the scheduler something; say so if it is gone."""
+    reason: Any = None
     try:
-        return question()
+        if client.status == "running":
+            return question()
     except (OSError, ValueError, TimeoutError) as error:
-        raise RuntimeError(
-            f"The Dask scheduler does not answer (client: {client.status}): {error}. Connect a new "
-            "client and fit again; with checkpoint=... a fit goes on from where it was."
-        ) from error
+        reason = error
+    raise RuntimeError(
+        f"The Dask scheduler does not answer (client: {client.status}). Connect a new client and "
+        "fit again; with checkpoint=... a fit goes on from where it was."
+    ) from reason
 
 
 def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
