@@ -87,7 +87,7 @@ def computed(variant: Variant) -> Iterator[None]:
             patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
             patch.setattr(values_module, "_AT_ONCE", 7)
             patch.setattr(candidates_module, "_ROWS", 13)
-            patch.setattr(candidates_module, "_MANY", 2)
+            patch.setattr(candidates_module, "MANY", 2)
         if variant.is_fused:
             if not kernels.is_available():
                 pytest.skip("without numba there are no fused kernels")

@@ -326,8 +326,16 @@ OTHER_DATA = {
     "fewer rows": lambda X, y: (X[:-1], y[:-1]),
     "weights": lambda X, y: (X, y, np.full(len(y), 2.0)),
     "columns": lambda X, y: (X[:, ::-1], y),
-    "order of the rows": lambda X, y: (X[::-1], y[::-1]),
 }
+
+
+def test_the_same_rows_in_another_order_continue_a_path():
+    X, y = noisy()
+    whole = make(max_iter=20).fit(X, y)
+    model = make(warm_start=True).fit(X, y)
+    model.set_params(max_iter=20).fit(X[::-1], y[::-1])
+    np.testing.assert_array_equal(model.atoms_, whole.atoms_)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("change", OTHER_DATA.values(), ids=OTHER_DATA)

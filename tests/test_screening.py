@@ -54,7 +54,7 @@ def stand_ins(is_on: bool) -> Iterator[list[bool]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StandIn, "note", recorded)
-        patch.setattr(candidates_module, "_MANY", 8)
+        patch.setattr(candidates_module, "MANY", 8)
         patch.setattr(candidates_module, "_PASSES_BEFORE_STAND_IN", 3 if is_on else -1)
         patch.setattr(candidates_module, "_STAND_IN_ENTRIES", 0)
         yield decided

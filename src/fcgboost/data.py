@@ -36,12 +36,9 @@ class Data:
         """Give some of the rows."""
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
 
-    def fingerprint(self) -> tuple[int, ...]:
-        """Give a word for all rows with their labels and weights, in this order."""
-        labelled = self.words ^ hashing.mix(self.codes.astype(np.uint64))
-        weighed = hashing.mix(labelled + self.weights.view(np.uint64))
-        places = np.arange(1, 2 * len(weighed), 2, dtype=np.uint64)
-        return (*self.X.shape, int((weighed * places).sum(dtype=np.uint64)))
+    def digest(self) -> hashing.Digest:
+        """Give words for all rows with their labels and weights, in any order."""
+        return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
 def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Data]:

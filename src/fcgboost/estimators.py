@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 from fcgboost.callbacks import CallbackSupport, with_callbacks
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.fitting import Run, all_or_nothing, check_parameters
+from fcgboost.fitting import all_or_nothing, run_in_memory
 from fcgboost.losses import Loss
+from fcgboost.parameters import check_parameters
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
@@ -69,7 +70,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the training loss. Validation scores do not use them.
     warm_start : bool, default=False
-        Whether fit goes on from the last path (same data in the same order, larger max_iter).
+        Whether fit goes on from the last path (same data in any order, larger max_iter).
+    checkpoint : str, path or None, default=None
+        A file that keeps the path while it is fitted. If it exists, the fit goes on from it, also
+        in another process; a file of other data or parameters is refused by name.
     device : str, default="cpu"
         Where to compute: "cpu" is NumPy; "torch" is torch on the processor; "cuda", "cuda:1",
         "mps" and the like are torch devices, with the extra ``fcgboost[torch]``. The model is the
@@ -144,6 +148,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         tol: float = 1e-6,
         class_weight: Any = None,
         warm_start: bool = False,
+        checkpoint: Any = None,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -167,6 +172,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.tol = tol
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -203,7 +209,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self), blas.one_thread():
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
-            run = Run(self, parts, *check_data(self, X, y, sample_weight, given))
+            run = run_in_memory(self, parts, *check_data(self, X, y, sample_weight, given))
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
             trace, self.status_ = run.path(self.stopping_rules(), watcher)

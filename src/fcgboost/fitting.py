@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,42 +18,32 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
 from fcgboost import threads
+from fcgboost.backends.base import Design
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.backends.places import place_for
+from fcgboost.checkpoints import Identity, Writer, describe, read
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.greedy import Recipe, Trace, Validator, Watcher, fit_path
-from fcgboost.losses import Loss, ProbabilityLoss
+from fcgboost.greedy import Recipe, StepScore, Trace, Validator, Watcher, fit_path
+from fcgboost.hashing import Digest
+from fcgboost.losses import Loss
 from fcgboost.model import Model
+from fcgboost.parameters import Parts
 from fcgboost.prediction import KnownDecision, scorer_options, winners
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
-from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
-from fcgboost.validation import (
-    Array,
-    check_number,
-    check_word,
-    class_weights,
-    make_part,
-    make_solver,
-)
+from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
+from fcgboost.validation import Array, class_weights
 
-#: Parameters that may change between a fit and its continuation under warm_start.
-_MAY_CHANGE = {"max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"}
+#: Parameters that may change between a fit and its continuation.
+_MAY_CHANGE = {
+    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+    *("checkpoint", "client", "device"),
+}
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The objects that an estimator's parameters name."""
-
-    dictionary: Dictionary
-    loss: Loss
-    scheme: Scheme
-    selection: Selection | None
 
 
 @contextmanager
@@ -68,70 +59,42 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
         raise
 
 
-def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
-    """Check all parameters and turn names into parts, before any work."""
-    p = estimator
-    dictionary: Dictionary = make_part("dictionary", p.dictionary)
-    loss: Loss = make_part("loss", p.loss)
-    scheme: Scheme = make_part("scheme", p.scheme)
-    if isinstance(scheme, FullyCorrective):
-        if scheme.solver is not None and p.solver != "auto":
-            raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
-        own = "auto" if scheme.solver is None else scheme.solver
-        scheme = FullyCorrective(make_solver(p.solver if p.solver != "auto" else own, loss))
-    elif p.solver != "auto":
-        make_part("solver", p.solver)
-    is_auto = isinstance(p.selection, str) and p.selection == "auto"
-    selection = None if is_auto else make_part("selection", p.selection)
-    solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
-    for part in (dictionary, loss, scheme, solver, selection):
-        if part is not None:
-            part.check_parameters()
-    _check_numbers(p)
-    _check_validation_parameters(p, loss, has_validation_data)
-    return Parts(dictionary, loss, scheme, selection)
+@dataclass(frozen=True)
+class Ground:
+    """What a path is fitted to: data laid out somewhere.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    design : Design
+    targets : sequence of m-vectors
+        One per output.
+    validator : callable or None
+        Scores a step on validation data.
+    """
+
+    classes: NDArray[Any]
+    design: Design
+    targets: Sequence[Any]
+    validator: StepScore | None
 
 
-def _check_numbers(p: Any) -> None:
-    if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
-        check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
-    if not (isinstance(p.l2, str) and p.l2 == "auto"):
-        check_number("l2 ('auto' or a number)", p.l2, 0)
-    if p.n_candidates is not None:
-        check_number("n_candidates", p.n_candidates, 1, whole=True)
-    check_number("tol", p.tol, 0)
-    if not isinstance(p.verbose, bool):
-        check_number("verbose", p.verbose, 0, whole=True)
-    if p.n_jobs is not None:
-        check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
-        if p.n_jobs == 0:
-            raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
-    for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
-        check_word(name, getattr(p, name), (True, False))
-    if not isinstance(p.device, str):
-        raise ValueError(
-            "device must be 'cpu', 'torch', or the name of a torch device such as 'cuda', 'cuda:1' "
-            f"or 'mps', got {p.device!r}."
-        )
+@dataclass(frozen=True)
+class Start:
+    """Where a path starts: at nothing, or at the end of another one.
 
+    Attributes
+    ----------
+    identity : Identity
+        The data and the parameters that the path belongs to.
+    key : int
+        The seed of all draws.
+    resume : Trace or None
+    """
 
-def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) -> None:
-    if isinstance(p.scoring, list | tuple | set | dict):
-        raise ValueError(f"scoring must be one score, got {p.scoring!r}.")
-    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
-    if isinstance(p.scoring, str) and not isinstance(loss, ProbabilityLoss):
-        # A score that needs probabilities is refused here, not at the first step.
-        scorer(KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1])
-    if p.validation_fraction is not None:
-        check_number("validation_fraction", p.validation_fraction, 0, strict=True)
-        if p.validation_fraction >= 1:
-            raise ValueError(
-                f"validation_fraction must be less than 1, got {p.validation_fraction!r}."
-            )
-        if has_validation_data:
-            raise ValueError("Give X_val or validation_fraction, not both.")
-    if p.n_iter_no_change is not None:
-        check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
+    identity: Identity
+    key: int
+    resume: Trace | None
 
 
 class Run:
@@ -141,80 +104,72 @@ class Run:
     ----------
     estimator : FCGBoostClassifier
     parts : Parts
-    classes : ndarray of shape (n_classes,)
-    train : Data
-    validation : Data or None
+    ground : Ground
+    start : Start
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        parts: Parts,
-        classes: NDArray[Any],
-        train: Data,
-        validation: Data | None,
-    ) -> None:
-        p = self.estimator = estimator
-        self.classes = classes
-        fraction = p.validation_fraction
-        if fraction is None and p.n_iter_no_change is not None and validation is None:
-            fraction = 0.1
-        self.resume, self.key = _continuation(p, classes, train, validation, fraction)
-        if fraction is not None:
-            train, validation = split_data(train, fraction, self.key)
-        self.validation = validation
-        self.design = lay_out(p, parts.dictionary, classes, train)
-        self.recipe = make_recipe(p, parts, self.design, self.key)
-        self.k0 = theory_steps(self.design.total_weight)
-        self.targets = make_targets(train.codes, len(classes))
-        if self.resume is not None and len(self.resume) > self.recipe.max_iter:
+    def __init__(self, estimator: Any, parts: Parts, ground: Ground, start: Start) -> None:
+        self.estimator = estimator
+        self.ground, self.start = ground, start
+        self.recipe = make_recipe(estimator, parts, ground.design, start.key)
+        self.k0 = theory_steps(ground.design.total_weight)
+        if start.resume is not None and len(start.resume) > self.recipe.max_iter:
             raise ValueError(
-                f"max_iter={self.recipe.max_iter} is less than the {len(self.resume)} steps that "
-                "warm_start goes on from; use truncate(k) for a shorter model."
+                f"max_iter={self.recipe.max_iter} is less than the {len(start.resume)} steps that "
+                "the fit goes on from; use truncate(k) for a shorter model."
             )
 
     def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
         """Run the loop with the estimator's own rules and the user's."""
-        p = self.estimator
+        p, ground, resume = self.estimator, self.ground, self.start.resume
         if p.n_iter_no_change is not None:
             patience = NoImprovement(int(p.n_iter_no_change))
-            for step in self.resume or ():
+            for step in resume or ():
                 ending = patience(step)
-            if self.resume and ending is not None:
-                return self.resume, ending
+            if resume and ending is not None:
+                return resume, ending
             rules = [patience, *rules]
         progress = Progress(self.recipe.max_iter, int(p.verbose))
+        writer = self._writer()
         try:
-            return fit_path(
-                self.design,
-                self.targets,
+            trace, status = fit_path(
+                ground.design,
+                ground.targets,
                 self.recipe,
                 [progress, *rules],
-                self._validator(),
-                watcher,
-                self.resume,
+                ground.validator,
+                _both(watcher, writer),
+                resume,
             )
+            if writer is not None:
+                writer.close(trace)
+            return trace, status
         finally:
             progress.close()
 
+    def _writer(self) -> Writer | None:
+        path = self.estimator.checkpoint
+        return None if path is None else Writer(path, self.start.key, self.start.identity)
+
     def attributes(self, trace: Trace) -> dict[str, Any]:
         """Give what a fit sets on the estimator."""
-        k = self._kept(trace)
+        k, design = self._kept(trace), self.ground.design
         return {
-            "classes_": self.classes,
-            "model_": trace.model(k, self.design.dictionary, self.design.scale),
+            "classes_": self.ground.classes,
+            "model_": trace.model(k, design.dictionary, design.scale),
             "trace_": trace,
             "n_iter_": k,
             "_loss_": self.recipe.loss,
-            "_sample_": self.design.sample(_IMPORTANCE_ROWS, self.key).rows,
-            "_deviation_": self.design.deviation,
-            "_key_": self.key,
+            "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
+            "_deviation_": design.deviation,
+            "_state_": self.start.identity,
+            "_key_": self.start.key,
             "_k0_": self.k0,
         }
 
     def _kept(self, trace: Trace) -> int:
         """Choose the number of steps: the best on validation, the fewest of equals."""
-        if self.validation is None or len(trace) == 0:
+        if self.ground.validator is None or len(trace) == 0:
             return len(trace)
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter == "auto":
@@ -224,12 +179,43 @@ class Run:
         scores = trace.column("validation_score")
         return max(ks, key=lambda k: float(scores[k - 1]))
 
-    def _validator(self) -> Validator | None:
-        if self.validation is None:
-            return None
-        return make_validator(
-            self.estimator, self.design, self.recipe.loss, self.classes, self.validation
-        )
+
+def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
+    """Let two watchers see every step; the first one may end the path."""
+    if first is None or second is None:
+        return first or second
+
+    def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
+        ending = first(step, path)
+        second(step, path)
+        return ending
+
+    return watch
+
+
+def run_in_memory(
+    p: Any, parts: Parts, classes: NDArray[Any], train: Data, validation: Data | None
+) -> Run:
+    """Prepare a run on data in this process."""
+    fraction = held_out_fraction(p, validation is not None)
+    held_out = None if validation is None else validation.digest()
+    kind = (train.X.shape[1], fraction, sparse.issparse(train.X))
+    start = find_start(p, classes, train.digest(), held_out, kind)
+    if fraction is not None:
+        train, validation = split_data(train, fraction, start.key)
+    design = lay_out(p, parts.dictionary, classes, train)
+    targets = make_targets(train.codes, len(classes))
+    validator = None
+    if validation is not None:
+        validator = make_validator(p, design, parts.loss, classes, validation)
+    return Run(p, parts, Ground(classes, design, targets, validator), start)
+
+
+def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
+    """Give the share of the rows that is set aside, if any."""
+    if p.validation_fraction is None and p.n_iter_no_change is not None:
+        return None if has_validation_data else 0.1
+    return None if p.validation_fraction is None else float(p.validation_fraction)
 
 
 def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
@@ -253,15 +239,18 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
     )
 
 
-def make_recipe(p: Any, parts: Parts, design: MemoryDesign, key: int) -> Recipe:
+def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
     """Fill in what an estimator's parameters leave to the data."""
     m = design.total_weight
-    n = design.n_distinct if p.n_candidates is None else int(p.n_candidates)
     limits = {"auto": 5 * theory_steps(m), "theory": theory_steps(m)}
+    selection = parts.selection or _default_selection(p, design)
+    n = 0
+    if selection.is_fixed:
+        n = design.n_distinct if p.n_candidates is None else int(p.n_candidates)
     return Recipe(
         loss=parts.loss,
         scheme=parts.scheme,
-        selection=parts.selection or default_selection(m, n),
+        selection=selection,
         n_candidates=n,
         max_iter=limits.get(p.max_iter, p.max_iter),
         l2=_ridge(p.l2, parts.scheme, m),
@@ -271,6 +260,15 @@ def make_recipe(p: Any, parts: Parts, design: MemoryDesign, key: int) -> Recipe:
         tol=float(p.tol),
         key=key,
     )
+
+
+def _default_selection(p: Any, design: Design) -> Selection:
+    """Give what selection="auto" means; all rows are counted only where it matters."""
+    m = design.total_weight
+    if p.n_candidates is not None:
+        return default_selection(m, int(p.n_candidates))
+    least = default_selection(m, design.least_distinct)
+    return default_selection(m, design.n_distinct) if least.is_fixed else least
 
 
 def make_validator(
@@ -306,48 +304,53 @@ def draw_key(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _snapshot(value: Any) -> Any:
-    """Give something that stays as it is if a parameter changes, and equals that of an equal."""
-    if isinstance(value, BaseEstimator):
-        parameters = value.get_params(deep=False).items()
-        return type(value), {name: _snapshot(parameter) for name, parameter in parameters}
-    # Functions need not be picklable, and a generator of random numbers changes by its use.
-    is_itself = callable(value) or isinstance(value, np.random.RandomState)
-    return value if is_itself else joblib.hash(value)
-
-
-def _continuation(
+def find_start(
     p: Any,
     classes: NDArray[Any],
-    train: Data,
-    validation: Data | None,
-    fraction: float | None,
-) -> tuple[Trace | None, int]:
-    """Give the path to go on from, if any, and the key of all draws."""
+    train: Digest,
+    held_out: Digest | None,
+    kind: tuple[int, float | None, bool],
+) -> Start:
+    """Look for a path to go on from: the last fit's, or one in a file.
+
+    Parameters
+    ----------
+    p : estimator
+    classes : ndarray of shape (n_classes,)
+    train, held_out : Digest, Digest or None
+        The rows for training, and those for validation.
+    kind : tuple
+        The number of columns, the share of rows that is set aside, whether the rows are sparse.
+    """
+    words = [(d.n_rows, d.first, d.second) for d in (train, held_out) if d is not None]
+    digest = (*classes.tolist(), *(word for some in words for word in some), *kind)
     settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
-    held_out = fraction if validation is None else validation.fingerprint()
-    state: dict[str, Any] = {
-        "data": (classes.tolist(), train.fingerprint(), held_out, sparse.issparse(train.X)),
-        "parameters": {name: _snapshot(value) for name, value in settings.items()},
-    }
+    identity = Identity(digest, {name: describe(value) for name, value in settings.items()})
     last = vars(p).get("_state_")
-    p._state_ = state
-    if not p.warm_start or last is None:
-        return None, draw_key(p.random_state)
-    if last["data"] != state["data"]:
+    if p.warm_start and last is not None:
+        _check_same(last, identity)
+        return Start(identity, p._key_, p.trace_)
+    if p.checkpoint is not None and os.path.exists(p.checkpoint):
+        trace, key = read(p.checkpoint, identity)
+        return Start(identity, key, trace)
+    return Start(identity, draw_key(p.random_state), None)
+
+
+def _check_same(last: Identity, identity: Identity) -> None:
+    """Raise a ValueError if warm_start can not go on."""
+    if last.data != identity.data:
         raise ValueError(
             "warm_start=True goes on with the same data, and this data is different: X, y, the "
             "weights, or the rows held out for validation (n_iter_no_change alone holds out a "
             "tenth). Set warm_start=False to start anew."
         )
-    old, new = last["parameters"], state["parameters"]
+    old, new = last.parameters, identity.parameters
     changed = sorted(name for name in new if old[name] != new[name])
     if changed:
         raise ValueError(
             f"warm_start=True goes on with the same parameters, and {changed} changed since the "
             f"last fit. Only {sorted(_MAY_CHANGE)} may change."
         )
-    return p.trace_, p._key_
 
 
 def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:

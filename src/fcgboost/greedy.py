@@ -138,6 +138,10 @@ class Registry:
         return stack([empty, *self.rows]) if self.rows else empty
 
 
+#: Scores a step; the atoms that entered by then are given, too. Larger is better.
+StepScore = Callable[[Step, Sequence[Any]], float]
+
+
 class Validator:
     """The atoms' values on validation data, and a score of the decision values there.
 
@@ -176,7 +180,7 @@ def fit_path(
     targets: Sequence[Array],
     recipe: Recipe,
     rules: Sequence[StoppingRule] = (),
-    validator: Validator | None = None,
+    validator: StepScore | None = None,
     watcher: Watcher | None = None,
     resume: Trace | None = None,
 ) -> tuple[Trace, Status]:
@@ -190,7 +194,8 @@ def fit_path(
     recipe : Recipe
     rules : sequence of stopping rules
         Asked after every step, in order; the first answer counts.
-    validator : Validator or None
+    validator : callable or None
+        Scores every step, such as a `Validator`.
     watcher : callable or None
         Sees every step together with a function that gives the path so far; may end it.
     resume : Trace or None
@@ -282,7 +287,7 @@ class _Path:
     targets: InitVar[Sequence[Array]]
     recipe: Recipe
     rules: Sequence[StoppingRule]
-    validator: Validator | None = None
+    validator: StepScore | None = None
     watcher: Watcher | None = None
     resume: InitVar[Trace | None] = None
     registry: Registry = field(default_factory=Registry)

@@ -8,6 +8,7 @@ of the rows, their weights, or how they are split over machines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,27 @@ def keyed(fingerprints: Words, key: int) -> Words:
     return mix(fingerprints ^ np.uint64(derive(key, 0)))
 
 
+@dataclass(frozen=True)
+class Digest:
+    """Words for rows with labels and weights that depend on no order and no partition."""
+
+    n_rows: int
+    first: int
+    second: int
+
+    @classmethod
+    def of(cls, words: Words, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> Digest:
+        """Add up a word per row."""
+        labelled = words ^ mix(codes.astype(np.uint64))
+        rows = mix(labelled + np.ascontiguousarray(weights).view(np.uint64))
+        first, second = (int(part.sum(dtype=np.uint64)) for part in (rows, mix(rows ^ _GOLDEN)))
+        return cls(len(rows), first, second)
+
+    def __add__(self, other: Digest) -> Digest:
+        first, second = self.first + other.first, self.second + other.second
+        return Digest(self.n_rows + other.n_rows, first % 2**64, second % 2**64)
+
+
 class Circle:
     """Rows at the places of their keyed hashes, 64-bit words, on a circle.
 
@@ -86,9 +108,9 @@ class Circle:
     """
 
     def __init__(self, fingerprints: Words, key: int) -> None:
-        hashes = keyed(fingerprints, key)
-        self._order = np.argsort(hashes, kind="stable")
-        self._hashes = hashes[self._order]
+        self._places = keyed(fingerprints, key)
+        self._order = np.argsort(self._places, kind="stable")
+        self._hashes = self._places[self._order]
 
     def after(self, place: int, n: int) -> NDArray[np.intp]:
         """Give the positions of the first n rows, at most all, from a place on."""
@@ -96,3 +118,7 @@ class Circle:
         stop = min(start + n, len(self._order))
         wrapped = min(start, n - (stop - start))
         return np.concatenate([self._order[start:stop], self._order[:wrapped]])
+
+    def distances(self, positions: NDArray[np.intp], place: int) -> Words:
+        """Give how far after a place rows stand; rows that are equal stand at one distance."""
+        return self._places[positions] - np.uint64(place)

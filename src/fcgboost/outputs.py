@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from operator import neg
 from typing import Any
 
@@ -78,8 +79,7 @@ def new_output(
     problem = Problem(loss, y, design.weights, columns, l2)
     # Two rows with the weights of the two labels stand for all: weights are counts.
     totals = [
-        columns.total(lambda y, s, label=label: s * (y == label), y, design.weights)
-        for label in _LABELS.tolist()
+        columns.total(partial(_weight_of, label), y, design.weights) for label in _LABELS.tolist()
     ]
     constant = loss.initial(_LABELS, np.array(columns.fetch(*totals)))
     coef = np.full(int(fit_intercept), constant)
@@ -93,5 +93,13 @@ def residual(scheme: Scheme, output: Output, k: int) -> Any:
     if not isinstance(problem.loss, CurvedLoss):
         # Line searches and exact solvers put rows right at a kink, where rounding would choose
         # the subgradient: margins that close to it count as beyond it.
-        f = problem.columns.rows(lambda y, f: f + _AT_A_KINK * y, problem.y, f)
+        f = problem.columns.rows(_beyond_kinks, problem.y, f)
     return problem.columns.rows(neg, problem.slopes(f))
+
+
+def _weight_of(label: float, y: Any, weights: Any) -> Any:
+    return weights * (y == label)
+
+
+def _beyond_kinks(y: Any, f: Any) -> Any:
+    return f + _AT_A_KINK * y

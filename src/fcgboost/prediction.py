@@ -25,7 +25,7 @@ from fcgboost.model import Model, beside
 from fcgboost.validation import FAMILIES, Array, check_number, check_rows, make_part, to_host
 
 
-def _has_probability(estimator: Any) -> bool:
+def has_probability(estimator: Any) -> bool:
     """Whether the loss of an estimator determines probabilities; else raise an AttributeError."""
     loss = vars(estimator).get("_loss_", estimator.loss)
     if isinstance(make_part("loss", loss), ProbabilityLoss):
@@ -133,7 +133,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """
         return winners(self._decision(X), self.classes_, X)
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Give class probabilities, which the loss determines (no calibration step).
 
@@ -161,7 +161,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         for decision in self._staged_decision(X):
             yield winners(decision, self.classes_, X)
 
-    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Give the class probabilities after 1, 2, ..., n_iter_ steps."""
         for decision in self._staged_decision(X):
@@ -266,7 +266,7 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Give the probabilities of the known values."""
-        _has_probability(self)
+        has_probability(self)
         return class_probabilities(self.loss, self.decision)
 
 

@@ -25,7 +25,6 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import (
     all_or_nothing,
-    check_parameters,
     draw_key,
     lay_out,
     make_recipe,
@@ -35,6 +34,7 @@ from fcgboost.fitting import (
 )
 from fcgboost.greedy import Recipe, Trace, fit_paths
 from fcgboost.losses import Loss
+from fcgboost.parameters import check_parameters
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.progress import Progress
 from fcgboost.schemes import Scheme

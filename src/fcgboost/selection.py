@@ -45,6 +45,9 @@ PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
 class Selection(Part):
     """Which candidates are looked at in each step."""
 
+    #: Whether there is one dictionary for all steps, whose size the data decides.
+    is_fixed = True
+
     @abstractmethod
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Prepare a fit.
@@ -53,7 +56,7 @@ class Selection(Part):
         ----------
         design : Design
         n : int
-            The size of a fixed dictionary.
+            The size of a fixed dictionary; 0 where there is none.
         key : int
             The only source of randomness.
         """
@@ -98,6 +101,8 @@ class SampledCandidates(Selection):
         Candidates per step.
     """
 
+    is_fixed = False
+
     def __init__(self, size: int = 128) -> None:
         self.size = size
 
@@ -108,11 +113,14 @@ class SampledCandidates(Selection):
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw a new sample, with a new key, for every step."""
 
-        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
-            turn = hashing.derive(key, k)
+        def place_of(k: int) -> tuple[int, int]:
             # The first rows after a place on a circle come too often where gaps are wide, which
             # matters if there are few of them: then the rows stand on a circle of this step's own.
-            place = (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
+            turn = hashing.derive(key, k)
+            return (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
+
+        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
+            turn, place = hashing.derive(key, k), place_of(k)
             # If none of the atoms is excluded; otherwise so many more that the sample is full even
             # if all that are excluded were drawn again.
             for n_drawn in (self.size, self.size + max(map(len, excluded))):
@@ -128,6 +136,7 @@ class SampledCandidates(Selection):
             kept = allowed.any(axis=1)
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
+            design.expect(self.size, *place_of(k + 1))
             return Pool(candidates, words[kept], allowed[kept])
 
         return draw

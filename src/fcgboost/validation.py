@@ -184,6 +184,22 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     return X
 
 
+def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
+    """Give a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        input_name=name,
+    )
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    _check_finite(X, name, columns)
+    return X
+
+
 def check_rows(estimator: BaseEstimator, X: Any) -> Any:
     """Give the X of a prediction as float array, CSR matrix, or tensor on a device of its own.
 

@@ -123,8 +123,12 @@ class Columns(ABC):
         """
 
     @abstractmethod
-    def rows(self, function: Callable[..., Any], *vectors: Any) -> Any:
-        """Map an elementwise function over m-vectors where the rows live."""
+    def rows(self, function: Callable[..., Any], *vectors: Any, n_results: int = 1) -> Any:
+        """Map an elementwise function over m-vectors where the rows live.
+
+        Functions travel to the rows: they should be found by their names (`functools.partial`
+        binds numbers) and hold nothing large. A function that gives several vectors says how many.
+        """
 
     @abstractmethod
     def total(self, function: Callable[..., Any], *vectors: Any) -> Small:
@@ -147,8 +151,16 @@ class Design(ABC):
     scale: Array
     #: The standard deviation of each column.
     deviation: Array
-    #: The number of distinct rows.
-    n_distinct: int
+
+    @property
+    @abstractmethod
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+
+    @property
+    @abstractmethod
+    def least_distinct(self) -> int:
+        """A number that is cheap to know and that the number of distinct rows is not below."""
 
     @abstractmethod
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
@@ -158,6 +170,9 @@ class Design(ABC):
         drawn, and each step of a fit takes another turn: what a fresh draw costs does not grow
         with the data.
         """
+
+    def expect(self, n: int, key: int, turn: int = 0) -> None:  # noqa: B027 - a mere hint
+        """Hear of a draw that will come, so that it may be made along with something else."""
 
     @abstractmethod
     def put(self, vector: Array) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor
 from fcgboost.backends.blocks import row_blocks
+from fcgboost.backends.places import Place
 from fcgboost.backends.screening import StandIn
 from fcgboost.backends.values import Estimate, FreshValues, StoredValues, Values
 from fcgboost.dictionaries import ScreenedDictionary
@@ -24,8 +25,8 @@ _NEARLY = 1e-9
 _VANISHING = 1e-10
 # Exact scores are added up over blocks of so many rows, in order.
 _ROWS = 4096
-# More doubtful candidates than these, and single precision was too coarse.
-_MANY = 32
+#: More doubtful candidates than these, and single precision was too coarse.
+MANY = 32
 # Where looking means waiting: so many candidates are scored exactly before anyone looks.
 _SHORTLIST = 16
 # So few are evaluated each as if it were alone.
@@ -59,6 +60,10 @@ class MemoryCandidates(Candidates):
         with np.errstate(all="ignore"):
             return kind(self._design, self.atoms, self._design.is_screened)
 
+    def forget_values(self) -> None:
+        """Give memory back; values are evaluated again when they are needed."""
+        vars(self).pop("_values", None)
+
     def best(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> list[Best | None]:
         """Estimate all scores, and look closely at those that can be the best."""
         if len(allowed) == 0:
@@ -80,7 +85,7 @@ class MemoryCandidates(Candidates):
         for c in range(R.shape[1]):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
             residual = np.ascontiguousarray(R[:, c])
-            if len(doubtful) > _MANY:
+            if len(doubtful) > MANY:
                 doubtful = self._second_look(doubtful, residual, divisor, largest)
             found.append(self._winner(doubtful, residual, divisor, largest))
         return found
@@ -173,14 +178,14 @@ class MemoryCandidates(Candidates):
         largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
         for c in range(R.shape[1]):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
-            if len(doubtful) > _MANY:
+            if len(doubtful) > MANY:
                 doubtful = self._second_look(doubtful, R[:, c], divisor, largest)
             parts = [
                 self._exact_scores(place.put(doubtful[rows], "int64"), R[:, c], divisor, largest)
                 for rows in row_blocks(len(doubtful), _FEW)
             ]
             scores = np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
-            found.append(_first_of_best(doubtful, scores))
+            found.append(first_of_best(doubtful, scores))
         return found
 
     def _estimate(self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_]) -> Estimate:
@@ -215,19 +220,13 @@ class MemoryCandidates(Candidates):
         low, high = self._interval(estimate)
         outputs = range(allowed.shape[1])
         counts = [len(contenders(low[:, c], high[:, c], allowed[:, c])) for c in outputs]
-        is_decided = max(counts) <= max(_MANY, len(allowed) // 256)
+        is_decided = max(counts) <= max(MANY, len(allowed) // 256)
         stand_in.note(is_decided)
         return is_decided
 
     def _interval(self, estimate: Estimate, largest: Any = 0.0) -> tuple[Any, Any]:
         """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
-        low, high = estimate.interval(self._design.place)
-        if estimate.sizes is None:
-            return low, high
-        xp, (sizes, bounds) = self._design.place.xp, estimate.sizes
-        # Twice, because the largest size is an estimate too.
-        vanishing = 2.0 * _VANISHING * xp.clip(sizes.max(), largest, None)
-        return xp.where((sizes - bounds > vanishing)[:, None], low, 0.0), high
+        return lowered(estimate, self._design.place, largest)
 
     def _second_look(
         self, doubtful: NDArray[np.intp], residual: Any, divisor: Divisor, largest: Any
@@ -242,20 +241,23 @@ class MemoryCandidates(Candidates):
     def _winner(
         self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
     ) -> Best | None:
-        """Score candidates one by one, in float64, over the rows that have a residual."""
+        """Score candidates one by one, in float64."""
+        scores = np.abs(self.dots_of(doubtful, residual))
+        if divisor != "none":
+            sizes = np.array([self._size(int(j), divisor) for j in doubtful])
+            where = is_there(sizes, largest)
+            scores = np.divide(scores, sizes, out=np.zeros_like(scores), where=where)
+        return first_of_best(doubtful, scores)
+
+    def dots_of(self, some: NDArray[np.intp], residual: Array) -> Array:
+        """Give the inner products of some candidates over the rows that have a residual."""
         design, rows = self._design, np.flatnonzero(residual != 0.0)
         if 2 * len(rows) < len(residual):
             # Elsewhere the columns are not looked at, unless an atom wins.
             inputs, residual = design.inputs[rows], residual[rows]
-            scores = np.array([abs(self._dot(j, inputs, residual)) for j in doubtful])
-        else:
-            columns = [design.column(self.atoms[j : j + 1]) for j in doubtful]
-            scores = np.array([abs(_dot(column, residual)) for column in columns])
-        if divisor != "none":
-            sizes = np.array([self._size(int(j), divisor) for j in doubtful])
-            is_there = sizes > _VANISHING * max(largest, sizes.max(initial=0.0))
-            scores = np.divide(scores, sizes, out=np.zeros_like(scores), where=is_there)
-        return _first_of_best(doubtful, scores)
+            return np.array([self._dot(int(j), inputs, residual) for j in some])
+        columns = [design.column(self.atoms[j : j + 1]) for j in some]
+        return np.array([_dot(column, residual) for column in columns])
 
     def _dot(self, j: int, inputs: Any, residual: Array) -> float:
         """Give the inner product of an atom at some inputs with their residual."""
@@ -283,6 +285,22 @@ def _dot(values: Array, residual: Array) -> float:
     return float(sum(values[rows] @ residual[rows] for rows in blocks))
 
 
+def lowered(estimate: Estimate, place: Place, largest: Any = 0.0) -> tuple[Any, Any]:
+    """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
+    low, high = estimate.interval(place)
+    if estimate.sizes is None:
+        return low, high
+    xp, (sizes, bounds) = place.xp, estimate.sizes
+    # Twice, because the largest size is an estimate too.
+    vanishing = 2.0 * _VANISHING * xp.clip(sizes.max(), largest, None)
+    return xp.where((sizes - bounds > vanishing)[:, None], low, 0.0), high
+
+
+def is_there(sizes: Array, largest: float) -> NDArray[np.bool_]:
+    """Whether atoms of exact sizes are more than rounding."""
+    return np.asarray(sizes > _VANISHING * max(largest, sizes.max(initial=0.0)))
+
+
 def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Find the candidates that can be the best allowed one, or close to it.
 
@@ -296,7 +314,7 @@ def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[n
     return np.flatnonzero(allowed & ~(high < (1.0 - 2.0 * _NEARLY) * surely))
 
 
-def _first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:
+def first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:
     """Give the first candidate whose score is the largest one, up to TIE."""
     if len(scores) == 0:
         return None

@@ -81,10 +81,7 @@ class MemoryColumns(Columns):
     def append(self, atoms: Any) -> None:
         """Evaluate, scale and store columns."""
         design, xp = self._design, self._place.xp
-        if atoms.shape[0] == 1 and not self._place.is_ahead:
-            values = design.column(atoms)[:, None]
-        else:
-            values = design.evaluate(atoms)
+        values = self._evaluate(atoms)
         norms = xp.sqrt(design.weights @ values**2 / design.total_weight)
         scaling = design.dictionary.scaling
         if scaling == "max":
@@ -92,13 +89,23 @@ class MemoryColumns(Columns):
         else:
             sizes = norms if scaling == "norm" else xp.ones_like(norms)
         factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
+        self._store(values * factors)
+        self._unread.append(Pending((factors, norms * factors), self._note_sizes))
+
+    def _evaluate(self, atoms: Any) -> Any:
+        """Give the values of atoms; one that was scored exactly is known already."""
+        if atoms.shape[0] == 1 and not self._place.is_ahead:
+            return self._design.column(atoms)[:, None]
+        return self._design.evaluate(atoms)
+
+    def _store(self, values: Any) -> None:
+        """Put columns beside those that are there."""
         first, self.n_columns = self.n_columns, self.n_columns + values.shape[1]
         if self.n_columns > self._storage.shape[1]:
             larger = self._place.empty(len(values), min(self._capacity, 2 * self.n_columns))
             larger[:, :first] = self._storage[:, :first]
             self._storage = larger
-        self._storage[:, first : self.n_columns] = values * factors
-        self._unread.append(Pending((factors, norms * factors), self._note_sizes))
+        self._storage[:, first : self.n_columns] = values
 
     def _note_sizes(self, factors: Array, norms: Array) -> None:
         self._factors = np.concatenate([self._factors, factors])
@@ -170,7 +177,7 @@ class MemoryColumns(Columns):
         (triangle,) = place.fetch(R)
         return triangle
 
-    def rows(self, function: Callable[..., Any], *vectors: Any) -> Any:
+    def rows(self, function: Callable[..., Any], *vectors: Any, n_results: int = 1) -> Any:
         """Map an elementwise function over m-vectors."""
         return function(*vectors)
 

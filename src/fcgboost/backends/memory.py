@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
@@ -19,6 +18,7 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
+from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
@@ -50,6 +50,8 @@ class MemoryDesign(Design):
         Where the columns live; None is NumPy.
     words : ndarray of uint64, shape (n_samples,), or None, default=None
         The fingerprints of the rows, if they are known.
+    moments : Moments or None, default=None
+        Those of all rows, where X is only a part of them.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class MemoryDesign(Design):
         n_threads: int = 1,
         place: Place | None = None,
         words: hashing.Words | None = None,
+        moments: Moments | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.memory_budget = memory_budget
@@ -78,26 +81,25 @@ class MemoryDesign(Design):
         # Where evaluation looks; rows are drawn from the copy on the host.
         self.inputs = X if isinstance(place, NumpyPlace) else place.put(X)
         self.weights = place.put(weights)
-        self.total_weight = float(weights.sum())
+        moments = moments_of(self.X, weights) if moments is None else moments
+        self.total_weight = moments.total_weight
         self.shares = place.put(weights / self.total_weight)
-        self.low, self.high = _bounding_box(self.X)
-        mean, variance = weighted_moments(self.X, weights)
-        variance[_is_constant(self.low, self.high)] = 0.0
-        self.center = np.where(variance > 0.0, mean, self.low)
-        if standardize:
-            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
-        else:
-            self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
-        self.deviation = np.sqrt(variance)
-        self.variance = float(np.mean(variance / self.scale**2))
-        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+        self.frame = frame = Frame(moments, standardize)
+        self.low, self.high, self.center = frame.low, frame.high, frame.center
+        self.shift, self.scale, self.deviation = frame.shift, frame.scale, frame.deviation
         words = hashing.fingerprint(self.X) if words is None else words
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
-        self.n_distinct = len(self.fingerprints)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
         #: Exact columns of atoms that were looked at in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+        return len(self.fingerprints)
+
+    least_distinct = n_distinct
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
@@ -109,15 +111,17 @@ class MemoryDesign(Design):
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
+        return self.frame.sample(self.draw(n, key, turn)[1])
+
+    def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
+        """Give the first rows from a place of the circle on, and how far from it they are."""
         circle = self._circles.get(key)
         if circle is None:
             circle = hashing.Circle(self.fingerprints, key)
             # The last two: that of the fit, and that of a step with a key of its own.
             self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
-        rows = self.X[self._distinct[circle.after(turn, n)]]
-        return Sample(
-            rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
-        )
+        places = circle.after(turn, n)
+        return circle.distances(places, turn), self.X[self._distinct[places]]
 
     def put(self, vector: Array) -> Any:
         """Give an m-vector in this place."""
@@ -134,21 +138,24 @@ class MemoryDesign(Design):
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> MemoryCandidates:
         """Lay atoms over the rows; keep their values where this pays and fits."""
-        n_bytes = (4 if self.is_screened else 8) * self.n_rows * atoms.shape[0]
+        return MemoryCandidates(self, atoms, self.is_worth_storing(atoms.shape[0], reuse, store))
+
+    def is_worth_storing(self, n_atoms: int, reuse: bool, store: bool | Literal["auto"]) -> bool:
+        """Whether the values of candidates are to be kept."""
+        n_bytes = (4 if self.is_screened else 8) * self.n_rows * n_atoms
         budget = self.memory_budget
         if store is True and n_bytes > budget:
             raise MemoryError(
-                f"The dictionary of {self.n_rows} rows x {atoms.shape[0]} candidates takes "
+                f"The dictionary of {self.n_rows} rows x {n_atoms} candidates takes "
                 f"{n_bytes} bytes, and store=True asks to keep it in a budget of {budget} bytes. "
                 "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
                 "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
             )
         # A GPU evaluates Gauss atoms faster than its memory gives stored ones.
-        n_values, n_features = self.n_rows * atoms.shape[0], self.X.shape[1]
+        n_values, n_features = self.n_rows * n_atoms, self.X.shape[1]
         is_fused = gauss_sums(self.dictionary, self.screen_place, n_values, n_features) is not None
         is_better = reuse and not (is_fused and self.screen_place.is_ahead)
-        is_stored = n_bytes <= budget and is_better if store == "auto" else store
-        return MemoryCandidates(self, atoms, is_stored)
+        return n_bytes <= budget and is_better if store == "auto" else store
 
     def columns(self, capacity: int, has_constant: bool) -> MemoryColumns:
         """Give an empty set of columns."""
@@ -249,40 +256,3 @@ class MemoryDesign(Design):
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_threads)
         return list(self._pool.map(work, pieces))
-
-
-def weighted_moments(X: Any, weights: Array) -> tuple[Array, Array]:
-    """Give the mean and variance of every column; weights are counts."""
-    total = weights.sum()
-    mean = np.asarray(X.T @ weights, dtype=np.float64).ravel() / total
-    if sparse.issparse(X):
-        squares = _squared_deviations(X, weights, mean)
-    else:
-        squares = np.zeros(X.shape[1])
-        for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // X.shape[1]):
-            squares += weights[rows] @ (X[rows] - mean) ** 2
-    return mean, squares / total
-
-
-def _squared_deviations(X: Any, weights: Array, mean: Array) -> Array:
-    """Sum the weighted squared deviations of the columns of a sparse matrix."""
-    deviations = (X.data - mean[X.indices]) ** 2
-    squares = sparse.csr_array((deviations, X.indices, X.indptr), shape=X.shape).T @ weights
-    stored = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T @ weights
-    # The zeros that are not stored; without exact zeros for full columns, rounding of the
-    # difference times a large mean would be taken for variance.
-    is_full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    unstored = np.where(is_full, 0.0, weights.sum() - stored)
-    return np.asarray(squares + unstored * mean**2)
-
-
-def _is_constant(low: Array, high: Array) -> NDArray[np.bool_]:
-    """Whether a column's spread is mere rounding: a unit scale must not blow that up."""
-    return high - low <= 8.0 * np.finfo(np.float64).eps * np.maximum(np.abs(low), np.abs(high))
-
-
-def _bounding_box(X: Any) -> tuple[Array, Array]:
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sparse.issparse(X):
-        low, high = low.toarray(), high.toarray()
-    return np.asarray(low, np.float64).ravel(), np.asarray(high, np.float64).ravel()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
+from operator import mul, pos
 from typing import Any
 
 import numpy as np
@@ -113,9 +115,9 @@ class Problem:
     memory: Memory = field(init=False, default_factory=Memory)
 
     def __post_init__(self) -> None:
-        (total,) = self.columns.fetch(self.columns.total(lambda s: s, self.weights))
+        (total,) = self.columns.fetch(self.columns.total(pos, self.weights))
         object.__setattr__(self, "total_weight", total)
-        shares = self.columns.rows(lambda s: s / total, self.weights)
+        shares = self.columns.rows(partial(mul, 1.0 / total), self.weights)
         object.__setattr__(self, "shares", shares)
 
     @property
@@ -138,7 +140,7 @@ class Problem:
 
     def risk(self, f: Any) -> Small:
         """Give the weighted mean of the losses at f, a small number."""
-        return self.columns.total(lambda y, s, f: s * self.loss.value(y, f), self.y, self.shares, f)
+        return self.columns.total(partial(_risks, self.loss), self.y, self.shares, f)
 
     def objective(self, coef: Array, f: Any = None) -> float:
         """Give F(coef); f = A coef may be handed in where it is known."""
@@ -150,9 +152,7 @@ class Problem:
         point = self.memory.point
         if point is not None and point.f is f:
             return point.slopes
-        return self.columns.rows(
-            lambda y, s, f: s * self.loss.gradient(y, f), self.y, self.shares, f
-        )
+        return self.columns.rows(partial(_slopes, self.loss), self.y, self.shares, f)
 
     def gradient(self, coef: Array) -> Array:
         """Give the gradient of F, a k-vector."""
@@ -165,7 +165,7 @@ class Problem:
         """Give the gradient at coef = 0 of the columns that `gradient_scale` does not know yet."""
         memory = self.memory
         if memory.start_slopes is None:
-            memory.start_slopes = self.slopes(self.columns.rows(lambda y: 0.0 * y, self.y))
+            memory.start_slopes = self.slopes(self.columns.rows(partial(mul, 0.0), self.y))
         return self.columns.rmatvec(memory.start_slopes, first=len(memory.start))
 
     def gradient_scale(self, unknown: Array | None = None) -> float:
@@ -177,6 +177,14 @@ class Problem:
             (unknown,) = self.columns.fetch(self.unknown_start())
         self.memory.start = np.append(self.memory.start, unknown)
         return float(np.abs(self.memory.start).max(initial=0.0)) or 1.0
+
+
+def _risks(loss: Loss, y: Any, shares: Any, f: Any) -> Any:
+    return shares * loss.value(y, f)
+
+
+def _slopes(loss: Loss, y: Any, shares: Any, f: Any) -> Any:
+    return shares * loss.gradient(y, f)
 
 
 def _is_same_point(known: Array, coef: Array) -> bool:

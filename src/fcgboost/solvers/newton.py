@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import mul
 from typing import Any
 
@@ -126,7 +127,8 @@ def _start(problem: Problem, coef: Array) -> tuple[_Point, float]:
 def _look(problem: Problem, coef: Array, f: Any, *more: Small) -> tuple[Any, ...]:
     """Give what is known at a point with f = A coef, and more small values, at one go."""
     columns, shares = problem.columns, problem.shares
-    values, slopes, curvatures = columns.rows(_curved(problem.loss).terms, problem.y, f)
+    terms = _curved(problem.loss).terms
+    values, slopes, curvatures = columns.rows(terms, problem.y, f, n_results=3)
     slopes = columns.rows(mul, shares, slopes)
     curvatures = columns.rows(mul, shares, curvatures)
     risk, along, gram, *others = columns.fetch(
@@ -148,12 +150,7 @@ def _lifted(problem: Problem, curvatures: Any, slopes: Any) -> Any:
     loss = problem.loss
     bound = loss.curvature_bound if isinstance(loss, SmoothLoss) else 1.0
     bound /= problem.total_weight
-    return problem.columns.rows(
-        lambda h, g, s: _where((h == 0.0) & (g != 0.0), s * bound, h),
-        curvatures,
-        slopes,
-        problem.weights,
-    )
+    return problem.columns.rows(partial(_lift, bound), curvatures, slopes, problem.weights)
 
 
 def _curved(loss: Loss) -> CurvedLoss:
@@ -216,12 +213,8 @@ def _least_norm_direction(
     the largest entry of the part of q that the model cannot balance.
     """
     columns = problem.columns
-    target = columns.rows(
-        lambda h, g: _where(h > 0.0, -g / _where(h > 0.0, h, 1.0), 0.0),
-        curvatures,
-        point.slopes,
-    )
-    flat = columns.rows(lambda h, g: _where(h > 0.0, 0.0 * g, g), curvatures, point.slopes)
+    target = columns.rows(_targets, curvatures, point.slopes)
+    flat = columns.rows(_flat, curvatures, point.slopes)
     (straight,) = columns.fetch(columns.rmatvec(flat))
     R = columns.triangle(curvatures, target)[:-1]
     ridge = np.sqrt(2.0 * problem.penalty)
@@ -254,7 +247,7 @@ def _line_search(
     along = columns.matvec(direction)
     shortest, longest, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
-        f = columns.rows(lambda f, a, t=length: f + t * a, point.f, along)
+        f = columns.rows(partial(_moved, length), point.f, along)
         moved: _Point
         (moved,) = _look(problem, point.coef + length * direction, f)
         there = float(moved.gradient @ direction)
@@ -267,6 +260,22 @@ def _line_search(
             longest = length
         length = min(2.0 * length, (shortest + longest) / 2.0)
     return None
+
+
+def _moved(length: float, f: Any, along: Any) -> Any:
+    return f + length * along
+
+
+def _lift(bound: float, h: Any, g: Any, s: Any) -> Any:
+    return _where((h == 0.0) & (g != 0.0), s * bound, h)
+
+
+def _targets(h: Any, g: Any) -> Any:
+    return _where(h > 0.0, -g / _where(h > 0.0, h, 1.0), 0.0)
+
+
+def _flat(h: Any, g: Any) -> Any:
+    return _where(h > 0.0, 0.0 * g, g)
 
 
 def _where(condition: Any, first: Any, second: Any) -> Any:

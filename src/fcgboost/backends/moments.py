@@ -1,0 +1,268 @@
+"""Means and variances of columns that do not depend on the order or the partition of the rows.
+
+Floating-point sums depend on the order of their terms; then so would the scale of the inputs, and
+by it every atom, in its last digits. So terms are rounded to multiples of 2^-62 of a bound of their
+size, and these are added up as whole numbers: exactly, in any order, on any number of machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost.backends.base import Array
+from fcgboost.backends.blocks import row_blocks
+from fcgboost.dictionaries import Sample
+
+# Small enough for the cache; sums of so many whole numbers of 31 bits are exact in float64.
+_BLOCK_ENTRIES = 1 << 17
+_HALF = 2.0**31
+# Powers of two beyond these, and their reciprocals, are not for multiplying.
+_LARGEST_EXPONENT = 1000
+
+
+@dataclass(frozen=True)
+class ExactSum:
+    """Whole numbers whose sum, high x 2^31 + low, counts units of 2^(exponent - 62).
+
+    Attributes
+    ----------
+    high, low : ndarray of int64
+    """
+
+    high: NDArray[np.int64]
+    low: NDArray[np.int64]
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(self.high + other.high, self.low + other.low)
+
+    def __sub__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(self.high - other.high, self.low - other.low)
+
+    @classmethod
+    def of(cls, terms: Array) -> ExactSum:
+        """Add up the rows of terms, each at most 1 in size; the array is used up."""
+        terms *= _HALF
+        whole = np.rint(terms)
+        terms -= whole
+        terms *= _HALF
+        return cls(whole.sum(axis=0).astype(np.int64), np.rint(terms).sum(axis=0).astype(np.int64))
+
+    @classmethod
+    def of_columns(cls, terms: Array, columns: NDArray[Any], n_columns: int) -> ExactSum:
+        """Add up terms, each at most 1 in size, by the column that each stands in."""
+        total = _nothing(n_columns)
+        for part in row_blocks(len(terms), 1 << 20):
+            values = terms[part] * _HALF
+            whole = np.rint(values)
+            rest = np.rint((values - whole) * _HALF)
+            sums = [np.bincount(columns[part], v, minlength=n_columns) for v in (whole, rest)]
+            total = total + cls(sums[0].astype(np.int64), sums[1].astype(np.int64))
+        return total
+
+    @property
+    def value(self) -> Array:
+        """The sums in units of 2^exponent, rounded once."""
+        exact = [int(h) * 2**31 + int(low) for h, low in zip(self.high, self.low, strict=True)]
+        return np.array([float(number) for number in exact]) * 2.0**-62
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The bounding box of weighted rows, and the largest weight."""
+
+    low: Array
+    high: Array
+    heaviest: float
+
+    def __add__(self, other: Extent) -> Extent:
+        return Extent(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            max(self.heaviest, other.heaviest),
+        )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What standardisation knows of all rows.
+
+    Attributes
+    ----------
+    total_weight : float
+    low, high : ndarray of shape (n_features,)
+        The bounding box.
+    mean, variance : ndarray of shape (n_features,)
+        The variance is zero where a column's spread is mere rounding.
+    """
+
+    total_weight: float
+    low: Array
+    high: Array
+    mean: Array
+    variance: Array
+
+
+class Frame:
+    """The coordinates that atoms see: where the data lies, and its units.
+
+    Parameters
+    ----------
+    moments : Moments
+    standardize : bool
+        Whether atoms see columns of mean 0 and variance 1.
+    """
+
+    def __init__(self, moments: Moments, standardize: bool) -> None:
+        mean, variance = moments.mean, moments.variance
+        self.low, self.high = moments.low, moments.high
+        #: A point in the middle of the data.
+        self.center = np.where(variance > 0.0, mean, self.low)
+        if standardize:
+            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
+        else:
+            self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
+        self.deviation = np.sqrt(variance)
+        self.variance = float(np.mean(variance / self.scale**2))
+        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+
+    def sample(self, rows: Any) -> Sample:
+        """Give what a dictionary may look at."""
+        return Sample(
+            rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
+        )
+
+
+#: Gives the sum over all parts of the rows of a function of X, the weights, and more.
+Ask = Callable[..., Any]
+
+
+def gather_moments(ask: Ask) -> Moments:
+    """Find the moments of rows that lie in parts, in three rounds.
+
+    Parameters
+    ----------
+    ask : callable
+        ``ask(function, *arguments)`` adds up ``function(X, weights, *arguments)`` over the parts.
+    """
+    extent: Extent = ask(measure_extent)
+    mass, sums = ask(sum_up, extent)
+    (heaviest,) = _exponents(extent.heaviest)
+    counted = float(mass.value[0])
+    with np.errstate(over="ignore", under="ignore"):
+        mean = np.ldexp(sums.value / counted, _exponents(_reach(extent, 0.0)))
+        exponents = _exponents(_reach(extent, mean))
+        zeros, squares = ask(sum_up_squares, extent, mean)
+        far = zeros.value * np.ldexp(mean, -exponents) ** 2
+        variance = np.ldexp((squares.value + far) / counted, 2 * exponents)
+        total = float(np.ldexp(counted, heaviest))
+    # A unit scale must not blow up what is mere rounding.
+    size = np.maximum(np.abs(extent.low), np.abs(extent.high))
+    is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
+    return Moments(total, extent.low, extent.high, mean, np.where(is_constant, 0.0, variance))
+
+
+def moments_of(X: Any, weights: Array) -> Moments:
+    """Find the moments of rows in this process."""
+    return gather_moments(lambda function, *arguments: function(X, weights, *arguments))
+
+
+def measure_extent(X: Any, weights: Array) -> Extent:
+    """Look for the smallest and the largest values."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    low, high = (np.asarray(side, np.float64).ravel() for side in (low, high))
+    return Extent(low, high, float(weights.max()))
+
+
+def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
+    """Give the sums of the weights, and of the weighted columns."""
+    units, reach = _units(weights, extent), _reach(extent, 0.0)
+    factors = np.ldexp(1.0, -_exponents(reach))
+    mass = ExactSum.of(units[:, None].copy())
+    if sparse.issparse(X):
+        terms = X.data * factors[X.indices] * np.repeat(units, np.diff(X.indptr))
+        return Pair(mass, ExactSum.of_columns(terms, X.indices, X.shape[1]))
+    return Pair(mass, _sum_blocks(X, lambda rows: (X[rows] * factors) * units[rows, None]))
+
+
+def sum_up_squares(X: Any, weights: Array, extent: Extent, mean: Array) -> Pair:
+    """Give the weights of zeros that are not stored, and the other squared deviations' sums."""
+    units = _units(weights, extent)
+    factors = np.ldexp(1.0, -_exponents(_reach(extent, mean)))
+    if sparse.issparse(X):
+        return _sparse_squares(X, units, mean, factors)
+
+    def terms(rows: slice) -> Array:
+        deviations: Array = (X[rows] - mean) * factors
+        deviations *= deviations
+        deviations *= units[rows, None]
+        return deviations
+
+    return Pair(_nothing(X.shape[1]), _sum_blocks(X, terms))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sums that are made together."""
+
+    mass: ExactSum
+    sums: ExactSum
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.mass + other.mass, self.sums + other.sums)
+
+    def __iter__(self) -> Any:
+        return iter((self.mass, self.sums))
+
+
+def _nothing(n_columns: int) -> ExactSum:
+    return ExactSum(np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64))
+
+
+def _sum_blocks(X: Any, terms: Callable[[slice], Array]) -> ExactSum:
+    n_features = X.shape[1]
+    total = _nothing(n_features)
+    for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, n_features)):
+        total = total + ExactSum.of(np.asarray(terms(rows), dtype=np.float64))
+    return total
+
+
+def _sparse_squares(X: Any, units: Array, mean: Array, factors: Array) -> Pair:
+    """Add up the weights of what is not stored, and the squared deviations of what is."""
+    n_features = X.shape[1]
+    heavy = np.repeat(units, np.diff(X.indptr))
+    deviations = (X.data - mean[X.indices]) * factors[X.indices]
+    squares = ExactSum.of_columns(deviations**2 * heavy, X.indices, n_features)
+    mass = ExactSum.of(units[:, None].copy())
+    return Pair(mass - ExactSum.of_columns(heavy, X.indices, n_features), squares)
+
+
+def _units(weights: Array, extent: Extent) -> Array:
+    """Give the weights divided by a power of two, at most 1."""
+    return weights * np.ldexp(1.0, -_exponents(extent.heaviest))
+
+
+def _reach(extent: Extent, origin: Any) -> Array:
+    """Give how far from an origin the columns reach."""
+    return np.asarray(np.maximum(np.abs(extent.low - origin), np.abs(extent.high - origin)))
+
+
+def _exponents(sizes: Any) -> NDArray[np.intp]:
+    """Give e with sizes at most 2^e."""
+    exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
+    return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+
+
+def add_up(parts: Sequence[Any]) -> Any:
+    """Add up at least one thing."""
+    total, *others = parts
+    for other in others:
+        total = total + other
+    return total

@@ -1,0 +1,15 @@
+"""The classifier on a Dask cluster, for rows that do not fit one machine.
+
+Needs the extra ``fcgboost[dask]``.
+"""
+
+try:
+    from fcgboost.dask.estimators import DaskFCGBoostClassifier
+except ImportError as error:
+    if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
+        raise
+    raise ImportError(
+        f"fcgboost.dask needs {error.name}: pip install 'fcgboost[dask]'.", name=error.name
+    ) from error
+
+__all__ = ["DaskFCGBoostClassifier"]

@@ -1,0 +1,178 @@
+"""Rows in Dask's collections: partition by partition, checked where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection, tokenize
+from distributed import futures_of
+from scipy import sparse
+
+from fcgboost.backends.rows import Part
+from fcgboost.validation import check_labels, check_plain_matrix, check_weights
+
+_HOW = (
+    "make it a Dask collection, for example dask.array.from_array(X, chunks=(100_000, -1)) or "
+    "dask.dataframe.from_pandas(df, npartitions=8), or use FCGBoostClassifier for data in memory"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Labelled rows in partitions.
+
+    Attributes
+    ----------
+    parts : tuple of Delayed
+        Each gives a `Part`.
+    columns : tuple of str, or None
+        The names of the columns, if they have any.
+    n_features : int
+    n_bytes : int or None
+        The memory that X takes, where that is known.
+    """
+
+    parts: tuple[Any, ...]
+    columns: tuple[Any, ...] | None
+    n_features: int
+    n_bytes: int | None
+
+    @property
+    def can_load(self) -> bool:
+        """Whether every partition can be made again anywhere, from what is in its graph."""
+        return not any(futures_of(part) for part in self.parts)
+
+
+def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
+    """Cut labelled rows into partitions.
+
+    Parameters
+    ----------
+    X : dask array or dask dataframe
+    y : dask array or dask series
+    weights : like y, or None
+    suffix : str
+        "_val" for validation data.
+    like : Table or None
+        What the columns must agree with.
+    """
+    names = {"X": X, "y": y, "sample_weight": weights}
+    for name, value in names.items():
+        if not (is_dask_collection(value) or (value is None and name == "sample_weight")):
+            raise TypeError(f"{name}{suffix} is a {type(value).__name__}: {_HOW}.")
+    columns, n_features = _features(X, f"X{suffix}")
+    if like is not None and (columns, n_features) != (like.columns, like.n_features):
+        raise ValueError(
+            f"X{suffix} has the columns {_shown(columns, n_features)}, and X has "
+            f"{_shown(like.columns, like.n_features)}."
+        )
+    aligned = {name: _aligned(value, X, f"{name}{suffix}") for name, value in names.items()}
+    blocks = [_blocks(value, True) for value in aligned.values()]
+    if len({len(some) for some in blocks if some}) > 1:
+        # Dask may join partitions of which few columns are read: then not for all alike.
+        blocks = [_blocks(value, False) for value in aligned.values()]
+    counts = {f"{name}{suffix}": len(b) for name, b in zip(names, blocks, strict=True) if b}
+    if len(set(counts.values())) > 1:
+        raise ValueError(
+            f"Partitions do not match: {counts}. Use the same partitions for all, for example "
+            "y = y.repartition(...) or y.rechunk(X.chunks[0])."
+        )
+    inputs, labels = blocks[0], blocks[1]
+    weighted = blocks[2] or [None] * len(inputs)
+    token = tokenize(X, y, weights)
+    parts = tuple(
+        dask.delayed(load_part, pure=True)(
+            *(inputs[i], labels[i], weighted[i], i, columns, n_features, suffix),
+            dask_key_name=f"fcgboost-load-{token}-{i}",
+        )
+        for i in range(len(inputs))
+    )
+    return Table(parts, columns, n_features, _n_bytes(X))
+
+
+def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
+    """Give the names and the number of the columns."""
+    if hasattr(X, "columns"):  # a data frame, of whichever library
+        return tuple(X.columns), len(X.columns)
+    if not isinstance(X, da.Array) or X.ndim != 2:
+        shape = getattr(X, "ndim", "?")
+        raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"{name} is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
+            f"{name}.rechunk({{1: -1}})."
+        )
+    if np.isnan(X.shape[1]):
+        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
+    return None, int(X.shape[1])
+
+
+def _blocks(values: Any, optimize: bool) -> list[Any]:
+    """Give the partitions as delayed objects; none where there are no values."""
+    return [] if values is None else list(np.ravel(values.to_delayed(optimize_graph=optimize)))
+
+
+def _aligned(values: Any, X: Any, name: str) -> Any:
+    """Give labels or weights in one dimension, and in the partitions of X if these are known."""
+    if isinstance(values, da.Array):
+        if name[0] != "X" and values.ndim == 2 and values.numblocks[1] == 1:
+            values = values[:, 0] if values.shape[1] == 1 else values
+        if name[0] != "X" and values.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
+        if isinstance(X, da.Array) and values.chunks[0] != X.chunks[0]:
+            is_known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
+            if is_known and values.shape[0] != X.shape[0]:
+                raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
+            values = values.rechunk((X.chunks[0],)) if is_known else values
+    return values
+
+
+def _n_bytes(X: Any) -> int | None:
+    if not isinstance(X, da.Array) or np.isnan(X.nbytes):
+        return None
+    return int(X.shape[0]) * int(X.shape[1]) * max(4, int(X.dtype.itemsize))
+
+
+def _shown(columns: Sequence[Any] | None, n_features: int) -> str:
+    return f"{list(columns)}" if columns is not None else f"{n_features} without names"
+
+
+def load_part(
+    X: Any,
+    y: Any,
+    weights: Any,
+    i: int,
+    columns: tuple[Any, ...] | None,
+    n_features: int,
+    suffix: str,
+) -> Part:
+    """Check one partition and give it as arrays."""
+    where = f"partition {i} of "
+    found = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
+    if found != columns or X.shape[1] != n_features:
+        raise ValueError(
+            f"{where}X{suffix} has the columns {_shown(found, X.shape[1])}, expected "
+            f"{_shown(columns, n_features)}."
+        )
+    n_rows = X.shape[0]
+    for name, values in (("y", y), ("sample_weight", weights)):
+        if values is not None and len(values) != n_rows:
+            raise ValueError(
+                f"{where}X{suffix} has {n_rows} rows and that of {name}{suffix} {len(values)}: "
+                "partitions must match row by row."
+            )
+    try:
+        if n_rows == 0:
+            return Part(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
+        classes, codes = check_labels(y)
+        X = check_plain_matrix(X, f"X{suffix}", columns)
+        # Data frames hold columns; everything here goes by rows.
+        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
+        return Part(X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}"))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}the data: {error}") from error

@@ -1,0 +1,286 @@
+"""The workers of a Dask cluster as a crew: one actor on each holds its rows."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psutil
+from distributed import Actor, Client, Future, wait
+
+from fcgboost.backends.calls import Crew
+from fcgboost.backends.rows import Part, Source
+from fcgboost.backends.shards import Shard
+from fcgboost.dask.collections import Table
+
+# Rows stay in memory where they take no more than this share of it: there are columns, too, and
+# for a moment two copies. Where they take more, rows and columns stay until so much of it is in
+# use: the rest is for the partition that is worked on, and for Dask, which stops full workers.
+_SHARE_IN_MEMORY = 0.25
+_SHARE_KEPT = 0.5
+# Seconds after which workers that do not come are not coming.
+_PATIENCE = 10.0
+_LOOK_EVERY = 0.5
+
+
+class WorkerLostError(RuntimeError):
+    """A worker that held rows is gone, and with it what it knew."""
+
+
+class KeptPart:
+    """A source that has its part."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+
+    def __call__(self) -> Part:
+        return self._part
+
+
+class LoadedPart:
+    """A source that makes its part anew every time, here and now."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __call__(self) -> Part:
+        part = self._part.compute(scheduler="synchronous")
+        assert isinstance(part, Part)
+        if "pyarrow" in sys.modules:
+            # Its allocator keeps what it does not need, several times the size of a partition.
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
+        return part
+
+
+class DaskShard(Shard):
+    """The actor on a worker."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part | LoadedPart],
+        held_out: Sequence[Part | LoadedPart],
+        memory_limit: int,
+        n_threads: int,
+    ) -> None:
+        can_load = any(isinstance(part, LoadedPart) for part in (*parts, *held_out))
+        budget = None
+        if can_load and memory_limit:
+            in_use = psutil.Process().memory_info().rss
+            budget = max(0, int(_SHARE_KEPT * memory_limit) - in_use)
+        super().__init__(_sources(parts), _sources(held_out), can_load, budget, n_threads)
+
+
+def _sources(parts: Sequence[Part | LoadedPart]) -> list[Source]:
+    return [part if isinstance(part, LoadedPart) else KeptPart(part) for part in parts]
+
+
+class DaskCrew(Crew):
+    """Actors, one per worker that has rows.
+
+    Parameters
+    ----------
+    client : Client
+    table : Table
+        The rows for training.
+    held_out : Table or None
+        Those for validation.
+    """
+
+    def __init__(self, client: Client, table: Table, held_out: Table | None) -> None:
+        super().__init__()
+        self._client = client
+        workers = find_workers(client)
+        tables = [table] if held_out is None else [table, held_out]
+        if _fit_in_memory(client, tables, workers):
+            places = [_load(client, t.parts) for t in tables]
+        else:
+            # Every other one, so that a sorted file does not give a worker one class only.
+            places = [_deal(t.parts, list(workers)) for t in tables]
+        self._futures = self._make_actors(places, workers)
+        self._actors: list[Actor] = [future.result() for future in self._futures]
+
+    def _make_actors(
+        self, places: Sequence[dict[str, list[Any]]], workers: dict[str, Any]
+    ) -> list[Future]:
+        # Never the same: a fit must not meet the actors of another one.
+        token = uuid.uuid4().hex
+        mine = {name for place in places for name, parts in place.items() if parts}
+        futures = []
+        for i, name in enumerate(sorted(mine)):
+            info = workers.get(name)
+            if info is None:
+                raise WorkerLostError(f"worker {name} is gone")
+            parts = [place.get(name, []) for place in places] + [[]]
+            futures.append(
+                self._client.submit(
+                    DaskShard,
+                    parts[0],
+                    parts[1],
+                    info["memory_limit"],
+                    info["nthreads"],
+                    key=f"fcgboost-shard-{token}-{i}",
+                    workers=[name],
+                    allow_other_workers=False,
+                    actor=True,
+                    pure=False,
+                )
+            )
+        await_all(self._client, futures, sorted(mine))
+        return futures
+
+    def call(self, method: str, *args: Any) -> list[Any]:
+        """Ask all actors at once."""
+        try:
+            waiting = [getattr(actor, method)(*args) for actor in self._actors]
+        except RuntimeError as error:
+            raise WorkerLostError(str(error)) from error
+        replies, failures = [], []
+        for actor, future in zip(self._actors, waiting, strict=True):
+            try:
+                replies.append(future.result())
+            except Exception as error:  # all are heard before one is told
+                failures.append(_translated(error, actor))
+        for failure in sorted(failures, key=lambda f: not isinstance(f, WorkerLostError)):
+            raise failure
+        return [reply for reply in replies if reply is not None]
+
+    def close(self) -> None:
+        """Let the workers forget the rows, whoever still holds a reference to them."""
+        futures, self._futures, self._actors = self._futures, [], []
+        if self._client.status == "running":
+            self._client.cancel(futures, force=True)
+
+
+def _translated(error: Exception, actor: Actor) -> Exception:
+    """Recognise the ways in which a worker that is gone shows."""
+    is_unknown = isinstance(error, KeyError) and error.args == (actor.key,)
+    is_lost = isinstance(error, RuntimeError) and "Actor was lost" in str(error)
+    if isinstance(error, OSError) or is_unknown or is_lost:
+        lost = WorkerLostError(f"a worker that held rows is gone ({error})")
+        lost.__cause__ = error
+        return lost
+    return error
+
+
+def find_client(client: Client | None) -> Client:
+    """Give the client to use."""
+    if client is None:
+        try:
+            client = Client.current()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client: create one with dask.distributed.Client(...), or pass "
+                "client=..."
+            ) from error
+    if client.status != "running":
+        raise RuntimeError(
+            f"The Dask client is {client.status}: create another one and pass it as client=..."
+        )
+    if client.asynchronous:
+        raise ValueError("The Dask client is asynchronous; fit needs one that is not.")
+    return client
+
+
+def find_workers(client: Client) -> dict[str, Any]:
+    """Give the workers, after some patience if there are none."""
+    deadline = time.monotonic() + _PATIENCE
+    while not (workers := _ask(client, lambda: client.scheduler_info(n_workers=-1)["workers"])):
+        if time.monotonic() > deadline:
+            raise RuntimeError(
+                f"The Dask cluster has had no workers for {_PATIENCE:.0f} seconds; start some, for "
+                "example with cluster.scale(2), and fit again."
+            )
+        time.sleep(_LOOK_EVERY)
+        _ask(client, client.nthreads)
+    present = _ask(client, client.nthreads)
+    return {name: info for name, info in workers.items() if name in present}
+
+
+def _ask(client: Client, question: Callable[[], Any]) -> Any:
+    """Ask the scheduler something; say so if it is gone."""
+    reason: Any = None
+    try:
+        if client.status == "running":
+            return question()
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = error
+    raise RuntimeError(
+        f"The Dask scheduler does not answer (client: {client.status}). Connect a new client and "
+        "fit again; with checkpoint=... a fit goes on from where it was."
+    ) from reason
+
+
+def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
+    """Wait for futures; never for workers that are gone."""
+    pending, alone_since = list(futures), None
+    while pending:
+        try:
+            pending = list(wait(pending, timeout=_LOOK_EVERY).not_done)
+        except TimeoutError:
+            present = set(_ask(client, client.nthreads))
+            if not present:
+                alone_since = alone_since or time.monotonic()
+                if time.monotonic() - alone_since > _PATIENCE:
+                    raise RuntimeError(
+                        "The Dask cluster has lost all its workers, and no new ones came within "
+                        f"{_PATIENCE:.0f} seconds."
+                    ) from None
+            elif not set(workers) <= present:
+                raise WorkerLostError("a worker that loads rows is gone") from None
+        else:
+            break
+    for future in futures:
+        if future.status != "finished":
+            error = future.exception() if future.status == "error" else None
+            if error is None or type(error).__name__ in ("KilledWorker", "CancelledError"):
+                raise WorkerLostError(f"a worker that loads rows is gone ({error})")
+            raise error
+
+
+def _fit_in_memory(client: Client, tables: Sequence[Table], workers: dict[str, Any]) -> bool:
+    """Whether all rows can stay in the workers' memory."""
+    limits = [info["memory_limit"] for info in workers.values()]
+    if not all(limits) or not all(table.can_load for table in tables):
+        return True
+    sizes = [t.n_bytes if t.n_bytes is not None else _probe(client, t) for t in tables]
+    return bool(sum(sizes) <= _SHARE_IN_MEMORY * sum(limits))
+
+
+def _probe(client: Client, table: Table) -> int:
+    """Guess the size of a table from its first, middle and last partition."""
+    n = len(table.parts)
+    some = sorted({0, n // 2, n - 1})
+    futures = client.compute([table.parts[i] for i in some])
+    sizes = [client.submit(_size, future, pure=False) for future in futures]
+    await_all(client, sizes)
+    return int(max(client.gather(sizes)) * n)
+
+
+def _size(part: Part) -> int:
+    return int(part.X.shape[0] * part.X.shape[1] * 8)
+
+
+def _deal(parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Give every worker partitions that it loads when it needs them."""
+    return {
+        name: [LoadedPart(part) for part in parts[i :: len(names)]] for i, name in enumerate(names)
+    }
+
+
+def _load(client: Client, parts: Sequence[Any]) -> dict[str, list[Any]]:
+    """Let Dask make all partitions; say which worker has which."""
+    futures = client.compute(list(parts))
+    await_all(client, futures)
+    places: dict[str, list[Any]] = {}
+    who_has = _ask(client, lambda: client.who_has(futures))
+    for future in futures:
+        holders = who_has.get(future.key) or ()
+        if not holders:
+            raise WorkerLostError("a partition was lost after it was loaded")
+        # The one that has least so far.
+        holder = min(holders, key=lambda name: len(places.get(name, ())))
+        places.setdefault(holder, []).append(future)
+    return places

@@ -1,0 +1,310 @@
+"""The classifier on a Dask cluster."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.base import is_dask_collection
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names
+
+from fcgboost.callbacks import with_callbacks
+from fcgboost.dask.collections import Table, make_table
+from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
+from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.fitting import Run, all_or_nothing
+from fcgboost.greedy import Trace
+from fcgboost.parameters import Parts, check_parameters
+from fcgboost.prediction import has_probability
+from fcgboost.spread import going_on, lay_ground
+from fcgboost.stopping import Status, Step
+
+# So many workers in a row may be lost without a step in between.
+_LOSSES = 5
+
+
+class DaskFCGBoostClassifier(FCGBoostClassifier):
+    """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
+
+    Takes Dask arrays (whole rows in every chunk) and data frames, and gives the model that
+    `FCGBoostClassifier` gives for the same rows in memory, whatever the number of workers and
+    partitions. Rows stay with their workers; what travels in a step are the candidates, their
+    scores, and k-vectors and k x k matrices.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        None is the current client.
+    **parameters
+        All others are those of `FCGBoostClassifier`. `device` is "cpu" and `n_jobs` is not used:
+        every worker takes as many threads as it has. `scoring` is accuracy (None).
+
+    Notes
+    -----
+    A worker that is lost during a fit costs time: its partitions are loaded again and the path goes
+    on after its last step. With `checkpoint` it also goes on in another process, or on another
+    cluster.
+    """
+
+    client: Any
+
+    def __init__(self, *args: Any, client: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.client = client
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : dask array or dask data frame of shape (n_samples, n_features)
+            Chunks of a dask array hold whole rows.
+        y : dask array or dask series of shape (n_samples,)
+            In the same partitions.
+        sample_weight : like y, default=None
+            Counts: a weight of 2 is a row given twice, 0 a row left out.
+        X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
+            Data that chooses the number of steps.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            parts = check_parameters(self, has_validation_data=X_val is not None)
+            self._check_cluster_parameters()
+            client = find_client(self.client)
+            table = make_table(X, y, sample_weight)
+            self._note_features(table)
+            held_out = None
+            if X_val is not None or y_val is not None or sample_weight_val is not None:
+                if X_val is None or y_val is None:
+                    raise ValueError("Pass X_val and y_val together.")
+                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
+            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            with client.as_current():  # actors ask for the current client
+                self._fit_tables(client, parts, table, held_out, data)
+        return self
+
+    def _fit_tables(
+        self,
+        client: Any,
+        parts: Parts,
+        table: Table,
+        held_out: Table | None,
+        data: dict[str, Any],
+    ) -> None:
+        """Run the loop; go on after the last step whenever a worker was lost."""
+        start, trace, context = None, None, None
+        runs: list[Run] = []
+        n_losses, n_steps = 0, 0
+
+        def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
+            nonlocal trace
+            trace = path()
+            return context[0](step, path) if context is not None and context[0] else None
+
+        while True:
+            crew: DaskCrew | None = None
+            try:
+                crew = DaskCrew(client, table, held_out)
+                ground, start = lay_ground(self, parts, crew, held_out is not None, start)
+                start = going_on(start, trace)
+                runs.append(run := Run(self, parts, ground, start))
+                if context is None:
+                    context = self.watch_fit(
+                        run.recipe.max_iter, data, lambda path: runs[-1].attributes(path)
+                    )
+                rules = self.stopping_rules()
+                final, status = run.path(rules, keep)
+                attributes = run.attributes(final)
+                break
+            except WorkerLostError as error:
+                n_losses = 1 if trace is not None and len(trace) > n_steps else n_losses + 1
+                n_steps = 0 if trace is None else len(trace)
+                if n_losses > _LOSSES:
+                    raise RuntimeError(
+                        f"The Dask cluster lost workers {n_losses} times in a row, after {n_steps} "
+                        f"steps of the fit: {error}. Do they run out of memory?"
+                    ) from error
+                warnings.warn(
+                    f"{error}: rows are loaded again, and the fit goes on after step {n_steps}.",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+                find_workers(client)
+            finally:
+                if crew is not None:
+                    crew.close()
+        self.status_ = status
+        self.__dict__.update(attributes)
+        context[1](final)
+
+    def _check_cluster_parameters(self) -> None:
+        if self.device != "cpu":
+            raise ValueError(
+                f"device={self.device!r}: on a Dask cluster rows are on the workers' processors; "
+                "use device='cpu'."
+            )
+        is_accuracy = self.scoring is None or self.scoring == "accuracy"
+        if not is_accuracy:
+            raise ValueError(
+                f"scoring={self.scoring!r} needs all decision values in one place; on a Dask "
+                "cluster the score on validation data is accuracy: use scoring=None."
+            )
+
+    def _note_features(self, table: Table) -> None:
+        self.n_features_in_ = table.n_features
+        if table.columns is not None:
+            import pandas as pd
+
+            _check_feature_names(self, pd.DataFrame(columns=list(table.columns)), reset=True)
+
+    def to_local(self) -> FCGBoostClassifier:
+        """Give the fitted classifier as one that needs no cluster."""
+        self._fitted()
+        parameters = self.get_params(deep=False)
+        parameters.pop("client")
+        local = FCGBoostClassifier(**parameters)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        local.__dict__.update(fitted)
+        return local
+
+    def decision_function(self, X: Any) -> Any:
+        """Give decision values; lazily for a Dask collection."""
+        return self._lazily("decision_function", X, np.float64, self._n_values())
+
+    def predict(self, X: Any) -> Any:
+        """Give the predicted class of every row; lazily for a Dask collection."""
+        self._fitted()
+        return self._lazily("predict", X, self.classes_.dtype, 1)
+
+    @available_if(has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Give class probabilities; lazily for a Dask collection."""
+        self._fitted()
+        return self._lazily("predict_proba", X, np.float64, len(self.classes_))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the share of the rows that are classified correctly."""
+        if not is_dask_collection(X):
+            return self.to_local().score(X, y, sample_weight)
+        table, local = make_table(X, y, sample_weight), _graphed(self.to_local())
+        hits = [_hits(local, part) for part in table.parts]
+        sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
+        return float(sums[0] / sums[1])
+
+    def _n_values(self) -> int:
+        self._fitted()
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _lazily(self, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
+        local = self.to_local()
+        if not is_dask_collection(X):
+            return getattr(local, method)(X)
+        if isinstance(X, da.Array):
+            return _of_array(local, method, X, dtype, n_columns)
+        return _of_frame(local, method, X, dtype, n_columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A client belongs to its process.
+        return {**super().__getstate__(), "client": None}
+
+    def __sklearn_clone__(self) -> Self:
+        client, self.client = self.client, None
+        try:
+            twin: Self = super().__sklearn_clone__()
+        finally:
+            self.client = client
+        twin.client = client
+        return twin
+
+
+def _signature() -> inspect.Signature:
+    """Give the signature of the constructor: that of the plain one, and a client."""
+    plain = inspect.signature(FCGBoostClassifier.__init__)
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    return plain.replace(parameters=[*plain.parameters.values(), client])
+
+
+DaskFCGBoostClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+def _values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
+    """Predict one block, which may have no rows."""
+    if X.shape[0]:
+        return np.asarray(getattr(local, method)(X))
+    dtype = local.classes_.dtype if method == "predict" else np.float64
+    return np.zeros((0, n_columns) if n_columns > 1 else 0, dtype=dtype)
+
+
+def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
+    if X.numblocks[1] != 1:
+        raise ValueError(
+            f"X is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
+            "X.rechunk({1: -1})."
+        )
+    is_matrix = n_columns > 1
+    return da.map_blocks(
+        _values,
+        X,
+        _graphed(local),
+        method,
+        n_columns,
+        dtype=dtype,
+        chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
+        drop_axis=None if is_matrix else 1,
+        meta=np.empty((0, 0) if is_matrix else 0, dtype=dtype),
+        name=f"fcgboost-{method}-{dask.base.tokenize(X, local.atoms_, local.coef_)}",
+    )
+
+
+def _graphed(local: FCGBoostClassifier) -> Any:
+    """Give a classifier that is in a graph once, whatever the number of partitions."""
+    token = dask.base.tokenize(local.atoms_, local.coef_, local.intercept_)
+    return dask.delayed(local, name=f"fcgboost-model-{token}", traverse=False)
+
+
+def _frame_values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
+    import pandas as pd
+
+    values = _values(X, local, method, n_columns)
+    if n_columns > 1:
+        return pd.DataFrame(values, index=X.index, columns=list(local.classes_))
+    return pd.Series(values, index=X.index, name=method)
+
+
+def _of_frame(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
+    import pandas as pd
+
+    if n_columns > 1:
+        meta: Any = pd.DataFrame({label: np.zeros(0) for label in local.classes_.tolist()})
+    else:
+        meta = pd.Series(np.zeros(0, dtype=dtype), name=method)
+    return X.map_partitions(
+        _frame_values, _graphed(local), method, n_columns, meta=meta, align_dataframes=False
+    )
+
+
+@dask.delayed  # type: ignore[untyped-decorator]
+def _hits(local: FCGBoostClassifier, part: Any) -> Any:
+    """Give the weight of the rows that are classified correctly, and of all."""
+    if len(part.y) == 0:
+        return np.zeros(2)
+    return np.array([part.weights @ (local.predict(part.X) == part.y), part.weights.sum()])

@@ -1,0 +1,95 @@
+"""The soundness of an estimator's parameters, and the parts that they name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+from fcgboost.dictionaries import Dictionary
+from fcgboost.losses import Loss, ProbabilityLoss
+from fcgboost.prediction import KnownDecision
+from fcgboost.schemes import FullyCorrective, Scheme
+from fcgboost.selection import Selection
+from fcgboost.validation import check_number, check_word, make_part, make_solver
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The objects that an estimator's parameters name."""
+
+    dictionary: Dictionary
+    loss: Loss
+    scheme: Scheme
+    selection: Selection | None
+
+
+def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
+    """Check all parameters and turn names into parts, before any work."""
+    p = estimator
+    dictionary: Dictionary = make_part("dictionary", p.dictionary)
+    loss: Loss = make_part("loss", p.loss)
+    scheme: Scheme = make_part("scheme", p.scheme)
+    if isinstance(scheme, FullyCorrective):
+        if scheme.solver is not None and p.solver != "auto":
+            raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
+        own = "auto" if scheme.solver is None else scheme.solver
+        scheme = FullyCorrective(make_solver(p.solver if p.solver != "auto" else own, loss))
+    elif p.solver != "auto":
+        make_part("solver", p.solver)
+    is_auto = isinstance(p.selection, str) and p.selection == "auto"
+    selection = None if is_auto else make_part("selection", p.selection)
+    solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
+    for part in (dictionary, loss, scheme, solver, selection):
+        if part is not None:
+            part.check_parameters()
+    _check_numbers(p)
+    _check_validation_parameters(p, loss, has_validation_data)
+    return Parts(dictionary, loss, scheme, selection)
+
+
+def _check_numbers(p: Any) -> None:
+    if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
+        check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
+    if not (isinstance(p.l2, str) and p.l2 == "auto"):
+        check_number("l2 ('auto' or a number)", p.l2, 0)
+    if p.n_candidates is not None:
+        check_number("n_candidates", p.n_candidates, 1, whole=True)
+    check_number("tol", p.tol, 0)
+    if not isinstance(p.verbose, bool):
+        check_number("verbose", p.verbose, 0, whole=True)
+    if p.n_jobs is not None:
+        check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
+        if p.n_jobs == 0:
+            raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
+    for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
+        check_word(name, getattr(p, name), (True, False))
+    if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
+        raise ValueError(f"checkpoint must be the path of a file or None, got {p.checkpoint!r}.")
+    if not isinstance(p.device, str):
+        raise ValueError(
+            "device must be 'cpu', 'torch', or the name of a torch device such as 'cuda', 'cuda:1' "
+            f"or 'mps', got {p.device!r}."
+        )
+
+
+def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) -> None:
+    if isinstance(p.scoring, list | tuple | set | dict):
+        raise ValueError(f"scoring must be one score, got {p.scoring!r}.")
+    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
+    if isinstance(p.scoring, str) and not isinstance(loss, ProbabilityLoss):
+        # A score that needs probabilities is refused here, not at the first step.
+        scorer(KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1])
+    if p.validation_fraction is not None:
+        check_number("validation_fraction", p.validation_fraction, 0, strict=True)
+        if p.validation_fraction >= 1:
+            raise ValueError(
+                f"validation_fraction must be less than 1, got {p.validation_fraction!r}."
+            )
+        if has_validation_data:
+            raise ValueError("Give X_val or validation_fraction, not both.")
+    if p.n_iter_no_change is not None:
+        check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)

@@ -1,0 +1,144 @@
+"""The design whose rows lie elsewhere: the suite of all designs, and what is its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from suites.crews import HereCrew, Rooms, fit_on, make_crew
+from suites.designs import CHECKS, Backend
+
+from fcgboost import FCGBoostClassifier, SampledCandidates
+from fcgboost.datasets import make_simulation
+
+
+@pytest.fixture(params=["kept", "loaded again"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    rooms = Rooms() if request.param == "kept" else Rooms(can_load=True, budget=0)
+    return Backend(rooms.design, rooms.vector, rooms.array)
+
+
+# Memory is a matter of every machine of its own: see below.
+COMMON = [check for check in CHECKS if "storing_too_much" not in check.__name__]
+
+
+@pytest.mark.parametrize("check", COMMON, ids=lambda check: check.__name__)
+def test_every_design_passes(
+    backend: Backend, check: Callable[[Backend], None], request: pytest.FixtureRequest
+) -> None:
+    if "loaded again" in request.node.name and check.__name__ == "check_scores_are_inner_products":
+        pytest.skip("thousands of rounds; the kept rows do it")
+    check(backend)
+
+
+def assert_same_model(there: Any, here: FCGBoostClassifier) -> None:
+    """The atoms to the last bit and in order, the coefficients to rounding."""
+    np.testing.assert_array_equal(there.classes_, here.classes_)
+    np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
+    atoms = [m.atoms_.toarray() if sparse.issparse(m.atoms_) else m.atoms_ for m in (there, here)]
+    np.testing.assert_array_equal(*atoms)
+    size = np.abs(here.coef_).max(initial=1.0)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=1e-9 * size)
+    assert there.status_ is here.status_
+    assert there.n_iter_ == here.n_iter_
+    np.testing.assert_array_equal(there._sample_.shape, here._sample_.shape)
+    np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, rtol=1e-6)
+
+
+def noisy(n: int = 300, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=0)
+    if n_classes > 2:
+        y = np.where(X[:, 0] > 0.7, 2, (y > 0) * 1)
+    return X * [3.0, 100.0] - [7.0, 0.0], y
+
+
+CUTS = {"one": [], "empty and unequal": [1, 1, 2, 250], "many": list(range(25, 300, 25))}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "gauss, all": {"n_candidates": 60},
+    "relu, sampled": {"dictionary": "relu", "selection": "sampled"},
+    "relu, few": {"dictionary": "relu", "selection": SampledCandidates(20)},
+    "sigmoid, normalised": {"dictionary": "sigmoid", "selection": "sampled", "normalize": True},
+    "polynomial": {"dictionary": "polynomial", "n_candidates": 40},
+    "default number of candidates": {"max_iter": 8},
+    "raw inputs, no constant": {"standardize": False, "fit_intercept": False, "n_candidates": 60},
+    "admm": {"solver": "admm", "l2": 0.0, "n_candidates": 30, "max_iter": 5},
+    "gradient descent": {"solver": "gradient_descent", "n_candidates": 30, "max_iter": 4},
+    "hinge": {"loss": "hinge", "n_candidates": 30, "max_iter": 5},
+    "cubed hinge": {"loss": "cubed_hinge", "n_candidates": 30, "max_iter": 5},
+    "truncation": {"scheme": "truncation", "n_candidates": 30, "max_iter": 5},
+    "rescaled": {"scheme": "rescaled", "n_candidates": 30, "max_iter": 5},
+    "balanced": {"class_weight": "balanced", "n_candidates": 30},
+    "set aside": {"validation_fraction": 0.2, "dictionary": "relu", "selection": "sampled"},
+    "patience": {"n_iter_no_change": 3, "dictionary": "relu", "selection": "sampled"},
+}
+
+
+@pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_the_model_is_that_of_memory(setting: dict[str, Any], cuts: list[int]) -> None:
+    X, y = noisy()
+    weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
+    parameters = {"max_iter": 12, "random_state": 1, **setting}
+    here = FCGBoostClassifier(**parameters).fit(X, y, weights)
+    assert_same_model(fit_on(make_crew(X, y, weights, cuts, 3), **parameters), here)
+
+
+@pytest.mark.parametrize("setting", ["gauss, all", "relu, sampled", "set aside"])
+def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
+    X, y = noisy(n_classes=3)
+    parameters = {"max_iter": 8, "random_state": 1, **SETTINGS[setting]}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    cuts, row = CUTS["empty and unequal"], X[0].nbytes
+    for budget in (0, 100 * row):
+        crew = make_crew(X, y, np.ones(len(y)), cuts, 2, True, budget)
+        assert_same_model(fit_on(crew, **parameters), here)
+        assert max(source.n_loads for source in _sources(crew)) > 8
+
+
+def _sources(crew: HereCrew) -> list[Any]:
+    return [p.rows._source for shard in crew.shards for p in shard._pieces]
+
+
+@pytest.mark.parametrize("kind", ["sparse", "float32", "strings", "fractions"])
+def test_all_kinds_of_rows_labels_and_weights(kind: str) -> None:
+    X, y = noisy(n_classes=3)
+    weights = np.ones(len(y))
+    if kind == "sparse":
+        X[np.median(X) > X] = 0.0
+        X = sparse.csr_array(X)
+    elif kind == "float32":
+        X = X.astype(np.float32)
+    elif kind == "strings":
+        y = np.array(["a", "long label", "c"])[y]
+    else:
+        weights = np.random.default_rng(0).uniform(0.0, 3.0, len(y))
+    parameters = {"max_iter": 8, "random_state": 1, "n_candidates": 50}
+    here = FCGBoostClassifier(**parameters).fit(X, y, weights)
+    assert_same_model(fit_on(make_crew(X, y, weights, [10, 200], 2), **parameters), here)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(0, 300), max_size=6), st.integers(1, 4), st.integers(0, 2**31))
+def test_any_partition_gives_the_same_model(cuts: list[int], n_shards: int, seed: int) -> None:
+    X, y = noisy()
+    order = np.random.default_rng(seed).permutation(len(y))
+    parameters = {"max_iter": 6, "random_state": seed, "dictionary": "relu", "selection": "sampled"}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    crew = make_crew(X[order], y[order], np.ones(len(y)), sorted(cuts), n_shards)
+    assert_same_model(fit_on(crew, **parameters), here)
+
+
+def test_validation_rows_may_lie_anywhere() -> None:
+    X, y = noisy(400, n_classes=3)
+    held_out = (X[300:], y[300:], np.ones(100))
+    parameters = {"random_state": 1, "dictionary": "relu", "selection": "sampled"}
+    here = FCGBoostClassifier(**parameters).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    crew = make_crew(X[:300], y[:300], np.ones(300), [50], 2, held_out=held_out)
+    there = fit_on(crew, True, **parameters)
+    assert_same_model(there, here)
+    scores = [model.trace_.column("validation_score") for model in (there, here)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)

@@ -1,0 +1,286 @@
+"""The classifier on real clusters with worker processes: the same model, and what travels."""
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+pytest.importorskip("distributed")
+
+import dask.array as da
+import dask.dataframe as dd
+from suites.clusters import cluster_of, in_chunks, noisy
+
+from fcgboost import FCGBoostClassifier, SampledCandidates, Status
+from fcgboost.dask import DaskFCGBoostClassifier
+from fcgboost.dask.crews import DaskCrew
+
+pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 4])
+def any_client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with cluster_of(request.param) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster_of(2) as client:
+        yield client
+
+
+def assert_same_model(there: Any, here: Any, atol: float = 1e-6) -> None:
+    np.testing.assert_array_equal(there.classes_, here.classes_)
+    np.testing.assert_array_equal(there.atoms_, here.atoms_)
+    np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=atol)
+    np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=atol)
+    assert there.n_iter_ == here.n_iter_
+    assert there.status_ is here.status_
+
+
+SIZES = {
+    "even": (150,) * 4,
+    "very unequal": (1, 0, 590, 9, 0),
+    "one": (600,),
+    "many": (20,) * 30,
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "gauss": {"n_candidates": 100},
+    "relu, sampled": {"dictionary": "relu", "selection": "sampled"},
+    "set aside": {"dictionary": "relu", "selection": "sampled", "validation_fraction": 0.25},
+}
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_the_model_is_that_of_memory(any_client, setting, sizes):
+    X, y = noisy()
+    parameters = {"max_iter": 15, "random_state": 0, **setting}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    there = DaskFCGBoostClassifier(client=any_client, **parameters).fit(*in_chunks(X, y, sizes))
+    assert_same_model(there, here)
+    np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, rtol=1e-6)
+
+
+def test_data_frames_weights_classes_and_validation_data(client):
+    X, y = noisy(900, n_classes=3)
+    labels = np.array(["no", "yes", "perhaps"])[y]
+    weights = np.random.default_rng(0).uniform(0.0, 2.0, len(y))
+    weights[:30] = 0.0
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    train, test = slice(0, 600), slice(600, 900)
+    parameters = {"dictionary": "relu", "selection": "sampled", "random_state": 3}
+    here = FCGBoostClassifier(**parameters).fit(
+        frame[train], labels[train], weights[train], X_val=frame[test], y_val=labels[test]
+    )
+    rows = frame.assign(label=labels, weight=weights)
+    known = dd.from_pandas(rows[train], npartitions=3)
+    other = dd.from_pandas(rows[test], npartitions=2)
+    there = DaskFCGBoostClassifier(client=client, **parameters).fit(
+        known[["width", "height"]],
+        known["label"],
+        known["weight"],
+        X_val=other[["width", "height"]],
+        y_val=other["label"],
+    )
+    assert_same_model(there, here)
+    np.testing.assert_array_equal(there.feature_names_in_, ["width", "height"])
+    scores = [m.trace_.column("validation_score") for m in (there, here)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)
+    lazy = there.predict_proba(known[["width", "height"]])
+    assert list(lazy.columns) == ["no", "perhaps", "yes"]
+    shown = lazy.compute(scheduler=client)
+    np.testing.assert_allclose(shown, here.predict_proba(frame[train]), atol=1e-9)
+    np.testing.assert_array_equal(shown.index, rows[train].index)
+    classes = there.predict(known[["width", "height"]]).compute(scheduler=client)
+    np.testing.assert_array_equal(classes, here.predict(frame[train]))
+
+
+def test_a_class_may_be_absent_from_partitions(client):
+    X, y = noisy(600, n_classes=3)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    parameters = {"max_iter": 10, "random_state": 0, "n_candidates": 60}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    sizes = (50,) * 12
+    there = DaskFCGBoostClassifier(client=client, **parameters).fit(*in_chunks(X, y, sizes))
+    assert_same_model(there, here)
+
+
+def test_predictions_are_lazy_and_those_of_the_local_classifier(client):
+    X, y = noisy(n_classes=3)
+    dX, dy = in_chunks(X, y, (100, 0, 500))
+    model = DaskFCGBoostClassifier(client=client, max_iter=10, n_candidates=50, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.predict(dX)
+    local = model.fit(dX, dy).to_local()
+    assert type(local) is FCGBoostClassifier
+    assert local.n_features_in_ == 2
+    for name in ("predict", "predict_proba", "decision_function"):
+        lazy = getattr(model, name)(dX)
+        assert isinstance(lazy, da.Array)
+        expected = getattr(local, name)(X)
+        assert lazy.shape == expected.shape
+        assert lazy.dtype == expected.dtype
+        np.testing.assert_array_equal(lazy.compute(scheduler=client), expected)
+        np.testing.assert_array_equal(getattr(model, name)(X), expected)
+    assert model.score(dX, dy) == local.score(X, y) == model.score(X, y)
+    weights = np.arange(len(y)) % 3.0
+    lazily = model.score(dX, dy, da.from_array(weights, chunks=dy.chunks))
+    assert lazily == pytest.approx(local.score(X, y, weights), rel=1e-12)
+    truncated = model.truncate(4)
+    assert truncated.n_iter_ == 4
+    np.testing.assert_array_equal(
+        truncated.predict(dX).compute(scheduler=client), local.truncate(4).predict(X)
+    )
+
+
+def test_it_is_an_estimator(client):
+    model = DaskFCGBoostClassifier("relu", client=client, max_iter=3, random_state=0)
+    parameters = model.get_params()
+    assert parameters["client"] is client
+    assert {*parameters} == {*FCGBoostClassifier().get_params(), "client"}
+    twin = clone(model)
+    assert twin.client is client
+    assert twin.dictionary == "relu"
+    model.fit(*in_chunks(*noisy(), (600,)))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    assert "max_iter=3" in repr(model)
+
+
+def test_callbacks_and_progress_hear_every_step(client, capsys):
+    heard = []
+
+    def rule(step):
+        heard.append(step.k)
+        return Status.CALLBACK if step.k == 4 else None
+
+    model = DaskFCGBoostClassifier(client=client, max_iter=10, random_state=0, verbose=1)
+    model.set_callbacks(rule).fit(*in_chunks(*noisy(), (300, 300)))
+    assert heard == [1, 2, 3, 4]
+    assert model.status_ is Status.CALLBACK
+    assert "step 4/10" in capsys.readouterr().err
+
+
+def test_the_dashboard_shows_names(client):
+    def names(dask_scheduler: Any) -> list[str]:
+        return list(dask_scheduler.task_prefixes)
+
+    model = DaskFCGBoostClassifier(client=client, max_iter=3, random_state=0)
+    dX, dy = in_chunks(*noisy(), (300, 300))
+    model.fit(dX, dy).predict(dX).compute(scheduler=client)
+    shown = client.run_on_scheduler(names)
+    assert {"fcgboost-load", "fcgboost-shard", "fcgboost-predict"} <= {*shown}
+
+
+class Spy:
+    """Counts rounds and remembers the largest messages, in every process of a cluster."""
+
+    @staticmethod
+    def install() -> None:
+        from distributed.comm import tcp
+
+        if "spied" not in vars(tcp.TCP):
+            original = tcp.TCP.write
+
+            async def write(self, *args, **kwargs):
+                n_bytes = await original(self, *args, **kwargs)
+                tcp.TCP.spied.append(n_bytes)
+                return n_bytes
+
+            tcp.TCP.write, tcp.TCP.spied = write, []
+        tcp.TCP.spied.clear()
+
+    @staticmethod
+    def read() -> list[int]:
+        from distributed.comm import tcp
+
+        return list(tcp.TCP.spied)
+
+
+def spied(client) -> list[int]:
+    messages = [*client.run(Spy.read).values(), Spy.read(), client.run_on_scheduler(Spy.read)]
+    return [n_bytes for some in messages for n_bytes in some]
+
+
+# What every message has beside its numbers: names, shapes, the frame.
+_ENVELOPE = 8_000
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("selection", ["sampled", "all"])
+def test_no_message_is_as_long_as_the_data(client, n_classes, selection):
+    m, d, q, k = 200_000, 6, 64, 20
+    X = da.random.default_rng(0).standard_normal((m, d), chunks=(m // 4, d))
+    y = ((X[:, 0] + X[:, 1] ** 2) * 1.2).astype(int).clip(0, n_classes - 1)
+    choose = SampledCandidates(q) if selection == "sampled" else "all"
+    model = DaskFCGBoostClassifier(
+        "relu", client=client, selection=choose, n_candidates=q, max_iter=k, random_state=0
+    )
+    client.run(Spy.install)
+    Spy.install()
+    client.run_on_scheduler(Spy.install)
+    model.fit(X, y)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    description = 8 * q * (d + 2)
+    rest = 8 * 10 * n_outputs * (q + (k + 1) ** 2)
+    largest = max(spied(client))
+    assert largest <= description + rest + _ENVELOPE
+    # The bound would be broken by anything of the size of a part of an m-vector.
+    assert 8 * m // 4 > description + rest + _ENVELOPE
+
+
+def test_rounds_are_few(client, monkeypatch):
+    crews = []
+    original = DaskCrew.__init__
+
+    def remember(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        crews.append(self)
+
+    monkeypatch.setattr(DaskCrew, "__init__", remember)
+    X, y = noisy(2000)
+    model = DaskFCGBoostClassifier(
+        "relu", client=client, selection="sampled", max_iter=40, random_state=0
+    ).fit(*in_chunks(X, y, (1000, 1000)))
+    n_points = model.trace_.column("solver_iterations").sum()
+    # Estimates, exact scores, the new column; one per Newton point; a few to begin and to end.
+    assert crews[0].n_rounds <= 3 * 40 + 1.5 * n_points + 12
+    assert crews[0].n_rounds / 40 < 7
+
+
+def test_persisted_and_unknown_chunks(client):
+    X, y = noisy()
+    here = FCGBoostClassifier(max_iter=8, n_candidates=40, random_state=0).fit(X, y)
+    dX, dy = in_chunks(X, y, (200, 400))
+    held = client.persist([dX, dy])
+    model = DaskFCGBoostClassifier(client=client, max_iter=8, n_candidates=40, random_state=0)
+    assert_same_model(model.fit(*held), here)
+    positive = X[:, 1] > 30.0
+    unknown = (dX[dX[:, 1] > 30.0], dy[dX[:, 1] > 30.0])
+    here.fit(X[positive], y[positive])
+    assert_same_model(model.fit(*unknown), here)
+    lazy = model.predict(unknown[0]).compute(scheduler=client)
+    np.testing.assert_array_equal(lazy, here.predict(X[positive]))
+
+
+def test_warm_start_goes_on_also_in_other_partitions(client):
+    X, y = noisy()
+    model = DaskFCGBoostClassifier(
+        client=client, max_iter=5, n_candidates=60, random_state=0, warm_start=True
+    )
+    model.fit(*in_chunks(X, y, (300, 300))).set_params(max_iter=12)
+    model.fit(*in_chunks(X[::-1], y[::-1], (100, 500)))
+    here = FCGBoostClassifier(max_iter=12, n_candidates=60, random_state=0).fit(X, y)
+    assert_same_model(model, here)
+    with pytest.raises(ValueError, match="this data is different"):
+        model.fit(*in_chunks(X[1:], y[1:], (299, 300)))

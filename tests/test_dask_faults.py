@@ -1,0 +1,385 @@
+"""What goes wrong on a cluster ends in the right model or in a clear error, never in a hang."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask.array as da
+import dask.dataframe as dd
+from suites.clusters import cluster_of, in_chunks, noisy
+from test_dask import assert_same_model
+
+from fcgboost import FCGBoostClassifier, ReluDictionary, Status
+from fcgboost.dask import DaskFCGBoostClassifier, crews
+
+pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask-faults")]
+
+PARAMETERS: dict[str, Any] = {
+    "dictionary": "relu",
+    "selection": "sampled",
+    "max_iter": 25,
+    "random_state": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with cluster_of(2) as client:
+        yield client
+
+
+@pytest.fixture
+def expected() -> FCGBoostClassifier:
+    return FCGBoostClassifier(**PARAMETERS).fit(*noisy())
+
+
+def make(client: Any, **changes: Any) -> DaskFCGBoostClassifier:
+    return DaskFCGBoostClassifier(client=client, **{**PARAMETERS, **changes})
+
+
+def n_actors(client: Any) -> int:
+    return sum(client.run(lambda dask_worker: len(dask_worker.state.actors)).values())
+
+
+# --- data that can not be fitted ---------------------------------------------------------------
+
+
+def test_chunks_of_columns_are_refused_with_the_call_that_mends_them(client):
+    X, y = noisy()
+    dX, dy = da.from_array(X, chunks=(300, 1)), da.from_array(y, chunks=300)
+    with pytest.raises(ValueError, match=r"2 chunks of columns.*X\.rechunk\(\{1: -1\}\)"):
+        make(client).fit(dX, dy)
+    model = make(client, max_iter=2).fit(dX.rechunk({1: -1}), dy)
+    with pytest.raises(ValueError, match=r"X\.rechunk\(\{1: -1\}\)"):
+        model.predict(dX)
+
+
+def test_data_in_memory_is_refused_with_two_ways_out(client):
+    X, y = noisy()
+    with pytest.raises(TypeError, match=r"X is a ndarray.*from_array.*FCGBoostClassifier"):
+        make(client).fit(X, y)
+    with pytest.raises(TypeError, match="y is a ndarray"):
+        make(client).fit(da.from_array(X), y)
+    dX, dy = in_chunks(X, y, (600,))
+    with pytest.raises(TypeError, match="X_val is a ndarray"):
+        make(client).fit(dX, dy, X_val=X, y_val=y)
+    with pytest.raises(ValueError, match="X_val and y_val together"):
+        make(client).fit(dX, dy, X_val=dX)
+
+
+def bad(columns: list[str], n_rows: int = 10, value: float = 0.0) -> pd.DataFrame:
+    return pd.DataFrame({name: np.full(n_rows, value) for name in columns})
+
+
+def test_partitions_whose_columns_disagree_are_named(client):
+    frames = [bad(["a", "b"]), bad(["b", "a"])]
+    X = dd.from_map(lambda i: frames[i], [0, 1], meta=frames[0].iloc[:0])
+    y = dd.from_pandas(pd.Series([0, 1] * 10), npartitions=2)
+    with pytest.raises(ValueError, match=r"partition 1 of X.*\['b', 'a'\].*\['a', 'b'\]"):
+        make(client).fit(X, y)
+    widths = [2, 3]
+    blocks = da.concatenate(
+        [
+            da.from_delayed(_zeros(10, width), shape=(10, 2), dtype=float)
+            for width in map(_later, widths)
+        ]
+    )
+    with pytest.raises(ValueError, match="partition 1 of X has the columns 3 without names"):
+        make(client).fit(blocks, da.from_array(np.arange(20) % 2, chunks=10))
+
+
+def _later(value: int) -> int:
+    return value
+
+
+def _zeros(n_rows: int, n_columns: int) -> Any:
+    import dask
+
+    return dask.delayed(np.zeros)((n_rows, n_columns))
+
+
+def test_bad_values_name_their_partition(client):
+    X, y = noisy()
+    X[450, 1] = np.nan
+    with pytest.raises(ValueError, match="partition 2 of the data: Input X contains NaN in col"):
+        make(client).fit(*in_chunks(X, y, (200, 200, 200)))
+    X, y = noisy()
+    weights = np.ones(600)
+    weights[10] = -1.0
+    with pytest.raises(ValueError, match="partition 0 of the data: sample_weight has negative"):
+        make(client).fit(*in_chunks(X, y, (200, 200, 200), weights))
+
+
+def test_partitions_that_do_not_match_are_counted(client):
+    X, y = noisy()
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    with pytest.raises(ValueError, match=r"Partitions do not match: \{'X': 3, 'y': 2\}"):
+        make(client).fit(frame, dd.from_pandas(pd.Series(y), npartitions=2))
+    dX, dy = in_chunks(X, y, (300, 300))
+    with pytest.raises(ValueError, match="X and y have 600 and 500 rows"):
+        make(client).fit(dX, dy[:500])
+    shorter = dd.from_pandas(pd.Series(y[:599]), npartitions=3)
+    with pytest.raises(ValueError, match="partition 2 of X has 200 rows and that of y 199"):
+        make(client).fit(frame, shorter)
+
+
+def test_labels_are_judged_over_all_partitions(client):
+    X, _ = noisy()
+    with pytest.raises(ValueError, match="only one class"):
+        make(client).fit(*in_chunks(X, np.zeros(600), (300, 300)))
+    y = noisy()[1]
+    dX, dy = in_chunks(X, y, (300, 300))
+    with pytest.raises(ValueError, match=r"y_val has labels that y does not have: \[-7"):
+        make(client).fit(dX, dy, X_val=dX, y_val=dy * 7)
+    with pytest.raises(ValueError, match="all weights are zero"):
+        make(client).fit(dX, dy, da.zeros(600, chunks=300))
+
+
+def test_parameters_that_mean_nothing_on_a_cluster_are_refused(client):
+    data = in_chunks(*noisy(), (600,))
+    with pytest.raises(ValueError, match=r"device='torch'.*use device='cpu'"):
+        make(client, device="torch").fit(*data)
+    with pytest.raises(ValueError, match=r"scoring='roc_auc'.*accuracy"):
+        make(client, scoring="roc_auc").fit(*data)
+    with pytest.raises(ValueError, match="max_iter"):
+        make(client, max_iter=0).fit(*data)
+
+
+class Broken(ReluDictionary):
+    """Fails where the rows are."""
+
+    def evaluate(self, X: Any, atoms: Any, scale: Any) -> Any:
+        raise ZeroDivisionError("this dictionary is broken")
+
+
+def test_an_error_on_a_worker_is_told_and_leaves_nothing_behind(client, expected):
+    data = in_chunks(*noisy(), (300, 300))
+    model = make(client, dictionary=Broken())
+    with pytest.raises(ZeroDivisionError, match="this dictionary is broken"):
+        model.fit(*data)
+    assert not [name for name in vars(model) if name.endswith("_")]
+    assert_same_model(make(client).fit(*data), expected)
+    deadline = time.monotonic() + 20
+    while n_actors(client) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert n_actors(client) == 0
+
+
+# --- clusters that are not there ----------------------------------------------------------------
+
+
+def test_no_client_and_a_closed_client():
+    data = in_chunks(*noisy(), (600,))
+    with pytest.raises(ValueError, match=r"no Dask client: create one"):
+        make(None).fit(*data)
+    with cluster_of(1) as client:
+        client.close()
+        with pytest.raises(RuntimeError, match="client is closed: create another one"):
+            make(client).fit(*data)
+
+
+def test_a_client_that_is_closed_in_the_middle_of_a_fit(recwarn):
+    with cluster_of(1) as client:
+        model = make(client).set_callbacks(lambda step: client.close() if step.k == 3 else None)
+        start = time.monotonic()
+        with pytest.raises(RuntimeError, match="Dask"):
+            model.fit(*in_chunks(*noisy(), (600,)))
+        assert time.monotonic() - start < 30
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(crews, "_PATIENCE", 1.0)
+    with cluster_of(0) as client, pytest.raises(RuntimeError, match="no workers for 1 seconds"):
+        make(client).fit(*in_chunks(*noisy(), (600,)))
+
+
+def test_a_cluster_that_loses_all_workers(monkeypatch, recwarn):
+    monkeypatch.setattr(crews, "_PATIENCE", 1.0)
+    with cluster_of(2) as client:
+        model = make(client)
+        model.set_callbacks(lambda step: client.cluster.scale(0) if step.k == 3 else None)
+        start = time.monotonic()
+        with pytest.raises(RuntimeError, match=r"no workers for|lost all its workers"):
+            model.fit(*in_chunks(*noisy(), (300, 300)))
+        assert time.monotonic() - start < 60
+
+
+# --- workers that are lost ----------------------------------------------------------------------
+
+
+def kill_one(client: Any, which: int = 0) -> None:
+    pids = client.run(os.getpid)
+    os.kill(pids[sorted(pids)[which % len(pids)]], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_worker_killed_in_the_middle_of_a_fit(n_workers, expected):
+    with cluster_of(n_workers) as client:
+        model = make(client).set_callbacks(lambda step: kill_one(client) if step.k == 7 else None)
+        with pytest.warns(RuntimeWarning, match="rows are loaded again.*after step 7"):
+            model.fit(*in_chunks(*noisy(), (100, 250, 250)))
+    assert_same_model(model, expected)
+
+
+def test_validation_and_patience_survive_the_loss_of_a_worker():
+    changes = {"validation_fraction": 0.3, "n_iter_no_change": 6, "max_iter": 40}
+    here = FCGBoostClassifier(**{**PARAMETERS, **changes}).fit(*noisy())
+    with cluster_of(2) as client:
+        model = make(client, **changes)
+        model.set_callbacks(lambda step: kill_one(client) if step.k == 4 else None)
+        with pytest.warns(RuntimeWarning, match="rows are loaded again"):
+            model.fit(*in_chunks(*noisy(), (100, 250, 250)))
+    assert_same_model(model, here)
+    assert here.status_ is Status.VALIDATION
+
+
+def check_random_kills(n_fits: int, seed: int) -> list[str]:
+    """Kill a worker at a random moment of every fit; say how each one ended."""
+    draw = random.Random(seed)
+    expected = FCGBoostClassifier(**PARAMETERS).fit(*noisy())
+    endings = []
+    with cluster_of(2) as client:
+        data = in_chunks(*noisy(), (100, 250, 250))
+        start = time.monotonic()
+        make(client).fit(*data)
+        usual = time.monotonic() - start
+        for _ in range(n_fits):
+            client.wait_for_workers(2, timeout=60)
+            which = draw.randrange(2)
+            timer = threading.Timer(draw.uniform(0.0, usual), kill_one, (client, which))
+            timer.start()
+            started = time.monotonic()
+            try:
+                assert_same_model(make(client).fit(*data), expected)
+                endings.append("right")
+            except RuntimeError as error:
+                endings.append(f"error: {error}")
+            timer.join()
+            assert time.monotonic() - started < 60
+    return endings
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+def test_workers_killed_at_random_moments():
+    endings = check_random_kills(3, seed=0)
+    assert len(endings) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+def test_twenty_fits_with_a_killed_worker_each(capsys):
+    endings = check_random_kills(20, seed=1)
+    with capsys.disabled():
+        print(f"\n20 fits with a killed worker each: {endings.count('right')} right, {endings}")
+    assert len(endings) == 20
+
+
+def test_two_fits_at_once_do_not_wait_for_each_other(client, expected):
+    data = in_chunks(*noisy(), (300, 300))
+    with ThreadPoolExecutor(2) as pool:
+        fits = [pool.submit(make(client).fit, *data) for _ in range(2)]
+        for fit in fits:
+            assert_same_model(fit.result(timeout=120), expected)
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+_FIT = """
+import os, signal, sys
+sys.path.insert(0, {tests!r})
+from suites.clusters import cluster_of, in_chunks, noisy
+from fcgboost.dask import DaskFCGBoostClassifier
+
+def stop(step):
+    if step.k == 12:
+        os.killpg(0, signal.SIGKILL)
+
+if __name__ == "__main__":
+    os.setpgid(0, 0)
+    with cluster_of(2) as client:
+        model = DaskFCGBoostClassifier(client=client, checkpoint={path!r}, **{parameters!r})
+        model.set_callbacks(stop).fit(*in_chunks(*noisy(), (100, 500)))
+"""
+
+
+def test_a_fit_whose_processes_were_all_killed_goes_on_elsewhere(tmp_path, expected):
+    path = tmp_path / "fit.checkpoint"
+    script = tmp_path / "script.py"
+    tests = str(Path(__file__).parent)
+    text = _FIT.format(tests=tests, path=str(path), parameters=PARAMETERS)
+    script.write_text(text, encoding="utf-8")
+    ended = subprocess.run([sys.executable, script], timeout=120, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert path.exists()
+    heard = []
+    with cluster_of(3) as client:
+        model = make(client, checkpoint=path).set_callbacks(lambda step: heard.append(step.k))
+        model.fit(*in_chunks(*noisy(), (200, 0, 1, 399)))
+    assert 1 < heard[0] <= 12
+    assert_same_model(model, expected)
+    # The same file, in memory: the path is complete, and nothing is left to do.
+    here = FCGBoostClassifier(checkpoint=path, **PARAMETERS)
+    here.set_callbacks(lambda step: heard.append(-step.k)).fit(*noisy())
+    assert min(heard) > 0
+    assert_same_model(here, expected)
+
+
+def test_checkpoints_of_other_data_or_parameters_are_refused_by_name(client, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    make(client, max_iter=3, checkpoint=path).fit(*in_chunks(*noisy(), (600,)))
+    with pytest.raises(ValueError, match=r"fit\.checkpoint.*l2"):
+        make(client, checkpoint=path, l2=0.5).fit(*in_chunks(*noisy(), (600,)))
+    with pytest.raises(ValueError, match=r"fit\.checkpoint.*data"):
+        make(client, checkpoint=path).fit(*in_chunks(*noisy(seed=1), (600,)))
+    longer = make(client, max_iter=6, checkpoint=path).fit(*in_chunks(*noisy(), (300, 300)))
+    assert_same_model(longer, FCGBoostClassifier(**{**PARAMETERS, "max_iter": 6}).fit(*noisy()))
+    with pytest.raises(ValueError, match="no_such_folder"):
+        make(client, checkpoint=tmp_path / "no_such_folder" / "x").fit(*in_chunks(*noisy(), (600,)))
+
+
+# --- more data than memory ----------------------------------------------------------------------
+
+
+def peak_memory(dask_worker: Any) -> tuple[int, int]:
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return peak, dask_worker.memory_manager.memory_limit
+
+
+def test_parquet_larger_than_the_memory_of_the_workers(tmp_path):
+    n_files, n_rows, d, limit = 48, 20_000, 100, 700 * 2**20
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(d)]
+    for i in range(n_files):
+        X = rng.standard_normal((n_rows, d))
+        frame = pd.DataFrame(X, columns=names)
+        frame["y"] = (X[:, 0] + X[:, 1] * X[:, 2] > 0.0).astype(int)
+        frame.to_parquet(tmp_path / f"part-{i:02}.parquet", compression=None)
+    assert n_files * n_rows * d * 8 > limit
+    parameters = {"dictionary": "relu", "selection": "sampled", "max_iter": 2, "random_state": 0}
+    with cluster_of(1, memory_limit=limit) as client:
+        before = set(client.run(os.getpid).values())
+        table = dd.read_parquet(tmp_path)
+        model = DaskFCGBoostClassifier(client=client, **parameters).fit(table[names], table["y"])
+        assert set(client.run(os.getpid).values()) == before
+        ((peak, allowed),) = client.run(peak_memory).values()
+    assert allowed == limit
+    assert peak <= limit
+    assert model.n_atoms_ == 2
+    part = pd.read_parquet(tmp_path / "part-00.parquet")
+    assert model.to_local().score(part[names], part["y"]) > 0.6
