@@ -87,7 +87,8 @@ clean:
 	@touch .venv/.demo-stamp $@
 
 .venv/.extras-stamp: pyproject.toml .venv/.test-stamp
-	$(BIN)/python -m pip install -qq --editable '.[lint,test]' torch==2.13.0 && touch $@ \
+	$(BIN)/python -m pip install -qq --editable '.[dask,lint,test]'
+	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 can not be installed here: tests that need it are skipped."
 
 .venv/.bench-stamp: pyproject.toml | .venv/bin/python
