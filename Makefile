@@ -8,6 +8,7 @@
 #   make lint, format  check, or rewrite, the code's form
 #   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
+#   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
 #   make findings      draw docs/results and the ledger in docs/findings.md again from the stored rows
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
@@ -22,7 +23,7 @@ PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu findings dist clean
+.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu bench-cluster findings dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
@@ -57,6 +58,9 @@ DEVICE ?= cuda
 bench-gpu: .venv/.bench-gpu-stamp
 	$(BIN)/python -m benchmarks.gpu --device $(DEVICE)
 
+bench-cluster: .venv/.bench-cluster-stamp
+	$(BIN)/python -m benchmarks.cluster
+
 findings: .venv/.test-stamp
 	$(BIN)/python docs/update_findings.py
 
@@ -83,7 +87,8 @@ clean:
 	@touch .venv/.demo-stamp $@
 
 .venv/.extras-stamp: pyproject.toml .venv/.test-stamp
-	$(BIN)/python -m pip install -qq --editable '.[lint,test]' torch==2.13.0 && touch $@ \
+	$(BIN)/python -m pip install -qq --editable '.[dask,lint,test]'
+	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 can not be installed here: tests that need it are skipped."
 
 .venv/.bench-stamp: pyproject.toml | .venv/bin/python
@@ -92,6 +97,10 @@ clean:
 
 .venv/.bench-gpu-stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install -qq --editable '.[torch]'
+	@touch $@
+
+.venv/.bench-cluster-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[bench,dask]'
 	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/bin/python

@@ -2,8 +2,8 @@
 
     python -m benchmarks.page [FOLDER]
 
-FOLDER holds latest.json and growth.png of `make bench`, or gpu.json of `make bench-gpu`, or all;
-a table whose file is not there stays as it is.
+FOLDER holds latest.json and growth.png of `make bench`, gpu.json of `make bench-gpu`, cluster.json
+of `make bench-cluster`, or all; a table whose file is not there stays as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 STORED = ROOT / "docs" / "results" / "bench"
 FOLDER = ROOT / "build" / "bench"
 #: The file of a run -> the name in the marker comments around its table.
-TABLES = {"latest.json": "bench", "gpu.json": "bench-gpu"}
+TABLES = {"latest.json": "bench", "gpu.json": "bench-gpu", "cluster.json": "bench-cluster"}
 PICTURE = "growth.png"
 
 

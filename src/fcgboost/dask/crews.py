@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import psutil
-from distributed import Actor, Client, Future, wait
+from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.backends.calls import Crew
 from fcgboost.backends.rows import Part, Source
@@ -21,6 +23,8 @@ from fcgboost.dask.collections import Table
 # use: the rest is for the partition that is worked on, and for Dask, which stops full workers.
 _SHARE_IN_MEMORY = 0.25
 _SHARE_KEPT = 0.5
+# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes.
+_MALLOPT = ((-1, 2**29), (-3, 2**25))
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -67,10 +71,26 @@ class DaskShard(Shard):
     ) -> None:
         can_load = any(isinstance(part, LoadedPart) for part in (*parts, *held_out))
         budget = None
-        if can_load and memory_limit:
+        if not can_load:
+            keep_freed_memory()
+        elif memory_limit:
             in_use = psutil.Process().memory_info().rss
             budget = max(0, int(_SHARE_KEPT * memory_limit) - in_use)
         super().__init__(_sources(parts), _sources(held_out), can_load, budget, n_threads)
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep memory that arrays gave back, for the next ones.
+
+    Dask tells it to give all of it back to the system at once; a fit makes large arrays all the
+    time, and then takes up to three times as long. Where there is no such library, nothing happens.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for parameter, value in _MALLOPT:
+        mallopt(parameter, value)
 
 
 def _sources(parts: Sequence[Part | LoadedPart]) -> list[Source]:
@@ -150,8 +170,9 @@ class DaskCrew(Crew):
     def close(self) -> None:
         """Let the workers forget the rows, whoever still holds a reference to them."""
         futures, self._futures, self._actors = self._futures, [], []
-        if self._client.status == "running":
-            self._client.cancel(futures, force=True)
+        if futures and self._client.status == "running":
+            with suppress(OSError):  # a scheduler that is gone remembers nothing
+                self._client.cancel(futures, force=True)
 
 
 def _translated(error: Exception, actor: Actor) -> Exception:
@@ -214,30 +235,55 @@ def _ask(client: Client, question: Callable[[], Any]) -> Any:
 
 
 def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
-    """Wait for futures; never for workers that are gone."""
-    pending, alone_since = list(futures), None
+    """Wait for futures; never for workers that are gone or full.
+
+    Parameters
+    ----------
+    client : Client
+    futures : sequence of Future
+    workers : sequence of str
+        The workers that are needed; none where any worker will do.
+    """
+    pending, stuck_since = list(futures), None
     while pending:
         try:
             pending = list(wait(pending, timeout=_LOOK_EVERY).not_done)
         except TimeoutError:
-            present = set(_ask(client, client.nthreads))
-            if not present:
-                alone_since = alone_since or time.monotonic()
-                if time.monotonic() - alone_since > _PATIENCE:
-                    raise RuntimeError(
-                        "The Dask cluster has lost all its workers, and no new ones came within "
-                        f"{_PATIENCE:.0f} seconds."
-                    ) from None
-            elif not set(workers) <= present:
-                raise WorkerLostError("a worker that loads rows is gone") from None
-        else:
-            break
+            reason = _why_stuck(client, workers)
+            if reason is None:
+                stuck_since = None
+                continue
+            stuck_since = stuck_since or time.monotonic()
+            if time.monotonic() - stuck_since > _PATIENCE:
+                raise RuntimeError(reason) from None
     for future in futures:
         if future.status != "finished":
             error = future.exception() if future.status == "error" else None
-            if error is None or type(error).__name__ in ("KilledWorker", "CancelledError"):
-                raise WorkerLostError(f"a worker that loads rows is gone ({error})")
+            if isinstance(error, KilledWorker):
+                raise RuntimeError(
+                    f"Loading rows has killed several workers ({error.last_worker} was the last): "
+                    "they may have too little memory for a partition. Use smaller partitions."
+                ) from error
+            if error is None or "Actor was lost" in str(error):
+                raise WorkerLostError(f"a worker that loads rows is gone ({future.status})")
             raise error
+
+
+def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
+    """Say why waiting is in vain, if it is; raise an error where nothing can mend it."""
+    present = _ask(client, lambda: client.scheduler_info(n_workers=-1)["workers"])
+    present = {name: present[name] for name in _ask(client, client.nthreads) if name in present}
+    if not present:
+        return "The Dask cluster has lost all its workers, and no new ones came."
+    if not set(workers) <= set(present):
+        raise WorkerLostError("a worker that loads rows is gone")
+    needed = [present[name] for name in workers or present]
+    if all(info.get("status") == "paused" for info in needed):
+        return (
+            "The Dask workers are paused, because their memory is full: give them more, or free "
+            "what other work keeps there."
+        )
+    return None
 
 
 def _fit_in_memory(client: Client, tables: Sequence[Table], workers: dict[str, Any]) -> bool:
