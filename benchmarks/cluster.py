@@ -53,8 +53,6 @@ class Sizes:
     tiny_runs: int = 3
     crews: tuple[int, ...] = (1, 2, 8)
     traffic_rows: int = 20_000
-    #: Whether workers keep freed memory for the next array, as docs/cluster.md advises.
-    keeps_memory: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -92,9 +90,8 @@ def speedup(sizes: Sizes) -> Iterator[Record]:
     side = statistics.median(max(fit["path"] for fit in both) for both in halves)
     pair = statistics.median(fit["path"] for fit in pairs)
     shape = f"{sizes.n_rows:,} x {sizes.n_features}, {sizes.n_candidates} sampled candidates"
-    workers = "workers that keep freed memory" if sizes.keeps_memory else "workers"
     yield Record(
-        f"{shape}, {sizes.n_steps} steps: speed-up of the path on two {workers}, in-memory = 1",
+        f"{shape}, {sizes.n_steps} steps: speed-up of the path on two workers, in-memory = 1",
         unit="×",
         ours=whole["path"] / pair,
         baseline=whole["path"] / side,
@@ -226,17 +223,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=FIGURES, default=list(FIGURES))
     parser.add_argument("--runs", type=int, help="how often the two-sided fits are run")
-    parser.add_argument(
-        "--keep-memory",
-        action="store_true",
-        help="start workers with the settings of malloc that docs/cluster.md advises",
-    )
     parser.add_argument("--quick", action="store_true", help="small sizes: does the script work?")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR")
     options = parser.parse_args(argv)
     sizes = QUICK if options.quick else Sizes()
-    runs = options.runs or sizes.runs
-    sizes = replace(sizes, runs=runs, keeps_memory=options.keep_memory)
+    sizes = replace(sizes, runs=options.runs or sizes.runs)
     start, about = time.perf_counter(), {"versions": versions(), "threads": 1}
     records = []
     for figure in options.only:

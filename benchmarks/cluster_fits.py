@@ -23,10 +23,6 @@ from fcgboost.dask import DaskFCGBoostClassifier
 
 LOOPBACK = 8 * 2**20
 
-_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
-# Dask lets malloc give memory back at once, and by that every larger array costs page faults.
-_KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 2**29, "MALLOC_MMAP_THRESHOLD_": 2**25}
-
 
 def make_blocks(first: int, last: int, n_rows: int, n_features: int) -> Any:
     """Give rows and labels of some blocks; a block is the same in whichever process."""
@@ -75,11 +71,9 @@ def fit_in_memory(
 
 
 @contextmanager
-def local_cluster(n_workers: int, keeps_memory: bool, **options: Any) -> Iterator[Client]:
+def local_cluster(n_workers: int, **options: Any) -> Iterator[Client]:
     """Start workers of one thread each, without limits of memory."""
-    malloc = {f"{_ENVIRONMENT}.{name}": n for name, n in _KEEP_MEMORY.items() if keeps_memory}
     with (
-        dask.config.set(malloc),
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, memory_limit=0, dashboard_address=None
         ) as cluster,
@@ -105,7 +99,7 @@ def fit_on_workers(n_workers: int, sizes: dict[str, Any]) -> dict[str, Any]:
     """Fit all blocks on so many workers; also give what a cost model needs."""
     s = Sizes(**sizes)
     clf = DaskFCGBoostClassifier(**parameters(s.n_candidates, s.n_steps))
-    with local_cluster(n_workers, s.keeps_memory) as client:
+    with local_cluster(n_workers) as client:
         clf.fit(*dask_rows(n_workers, 100, s.n_features))
         rows = dask_rows(s.n_blocks, s.block_rows, s.n_features)
         with watched() as watch:
@@ -150,7 +144,7 @@ def tiny_fits(n_workers: int, sizes: dict[str, Any], direct: bool = False) -> di
     X, y = make_blocks(0, n_workers, n_rows, 3)
     for _ in range(s.tiny_runs + 1):
         plain.fit(X, y)
-    with local_cluster(n_workers, s.keeps_memory, direct_to_workers=direct) as client:
+    with local_cluster(n_workers, direct_to_workers=direct) as client:
         rows = dask_rows(n_workers, n_rows, 3)
         clf = DaskFCGBoostClassifier(client=client, **settings).fit(*rows)
         paths, rounds = [], []
@@ -172,7 +166,7 @@ def tiny_fits(n_workers: int, sizes: dict[str, Any], direct: bool = False) -> di
 def count_traffic(sizes: dict[str, Any], direct: bool) -> dict[str, float]:
     """Count bytes per step on two workers, beside those that must travel."""
     s = Sizes(**sizes)
-    with local_cluster(2, s.keeps_memory, direct_to_workers=direct) as client, watched() as watch:
+    with local_cluster(2, direct_to_workers=direct) as client, watched() as watch:
         traffic = Traffic(client, 1, s.n_steps)
         clf = DaskFCGBoostClassifier(client=client, **parameters(s.n_candidates, s.n_steps))
         clf.set_callbacks(watch, traffic)
