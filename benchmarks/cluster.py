@@ -117,6 +117,8 @@ def about_speed(whole: Any, halves: list[Any], alone: Any, pairs: list[Any]) -> 
         "of the halves": [sum(f["processor"] for f in b) for b in halves],
         "of two workers and their client": [fit["processor"] for fit in pairs],
         "rows of the workers": [fit["rows"] for fit in pairs],
+        "peak memory: one process (GiB)": whole["peaks"][0],
+        "peak memory: one worker (GiB)": alone["peaks"][0],
         "Newton iterations per step: memory": whole["newton"],
         "halves": [f["newton"] for f in halves[0]],
         "two workers": pairs[0]["newton"],

@@ -17,6 +17,7 @@ from distributed import Client, LocalCluster
 
 from benchmarks.cluster import Sizes, needed_bytes
 from benchmarks.data import make_rows
+from benchmarks.measure import peak_bytes
 from benchmarks.watching import Echo, Traffic, Watch, watched
 from fcgboost import FCGBoostClassifier, SampledCandidates
 from fcgboost.dask import DaskFCGBoostClassifier
@@ -67,7 +68,8 @@ def fit_in_memory(
             time.sleep(0.01)
     start, cpu = time.perf_counter(), time.process_time()
     clf.fit(X, y)
-    return describe_path(clf, time.perf_counter() - start, time.process_time() - cpu)
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu
+    return {**describe_path(clf, seconds, cpu_seconds), "peaks": [peak_bytes() / 2**30]}
 
 
 @contextmanager
@@ -109,10 +111,12 @@ def fit_on_workers(n_workers: int, sizes: dict[str, Any]) -> dict[str, Any]:
             clf.fit(*rows)
             seconds = time.perf_counter() - start
             after = sum(client.run(time.process_time).values()) + time.process_time()
+        peaks = list(client.run(peak_bytes).values())
     largest = max(watch.n_rows)
     return {
         **describe_path(clf, seconds, after - before),
         "rows": watch.n_rows,
+        "peaks": [peak / 2**30 for peak in peaks],
         "costs": costs(watch, largest, s.n_candidates),
     }
 
