@@ -143,7 +143,9 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "estimators": CORE,
     "search": CORE | {"estimators"},
     "dask.collections": {"backends.rows", "validation"},
-    "dask.crews": {"backends.calls", "backends.rows", "backends.shards", "dask.collections"},
+    "dask.crews": {
+        *("backends.calls", "backends.rows", "backends.shards", "dask.collections", "stopping"),
+    },
     "dask.estimators": CORE | {"dask.collections", "dask.crews", "estimators", "spread"},
     "dask": {"dask.*"},
     "datasets.simulation": NOTHING,

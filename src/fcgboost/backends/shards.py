@@ -34,8 +34,8 @@ _BYTE = 8
 # The methods that look at rows, and those that look at columns.
 _ROWS = {"append", "candidates", "closer_scores", "draw", "exact_scores", "scores"}
 _COLUMNS = {"column", "gram", "matvec", "rmatvec", "triangle"}
-# What always stays of a row: labels, weights, hashes, residuals and the like.
-_BYTES_PER_ROW = 130
+#: What always stays of a row: labels, weights, hashes, residuals and the like.
+BYTES_PER_ROW = 130
 # More rows of a piece than it will have to give, with hardly an exception.
 _SPARE_DEVIATIONS, _SPARE_ROWS = 4.0, 8
 
@@ -192,7 +192,7 @@ class Shard:
         """Whether so much is more than can be kept beside the vectors."""
         if self._budget is None:
             return False
-        return n_bytes > max(0, self._budget - _BYTES_PER_ROW * self._n_rows)
+        return n_bytes > max(0, self._budget - BYTES_PER_ROW * self._n_rows)
 
     def _rows(self) -> tuple[list[Rows], list[Rows]]:
         return [piece.rows for piece in self._pieces], [held.rows for held in self._held_out]

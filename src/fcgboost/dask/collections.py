@@ -33,14 +33,14 @@ class Table:
     columns : tuple of str, or None
         The names of the columns, if they have any.
     n_features : int
-    n_bytes : int or None
-        The memory that X takes, where that is known.
+    n_rows : int or None
+        Where that is known.
     """
 
     parts: tuple[Any, ...]
     columns: tuple[Any, ...] | None
     n_features: int
-    n_bytes: int | None
+    n_rows: int | None
 
     @property
     def can_load(self) -> bool:
@@ -92,7 +92,7 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
         )
         for i in range(len(inputs))
     )
-    return Table(parts, columns, n_features, _n_bytes(X))
+    return Table(parts, columns, n_features, _n_rows(X))
 
 
 def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
@@ -132,10 +132,9 @@ def _aligned(values: Any, X: Any, name: str) -> Any:
     return values
 
 
-def _n_bytes(X: Any) -> int | None:
-    if not isinstance(X, da.Array) or np.isnan(X.nbytes):
-        return None
-    return int(X.shape[0]) * int(X.shape[1]) * max(4, int(X.dtype.itemsize))
+def _n_rows(X: Any) -> int | None:
+    is_known = isinstance(X, da.Array) and not np.isnan(X.shape[0])
+    return int(X.shape[0]) if is_known else None
 
 
 def _shown(columns: Sequence[Any] | None, n_features: int) -> str:

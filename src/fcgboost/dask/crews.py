@@ -15,13 +15,15 @@ from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.backends.calls import Crew
 from fcgboost.backends.rows import Part, Source
-from fcgboost.backends.shards import Shard
+from fcgboost.backends.shards import BYTES_PER_ROW, Shard
 from fcgboost.dask.collections import Table
+from fcgboost.stopping import theory_steps
 
-# Rows stay in memory where they take no more than this share of it: there are columns, too, and
-# for a moment two copies. Where they take more, rows and columns stay until so much of it is in
-# use: the rest is for the partition that is worked on, and for Dask, which stops full workers.
-_SHARE_IN_MEMORY = 0.25
+# Rows stay in memory where they, and the columns made of them, take no more than this share of it
+# beside a worker that does nothing. Where they take more, rows and columns stay until the other
+# share is in use: the rest is for the partition that is worked on, and Dask stops full workers.
+_SHARE_IN_MEMORY = 0.6
+_BARE_WORKER = 300e6
 _SHARE_KEPT = 0.5
 # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes.
 _MALLOPT = ((-1, 2**29), (-3, 2**25))
@@ -107,15 +109,19 @@ class DaskCrew(Crew):
         The rows for training.
     held_out : Table or None
         Those for validation.
+    n_steps : int or None
+        The limit of the number of steps; None is the default one.
     """
 
-    def __init__(self, client: Client, table: Table, held_out: Table | None) -> None:
+    def __init__(
+        self, client: Client, table: Table, held_out: Table | None, n_steps: int | None
+    ) -> None:
         super().__init__()
         self._client = client
         workers = find_workers(client)
         tables = [table] if held_out is None else [table, held_out]
-        if _fit_in_memory(client, tables, workers):
-            places = [_load(client, t.parts) for t in tables]
+        if _fit_in_memory(client, tables, workers, n_steps):
+            places = [_load(client, t.parts, list(workers)) for t in tables]
         else:
             # Every other one, so that a sorted file does not give a worker one class only.
             places = [_deal(t.parts, list(workers)) for t in tables]
@@ -286,27 +292,40 @@ def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
     return None
 
 
-def _fit_in_memory(client: Client, tables: Sequence[Table], workers: dict[str, Any]) -> bool:
-    """Whether all rows can stay in the workers' memory."""
+def _fit_in_memory(
+    client: Client, tables: Sequence[Table], workers: dict[str, Any], n_steps: int | None
+) -> bool:
+    """Whether all rows, and the columns that will be selected, can stay in the workers' memory."""
     limits = [info["memory_limit"] for info in workers.values()]
     if not all(limits) or not all(table.can_load for table in tables):
         return True
-    sizes = [t.n_bytes if t.n_bytes is not None else _probe(client, t) for t in tables]
-    return bool(sum(sizes) <= _SHARE_IN_MEMORY * sum(limits))
+    needed = 0.0
+    for table in tables:
+        n_rows = table.n_rows if table.n_rows is not None else _probe(client, table)
+        columns = n_steps if n_steps is not None else 5 * theory_steps(n_rows)
+        # The rows twice for a moment, once more in single precision; columns; vectors.
+        needed += n_rows * (20 * table.n_features + 8 * columns + BYTES_PER_ROW)
+    return needed <= sum(max(0.0, _SHARE_IN_MEMORY * limit - _BARE_WORKER) for limit in limits)
 
 
 def _probe(client: Client, table: Table) -> int:
-    """Guess the size of a table from its first, middle and last partition."""
+    """Guess the number of rows of a table from its first, middle and last partition."""
     n = len(table.parts)
-    some = sorted({0, n // 2, n - 1})
-    futures = client.compute([table.parts[i] for i in some])
-    sizes = [client.submit(_size, future, pure=False) for future in futures]
-    await_all(client, sizes)
-    return int(max(client.gather(sizes)) * n)
+    some = [table.parts[i] for i in sorted({0, n // 2, n - 1})]
+    return int(max(_count_rows(client, client.compute(some))) * n)
 
 
-def _size(part: Part) -> int:
-    return int(part.X.shape[0] * part.X.shape[1] * 8)
+def _count_rows(client: Client, futures: Sequence[Future]) -> list[int]:
+    counts = [
+        client.submit(_n_rows, f, pure=False, key=f"fcgboost-count-{uuid.uuid4().hex}")
+        for f in futures
+    ]
+    await_all(client, counts)
+    return [int(count) for count in client.gather(counts)]
+
+
+def _n_rows(part: Part) -> int:
+    return len(part.y)
 
 
 def _deal(parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
@@ -316,17 +335,27 @@ def _deal(parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
     }
 
 
-def _load(client: Client, parts: Sequence[Any]) -> dict[str, list[Any]]:
-    """Let Dask make all partitions; say which worker has which."""
+def _load(client: Client, parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Let Dask make all partitions; say which worker gets which.
+
+    Partitions stay where they are, but for those that would make a worker's share too large: the
+    others would wait for it in every round.
+    """
     futures = client.compute(list(parts))
     await_all(client, futures)
-    places: dict[str, list[Any]] = {}
     who_has = _ask(client, lambda: client.who_has(futures))
-    for future in futures:
-        holders = who_has.get(future.key) or ()
+    sizes = _count_rows(client, futures)
+    most = sum(sizes) / len(names)
+    places: dict[str, list[Any]] = {name: [] for name in names}
+    taken = dict.fromkeys(names, 0)
+    # The largest first: what is left to be moved is small.
+    for i in sorted(range(len(futures)), key=lambda i: -sizes[i]):
+        holders = [name for name in who_has.get(futures[i].key) or () if name in taken]
         if not holders:
             raise WorkerLostError("a partition was lost after it was loaded")
-        # The one that has least so far.
-        holder = min(holders, key=lambda name: len(places.get(name, ())))
-        places.setdefault(holder, []).append(future)
-    return places
+        name = min(holders, key=taken.__getitem__)
+        if taken[name] + sizes[i] > most:
+            name = min(names, key=taken.__getitem__)
+        places[name].append(futures[i])
+        taken[name] += sizes[i]
+    return {name: found for name, found in places.items() if found}

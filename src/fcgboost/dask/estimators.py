@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import dask
@@ -21,7 +21,7 @@ from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import Run, all_or_nothing
 from fcgboost.greedy import Trace
 from fcgboost.parameters import Parts, check_parameters
-from fcgboost.prediction import has_probability
+from fcgboost.prediction import has_probability, winners
 from fcgboost.spread import going_on, lay_ground
 from fcgboost.stopping import Status, Step
 
@@ -113,6 +113,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """Run the loop; go on after the last step whenever a worker was lost."""
         start, trace, context = None, None, None
         runs: list[Run] = []
+        n_columns = None if isinstance(self.max_iter, str) else int(self.max_iter)
         n_losses, n_steps = 0, 0
 
         def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
@@ -123,7 +124,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         while True:
             crew: DaskCrew | None = None
             try:
-                crew = DaskCrew(client, table, held_out)
+                crew = DaskCrew(client, table, held_out, n_columns)
                 ground, start = lay_ground(self, parts, crew, held_out is not None, start)
                 start = going_on(start, trace)
                 runs.append(run := Run(self, parts, ground, start))
@@ -209,6 +210,14 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         hits = [_hits(local, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])
+
+    def _staged_decision(self, X: Any) -> Iterator[Any]:
+        if is_dask_collection(X):
+            raise TypeError(
+                "Staged predictions are for data in memory: use to_local() on the partitions, for "
+                "example X.map_blocks(...), or truncate(k).predict(X) for one k."
+            )
+        return super()._staged_decision(X)
 
     def _n_values(self) -> int:
         self._fitted()
@@ -298,7 +307,13 @@ def _of_frame(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
     else:
         meta = pd.Series(np.zeros(0, dtype=dtype), name=method)
     return X.map_partitions(
-        _frame_values, _graphed(local), method, n_columns, meta=meta, align_dataframes=False
+        _frame_values,
+        _graphed(local),
+        method,
+        n_columns,
+        meta=meta,
+        align_dataframes=False,
+        token=f"fcgboost-{method}",
     )
 
 
@@ -307,4 +322,7 @@ def _hits(local: FCGBoostClassifier, part: Any) -> Any:
     """Give the weight of the rows that are classified correctly, and of all."""
     if len(part.y) == 0:
         return np.zeros(2)
-    return np.array([part.weights @ (local.predict(part.X) == part.y), part.weights.sum()])
+    decision = local.model_.decision(part.X)
+    values = decision[:, 0] if len(local.classes_) == 2 else decision
+    is_hit = winners(values, local.classes_) == part.y
+    return np.array([part.weights @ is_hit, part.weights.sum()])
