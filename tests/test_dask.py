@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -17,7 +18,8 @@ import dask.dataframe as dd
 from suites.clusters import cluster_of, in_chunks, noisy
 
 from fcgboost import FCGBoostClassifier, SampledCandidates, Status
-from fcgboost.dask import DaskFCGBoostClassifier
+from fcgboost.dask import DaskFCGBoostClassifier, crews
+from fcgboost.dask.collections import make_table
 from fcgboost.dask.crews import DaskCrew
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
@@ -135,6 +137,8 @@ def test_predictions_are_lazy_and_those_of_the_local_classifier(client):
     weights = np.arange(len(y)) % 3.0
     lazily = model.score(dX, dy, da.from_array(weights, chunks=dy.chunks))
     assert lazily == pytest.approx(local.score(X, y, weights), rel=1e-12)
+    with pytest.raises(TypeError, match=r"Staged predictions.*to_local\(\)"):
+        next(model.staged_predict(dX))
     truncated = model.truncate(4)
     assert truncated.n_iter_ == 4
     np.testing.assert_array_equal(
@@ -239,13 +243,35 @@ def test_no_message_is_as_long_as_the_data(client, n_classes, selection):
     assert 8 * m // 4 > description + rest + _ENVELOPE
 
 
+def test_workers_get_equal_shares_of_the_rows(client):
+    X, y = noisy()
+    table = make_table(*in_chunks(X, y, (40,) * 15), None)
+    with client.as_current():
+        places = crews._load(client, table.parts, list(crews.find_workers(client)))
+    rows = [sum(len(part.y) for part in client.gather(some)) for some in places.values()]
+    assert sorted(rows) == [280, 320]
+
+
+def test_sparse_chunks_stay_sparse(client):
+    X, y = noisy()
+    X[X[:, 0] < -5.0] = 0.0
+    dX, dy = in_chunks(X, y, (200, 400))
+    here = FCGBoostClassifier(max_iter=6, n_candidates=40, random_state=0)
+    here.fit(sparse.csr_array(X), y)
+    there = DaskFCGBoostClassifier(client=client, max_iter=6, n_candidates=40, random_state=0)
+    there.fit(dX.map_blocks(sparse.csr_array, dtype=float), dy)
+    assert sparse.issparse(there.atoms_)
+    np.testing.assert_array_equal(there.atoms_.toarray(), here.atoms_.toarray())
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-6)
+
+
 def test_rounds_are_few(client, monkeypatch):
-    crews = []
+    made = []
     original = DaskCrew.__init__
 
     def remember(self, *args, **kwargs):
         original(self, *args, **kwargs)
-        crews.append(self)
+        made.append(self)
 
     monkeypatch.setattr(DaskCrew, "__init__", remember)
     X, y = noisy(2000)
@@ -254,8 +280,8 @@ def test_rounds_are_few(client, monkeypatch):
     ).fit(*in_chunks(X, y, (1000, 1000)))
     n_points = model.trace_.column("solver_iterations").sum()
     # Estimates, exact scores, the new column; one per Newton point; a few to begin and to end.
-    assert crews[0].n_rounds <= 3 * 40 + 1.5 * n_points + 12
-    assert crews[0].n_rounds / 40 < 7
+    assert made[0].n_rounds <= 3 * 40 + 1.5 * n_points + 12
+    assert made[0].n_rounds / 40 < 7
 
 
 def test_persisted_and_unknown_chunks(client):

@@ -305,7 +305,7 @@ def _fit_in_memory(
         columns = n_steps if n_steps is not None else 5 * theory_steps(n_rows)
         # The rows twice for a moment, once more in single precision; columns; vectors.
         needed += n_rows * (20 * table.n_features + 8 * columns + BYTES_PER_ROW)
-    return needed <= sum(max(0.0, _SHARE_IN_MEMORY * limit - _BARE_WORKER) for limit in limits)
+    return bool(needed <= sum(max(0.0, _SHARE_IN_MEMORY * n - _BARE_WORKER) for n in limits))
 
 
 def _probe(client: Client, table: Table) -> int:
@@ -316,10 +316,8 @@ def _probe(client: Client, table: Table) -> int:
 
 
 def _count_rows(client: Client, futures: Sequence[Future]) -> list[int]:
-    counts = [
-        client.submit(_n_rows, f, pure=False, key=f"fcgboost-count-{uuid.uuid4().hex}")
-        for f in futures
-    ]
+    keys = [f"fcgboost-count-{uuid.uuid4().hex}" for _ in futures]
+    counts = [client.submit(_n_rows, f, key=k) for f, k in zip(futures, keys, strict=True)]
     await_all(client, counts)
     return [int(count) for count in client.gather(counts)]
 
