@@ -25,6 +25,7 @@ CORE = {
     "arrays",
     "losses",
     "hashing",
+    "sums",
     "dictionaries",
     "stopping",
     "backends.*",
@@ -60,6 +61,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "arrays": NOTHING,
     "losses": {"arrays", "parts"},
     "hashing": NOTHING,
+    "sums": NOTHING,
     "dictionaries.base": {"arrays", "parts"},
     "dictionaries.*": {"arrays", "dictionaries.base", "parts"},
     "dictionaries": {"dictionaries.*"},
@@ -83,7 +85,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("backends.values", "dictionaries"),
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
-    "backends.moments": {"backends.base", "backends.blocks", "dictionaries"},
+    "backends.moments": {"backends.base", "backends.blocks", "dictionaries", "sums"},
     "backends.memory": {
         *(
             "arrays",
@@ -101,10 +103,12 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("backends.base", "backends.candidates", "backends.columns", "backends.memory"),
         *("backends.values", "hashing"),
     },
-    "backends.rows": {"backends.base", "backends.pieces", "dictionaries", "hashing", "model"},
+    "backends.rows": {
+        *("backends.base", "backends.pieces", "dictionaries", "hashing", "model", "sums"),
+    },
     "backends.shards": {
         *("backends.base", "backends.calls", "backends.moments", "backends.pieces"),
-        *("backends.rows", "dictionaries", "hashing", "threads"),
+        *("backends.rows", "dictionaries", "hashing", "sums", "threads"),
     },
     "backends.cluster": {
         *("backends.base", "backends.calls", "backends.candidates", "backends.moments"),
@@ -133,7 +137,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "callbacks": {"greedy", "stopping"},
     "checkpoints": {"greedy", "stopping"},
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
-    "data": {"hashing", "validation"},
+    "data": {"hashing", "sums", "validation"},
     "prediction": {"arrays", "dictionaries", "greedy", "losses", "model", "validation"},
     "parameters": {
         *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
@@ -143,8 +147,10 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "estimators": CORE,
     "search": CORE | {"estimators"},
     "dask.collections": {"backends.rows", "validation"},
+    "dask.actors": {"backends.rows", "backends.shards"},
     "dask.crews": {
-        *("backends.calls", "backends.rows", "backends.shards", "dask.collections", "stopping"),
+        *("backends.calls", "backends.rows", "backends.shards"),
+        *("dask.actors", "dask.collections", "stopping"),
     },
     "dask.estimators": CORE | {"dask.collections", "dask.crews", "estimators", "spread"},
     "dask": {"dask.*"},

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from suites.crews import HereCrew, Rooms, fit_on, make_crew
+from suites.crews import HereCrew, Parts, Rooms, fit_on, make_crew
 from suites.designs import CHECKS, Backend
 
-from fcgboost import FCGBoostClassifier, SampledCandidates
+from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
+from fcgboost.backends.rows import Part
+from fcgboost.backends.shards import Shard
 from fcgboost.datasets import make_simulation
 
 
@@ -145,3 +147,82 @@ def test_validation_rows_may_lie_anywhere() -> None:
     assert_same_model(there, here)
     scores = [model.trace_.column("validation_score") for model in (there, here)]
     np.testing.assert_allclose(*scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3, 0.7])
+@pytest.mark.parametrize("fraction", [0.01, 0.25, 0.5, 0.9])
+def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction: float) -> None:
+    for n in (33, 132):
+        X, y = noisy(n)
+        weights = np.full(n, weight)
+        parameters = {"max_iter": 3, "random_state": 1, "validation_fraction": fraction}
+        here = FCGBoostClassifier(**parameters).fit(X, y, weights)
+        there = fit_on(make_crew(X, y, weights, [7, 20], 2), **parameters)
+        assert_same_model(there, here)
+
+
+def test_balanced_classes_of_fractional_weights_do_not_change_a_bit() -> None:
+    X, y = noisy(n_classes=3)
+    weights = np.random.default_rng(1).choice([0.1, 0.2, 0.7], len(y))
+    parameters = {"dictionary": "relu", "selection": "sampled", "class_weight": "balanced"}
+    here = FCGBoostClassifier(max_iter=6, random_state=0, **parameters).fit(X, y, weights)
+    for cuts in CUTS.values():
+        crew = make_crew(X, y, weights, cuts, 3)
+        assert_same_model(fit_on(crew, max_iter=6, random_state=0, **parameters), here)
+
+
+class Fickle:
+    """A source that gives other rows every time."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def __call__(self) -> Part:
+        y = np.arange(40) % 2
+        return Part(self.rng.standard_normal((40, 2)), y, np.ones(40))
+
+
+def test_a_source_that_changes_is_noticed() -> None:
+    crew = HereCrew([Shard([Fickle()], [], True, 0, 1)])
+    with pytest.raises(RuntimeError, match="other rows when it was loaded again"):
+        fit_on(crew, max_iter=3, random_state=0)
+
+
+def test_kinds_of_partitions_must_agree() -> None:
+    X, y = noisy(40)
+    dense = Parts(Part(X[:20], y[:20], np.ones(20)))
+    thin = Parts(Part(sparse.csr_array(X[20:]), y[20:], np.ones(20)))
+    words = Parts(Part(X[20:], np.array(["a", "b"] * 10), np.ones(20)))
+    for other, message in ((thin, "are sparse and some are not"), (words, "Labels are numbers")):
+        crew = HereCrew([Shard([source], [], False, None, 1) for source in (dense, other)])
+        with pytest.raises(ValueError, match=message):
+            fit_on(crew, max_iter=2)
+
+
+def test_validation_rows_must_weigh_something() -> None:
+    X, y = noisy(60)
+    crew = make_crew(X, y, np.ones(60), [30], 2, held_out=(X, y, np.zeros(60)))
+    with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
+        fit_on(crew, True, max_iter=2)
+
+
+def test_storing_too_much_is_said_before_the_first_step() -> None:
+    X, y = noisy()
+    crew = make_crew(X, y, np.ones(len(y)), [100], 2)
+    for shard in crew.shards:
+        shard.store_limit = 1000
+    with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
+        fit_on(crew, selection=AllCandidates(store=True), n_candidates=50, max_iter=2)
+
+
+@pytest.mark.parametrize("selection", ["auto", "sampled"])
+def test_messages_do_not_grow_with_the_rows(selection: str) -> None:
+    d, k, q = 2, 5, 128
+    for m in (1000, 3000, 12_000):
+        X, y = make_simulation(m, noise="uniform", level=0.2, random_state=0)
+        crew = make_crew(X, y, np.ones(m), [m // 3], 2)
+        model = fit_on(crew, selection=selection, max_iter=k, random_state=0)
+        n = m if selection == "auto" and m <= 3162 else q
+        assert model.n_iter_ == k
+        allowed = 8 * n * (d + 2) + 80 * (n + (k + 1) ** 2) + 4000
+        assert max(crew.sent + crew.received) <= allowed

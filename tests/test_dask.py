@@ -310,3 +310,30 @@ def test_warm_start_goes_on_also_in_other_partitions(client):
     assert_same_model(model, here)
     with pytest.raises(ValueError, match="this data is different"):
         model.fit(*in_chunks(X[1:], y[1:], (299, 300)))
+
+
+def test_lazy_predictions_of_two_models_keep_apart(client):
+    X, y = noisy()
+    dX, dy = in_chunks(X, y, (600,))
+    words = da.where(dy > 0, "yes", "no")
+    make = {"client": client, "max_iter": 4, "n_candidates": 30, "random_state": 0}
+    first = DaskFCGBoostClassifier(**make).fit(dX, dy)
+    second = DaskFCGBoostClassifier(**make).fit(dX, words)
+    held = client.persist(first.predict(dX))
+    assert {*second.predict(dX).compute(scheduler=client)} == {"yes", "no"}
+    both = [model.predict(dX) for model in (first, second)]
+    numbers, labels = client.compute(both, sync=True)
+    assert {*numbers} == {-1.0, 1.0}
+    assert {*labels} == {"yes", "no"}
+    np.testing.assert_array_equal(held.compute(scheduler=client), numbers)
+
+
+def test_scores_compare_the_names_of_columns(client):
+    X, y = noisy()
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=2)
+    labels = dd.from_pandas(pd.Series(y), npartitions=2)
+    model = DaskFCGBoostClassifier(client=client, max_iter=4, random_state=0).fit(frame, labels)
+    expected = model.to_local().score(pd.DataFrame(X, columns=["a", "b"]), y)
+    assert model.score(frame, labels) == expected
+    with pytest.raises(ValueError, match=r"\['b', 'a'\].*\['a', 'b'\]"):
+        model.score(frame[["b", "a"]], labels)

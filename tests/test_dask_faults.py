@@ -25,6 +25,7 @@ from test_dask import assert_same_model
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, Status
 from fcgboost.dask import DaskFCGBoostClassifier, crews
+from fcgboost.fitting import Run
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask-faults")]
 
@@ -177,6 +178,82 @@ def test_an_error_on_a_worker_is_told_and_leaves_nothing_behind(client, expected
     while n_actors(client) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert n_actors(client) == 0
+
+
+class Locked(ReluDictionary):
+    """Can not be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+
+def test_what_can_not_travel_is_an_error_and_no_hang(client, tmp_path, monkeypatch):
+    data = in_chunks(*noisy(), (300, 300))
+    with pytest.raises(TypeError, match="pickle"):
+        make(client, dictionary=Locked()).fit(*data)
+    (tmp_path / "only_here.py").write_text(
+        "from fcgboost import SquaredHinge\n\n\nclass MyLoss(SquaredHinge):\n    pass\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here
+
+    with pytest.raises(ModuleNotFoundError, match="only_here"):
+        make(client, loss=only_here.MyLoss()).fit(*data)
+
+
+def test_partitions_that_change_are_noticed_after_a_loss():
+    X = da.from_array(np.zeros((400, 2)), chunks=(200, 2))
+    fickle = X.map_blocks(lambda block: np.random.default_rng().standard_normal(block.shape))
+    y = da.from_array(np.arange(400) % 2, chunks=200)
+    with cluster_of(2) as client:
+        model = make(client).set_callbacks(lambda step: kill_one(client) if step.k == 3 else None)
+        with (
+            pytest.warns(RuntimeWarning, match="rows are loaded again"),
+            pytest.raises(RuntimeError, match="gave other rows when they were loaded again"),
+        ):
+            model.fit(fickle, y)
+
+
+def test_a_worker_lost_after_the_last_step_does_not_prolong_the_path(monkeypatch):
+    stop = FCGBoostClassifier(**PARAMETERS).set_callbacks(lambda step: step.k == 4)
+    expected = stop.fit(*noisy())
+    losses = []
+    original = Run.attributes
+
+    def attributes(self, trace):
+        if not losses:
+            losses.append(True)
+            raise crews.WorkerLostError("made up")
+        return original(self, trace)
+
+    monkeypatch.setattr(Run, "attributes", attributes)
+    with cluster_of(1) as client:
+        model = make(client).set_callbacks(lambda step: step.k == 4)
+        with pytest.warns(RuntimeWarning, match="made up"):
+            model.fit(*in_chunks(*noisy(), (600,)))
+    assert_same_model(model, expected)
+    assert model.status_ is Status.CALLBACK
+
+
+def test_a_generator_of_random_numbers_is_used_once_whatever_is_lost(client, monkeypatch):
+    changes = {"random_state": np.random.RandomState(5), "validation_fraction": 0.2}
+    expected = FCGBoostClassifier(**{**PARAMETERS, **changes}).fit(*noisy())
+    losses = []
+    original = crews.DaskCrew.call
+
+    def call(self, method, *args):
+        if method == "set_aside" and not losses:
+            losses.append(True)
+            raise crews.WorkerLostError("made up")
+        return original(self, method, *args)
+
+    monkeypatch.setattr(crews.DaskCrew, "call", call)
+    changes["random_state"] = np.random.RandomState(5)
+    with pytest.warns(RuntimeWarning, match="made up"):
+        model = make(client, **changes).fit(*in_chunks(*noisy(), (300, 300)))
+    assert_same_model(model, expected)
 
 
 # --- clusters that are not there ----------------------------------------------------------------

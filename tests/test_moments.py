@@ -10,6 +10,7 @@ from scipy import sparse
 from strategies import Data, training_sets
 
 from fcgboost.backends.moments import Moments, add_up, gather_moments, moments_of
+from fcgboost.sums import ExactSum
 
 
 def in_parts(X, weights, cuts: list[int]) -> Moments:
@@ -60,3 +61,12 @@ def test_a_constant_column_has_no_variance_and_a_tiny_weight_still_counts() -> N
     assert moments.variance[1] == 0.0
     assert moments.total_weight == pytest.approx(2.0 + 1e-12, rel=1e-15)
     assert moments.mean[0] == pytest.approx((1e-12 + 2.0 + 4.0) / (2.0 + 1e-12), rel=1e-15)
+
+
+def test_many_rows_are_still_added_up_exactly() -> None:
+    # Beyond 2^53 units in one float64 sum the order would show.
+    weights = np.random.default_rng(0).uniform(0.9, 1.0, 6_000_000)
+    units = weights[:, None]
+    whole = ExactSum.of(units)
+    parts = ExactSum.of(units[::-1][:1_234_567]) + ExactSum.of(units[::-1][1_234_567:])
+    assert whole.whole() == parts.whole()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
+from fcgboost.sums import ExactSum, totals_of
 from fcgboost.validation import (
     Array,
     check_known_labels,
@@ -130,13 +132,20 @@ def hash_split(
     is_validation = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
-        _, groups = np.unique(hashes[rows], return_inverse=True)
-        sizes = np.bincount(groups, weights[rows])
-        before = np.cumsum(sizes) - sizes
-        taken = before < fraction * sizes.sum()
-        taken[-1] = False
-        is_validation[rows] = taken[groups]
+        distinct, groups = np.unique(hashes[rows], return_inverse=True)
+        sizes = totals_of(weights[rows], groups, len(distinct), float(weights.max()))
+        n_taken = _count_taken(sizes, fraction)
+        is_validation[rows] = groups < min(n_taken, len(distinct) - 1)
     return is_validation
+
+
+def _count_taken(sizes: ExactSum, fraction: float) -> int:
+    """Give how many groups come before a share of all is reached; no rounding has a say in it."""
+    high, low = np.cumsum(sizes.high), np.cumsum(sizes.low)
+    wanted = fraction * float(int(high[-1]) * 2**31 + int(low[-1]))
+    return 1 + bisect_left(
+        range(len(high) - 1), wanted, key=lambda i: int(high[i]) * 2**31 + int(low[i])
+    )
 
 
 def hash_folds(

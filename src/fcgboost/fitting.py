@@ -34,6 +34,7 @@ from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
+from fcgboost.sums import ExactSum, totals_of
 from fcgboost.validation import Array, class_weights
 
 #: Parameters that may change between a fit and its continuation.
@@ -200,7 +201,7 @@ def run_in_memory(
     fraction = held_out_fraction(p, validation is not None)
     held_out = None if validation is None else validation.digest()
     kind = (train.X.shape[1], fraction, sparse.issparse(train.X))
-    start = find_start(p, classes, train.digest(), held_out, kind)
+    start = find_start(p, digest_of(classes, train.digest(), held_out, kind))
     if fraction is not None:
         train, validation = split_data(train, fraction, start.key)
     design = lay_out(p, parts.dictionary, classes, train)
@@ -226,7 +227,9 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
             "X.toarray() if there is room for it."
         )
     # The training loss only: scores on validation data count rows as they are.
-    per_class = class_weights(p.class_weight, classes, train.codes, train.weights)
+    heaviest = float(train.weights.max())
+    totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
+    per_class = class_weights(p.class_weight, classes, totals)
     return MemoryDesign(
         dictionary,
         train.X,
@@ -304,18 +307,16 @@ def draw_key(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def find_start(
-    p: Any,
+def digest_of(
     classes: NDArray[Any],
     train: Digest,
     held_out: Digest | None,
     kind: tuple[int, float | None, bool],
-) -> Start:
-    """Look for a path to go on from: the last fit's, or one in a file.
+) -> tuple[Any, ...]:
+    """Give what says whether data is the same, in any order.
 
     Parameters
     ----------
-    p : estimator
     classes : ndarray of shape (n_classes,)
     train, held_out : Digest, Digest or None
         The rows for training, and those for validation.
@@ -323,7 +324,11 @@ def find_start(
         The number of columns, the share of rows that is set aside, whether the rows are sparse.
     """
     words = [(d.n_rows, d.first, d.second) for d in (train, held_out) if d is not None]
-    digest = (*classes.tolist(), *(word for some in words for word in some), *kind)
+    return (*classes.tolist(), *(word for some in words for word in some), *kind)
+
+
+def find_start(p: Any, digest: tuple[Any, ...]) -> Start:
+    """Look for a path to go on from: the last fit's, or one in a file."""
     settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
     identity = Identity(digest, {name: describe(value) for name, value in settings.items()})
     last = vars(p).get("_state_")
@@ -356,11 +361,12 @@ def _check_same(last: Identity, identity: Identity) -> None:
 def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
     """Give a function from decision values on validation data to a score."""
     if p.scoring is None:
+        heaviest = float(data.weights.max())
 
         def accuracy(decision: Array) -> float:
             values = decision[:, 0] if len(classes) == 2 else decision
             hits = winners(values, np.arange(len(classes))) == data.codes
-            return float(data.weights @ hits / data.weights.sum())
+            return share_of_hits(totals_of(data.weights, hits, 2, heaviest))
 
         return accuracy
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
@@ -378,3 +384,9 @@ def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callab
         return value
 
     return score
+
+
+def share_of_hits(totals: ExactSum) -> float:
+    """Give an accuracy from the weights of misses and hits; equal shares are equal numbers."""
+    misses, hits = totals.whole()
+    return hits / (misses + hits)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,14 @@ from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Survey
 from fcgboost.data import check_some_weight
-from fcgboost.fitting import Ground, Start, find_start, held_out_fraction
-from fcgboost.greedy import Trace
+from fcgboost.fitting import (
+    Ground,
+    Start,
+    digest_of,
+    find_start,
+    held_out_fraction,
+    share_of_hits,
+)
 from fcgboost.parameters import Parts
 from fcgboost.stopping import Step
 from fcgboost.validation import check_labels, class_weights
@@ -26,20 +34,21 @@ _BYTES = 8
 class CrewValidator:
     """Accuracy on held-out rows of a crew."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, heaviest: float) -> None:
         self._crew = crew
+        self._heaviest = heaviest
         self._n_atoms = 0
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
         """Send the new atoms and all coefficients; add up the hits."""
         new, self._n_atoms = list(atoms[self._n_atoms :]), len(atoms)
-        hits, total = add_up(self._crew.call("hits", new, step.coef, step.intercept))
-        return float(hits / total)
+        question = (new, step.coef, step.intercept, self._heaviest)
+        return share_of_hits(add_up(self._crew.call("hits", *question)))
 
 
 def lay_ground(
-    p: Any, parts: Parts, crew: Crew, has_validation_data: bool, known: Start | None
-) -> tuple[Ground, Start]:
+    p: Any, parts: Parts, crew: Crew, has_validation_data: bool, starts: list[Start]
+) -> Ground:
     """Prepare the rows of a crew for a path.
 
     Parameters
@@ -48,22 +57,25 @@ def lay_ground(
     parts : Parts
     crew : Crew
     has_validation_data : bool
-    known : Start or None
-        Where the path starts, if that was found before.
+    starts : list of Start
+        Where the path starts is the last of them. If there is none yet, it is found and added as
+        soon as the rows are known, so that it is not found twice if a machine is lost after that.
     """
-    classes, survey = _find_classes(crew)
+    classes, survey = _find_classes(crew, has_validation_data)
     crew.call("encode", classes)
     fraction = held_out_fraction(p, has_validation_data)
-    start = known
-    if start is None:
-        train, held_out = (_known(some) for some in zip(*crew.call("digest"), strict=True))
-        kind = (survey.n_features, fraction, survey.is_sparse)
-        judges = add_up(held_out) if held_out else None
-        start = find_start(p, classes, add_up(train), judges, kind)
+    digest = _digest(crew, classes, (survey.n_features, fraction, survey.is_sparse))
+    if not starts:
+        starts.append(find_start(p, digest))
+    elif starts[-1].identity.data != digest:
+        raise RuntimeError(
+            "The partitions gave other rows when they were loaded again. They must be the same "
+            "every time: set seeds, leave files alone, or persist the collection."
+        )
     if fraction is not None:
-        _set_aside(crew, len(classes), fraction, start.key)
-    totals = add_up(crew.call("class_totals", len(classes)))
-    per_class = class_weights(p.class_weight, classes, np.arange(len(classes)), totals)
+        _set_aside(crew, len(classes), fraction, starts[-1].key, survey.heaviest)
+    exact = add_up(crew.call("class_totals", len(classes), survey.heaviest))
+    per_class = class_weights(p.class_weight, classes, exact.value)
     moments = gather_moments(lambda *question: add_up(crew.call("add_up", per_class, *question)))
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
     dictionary, standardize = parts.dictionary, bool(p.standardize)
@@ -72,11 +84,17 @@ def lay_ground(
     positives = [1] if len(classes) == 2 else range(len(classes))
     targets = [design.target(positive) for positive in positives]
     has_validator = has_validation_data or fraction is not None
-    validator = CrewValidator(crew) if has_validator else None
-    return Ground(classes, design, targets, validator), start
+    validator = CrewValidator(crew, survey.heaviest) if has_validator else None
+    return Ground(classes, design, targets, validator)
 
 
-def _find_classes(crew: Crew) -> tuple[NDArray[Any], Survey]:
+def _digest(crew: Crew, classes: NDArray[Any], kind: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give what says whether data is the same, however it is partitioned."""
+    train, held_out = (_known(some) for some in zip(*crew.call("digest"), strict=True))
+    return digest_of(classes, add_up(train), add_up(held_out) if held_out else None, kind)
+
+
+def _find_classes(crew: Crew, has_validation_data: bool) -> tuple[NDArray[Any], Survey]:
     """Give the classes of all rows of positive weight, and what else was seen."""
     training, held_out = (_known(some) for some in zip(*crew.call("survey"), strict=True))
     check_some_weight(np.array([float(s.n_rows) for s in training]), "sample_weight")
@@ -87,13 +105,17 @@ def _find_classes(crew: Crew) -> tuple[NDArray[Any], Survey]:
             f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
             "classifier needs at least two classes."
         )
-    if held_out:
+    if has_validation_data:
+        weights = np.array([float(s.n_rows) for s in held_out])
+        check_some_weight(weights, "sample_weight_val")
         unknown = sorted(set(add_up(held_out).labels.tolist()) - set(classes.tolist()))
         if unknown:
             raise ValueError(
                 f"y_val has labels that y does not have: {unknown}. The training labels are "
                 f"{classes.tolist()}."
             )
+        heaviest = max(found.heaviest, add_up(held_out).heaviest)
+        found = replace(found, heaviest=heaviest)
     return classes, found
 
 
@@ -101,27 +123,27 @@ def _known(answers: Sequence[Any]) -> list[Any]:
     return [answer for answer in answers if answer is not None]
 
 
-def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int) -> None:
+def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int, heaviest: float) -> None:
     """Set rows aside for validation, as `data.hash_split` does, without looking at them here.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """
-    last = np.zeros(n_classes, dtype=np.uint64)
-    before, wanted = np.zeros(n_classes), np.zeros(n_classes)
-    largest = np.zeros(n_classes, dtype=np.uint64)
+    last, largest = np.zeros((2, n_classes), dtype=np.uint64)
+    before, wanted = [0] * n_classes, [0.0] * n_classes
     for n_known in range(_BYTES):
-        replies = crew.call("histogram", key, last, n_known)
-        counts = add_up([reply[0] for reply in replies])
+        replies = crew.call("histogram", key, last, n_known, heaviest)
+        counts = add_up([reply[0] for reply in replies]).whole()
         if n_known == 0:
-            wanted = fraction * counts.sum(axis=1)
             largest = np.max([reply[1] for reply in replies], axis=0)
-        through = before[:, None] + np.cumsum(counts, axis=1)
-        # Sums in another order may miss what is wanted by rounding: then it is the last of them.
-        reached = through >= wanted[:, None]
-        reached[:, -1] = True
-        byte = np.argmax(reached, axis=1)
-        before = (through - counts)[np.arange(n_classes), byte]
-        last |= byte.astype(np.uint64) << np.uint64(56 - 8 * n_known)
+        for c in range(n_classes):
+            mine = counts[256 * c : 256 * (c + 1)]
+            if n_known == 0:
+                wanted[c] = fraction * float(sum(mine))
+            # The byte at which so much is reached; the last one of all if rounding hides it.
+            through = list(itertools.accumulate(mine, initial=before[c]))[1:]
+            byte = next((i for i, n in enumerate(through) if n >= wanted[c]), 255)
+            before[c] = through[byte] - mine[byte]
+            last[c] |= np.uint64(byte << (56 - 8 * n_known))
     # Every class keeps its last distinct row for training.
     last = np.minimum(last, largest - np.uint64(1))
     if not crew.call("set_aside", key, last):
@@ -129,8 +151,3 @@ def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int) -> None:
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
             "least one distinct row for training."
         )
-
-
-def going_on(start: Start, trace: Trace | None) -> Start:
-    """Give the start of a path that was interrupted after some steps."""
-    return start if trace is None else Start(start.identity, start.key, trace)

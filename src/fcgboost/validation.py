@@ -301,17 +301,14 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
     return np.asarray(weights, dtype=np.float64)
 
 
-def class_weights(
-    setting: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: Array
-) -> Array:
-    """Give a weight per class; "balanced" counts sample weights, so weights are repetitions."""
+def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
+    """Give a weight per class; "balanced" looks at the totals of the sample weights."""
     if setting is None:
         return np.ones(len(classes))
     if isinstance(setting, str):
         if setting != "balanced":
             raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")
-        totals = np.bincount(codes, weights, minlength=len(classes))
-        return np.asarray(weights.sum() / (len(classes) * totals))
+        return np.asarray(totals.sum() / (len(classes) * totals))
     if not isinstance(setting, Mapping):
         raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")
     unknown = [key for key in setting if key not in classes.tolist()]

@@ -12,7 +12,7 @@ from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Part
 from fcgboost.backends.shards import Shard
-from fcgboost.fitting import Run
+from fcgboost.fitting import Run, Start
 from fcgboost.parameters import check_parameters
 from fcgboost.spread import lay_ground
 
@@ -81,8 +81,9 @@ def fit_on(crew: HereCrew, has_validation_data: bool = False, **parameters: Any)
     """Fit a classifier to the rows of a crew."""
     model = FCGBoostClassifier(**parameters)
     parts = check_parameters(model, has_validation_data)
-    ground, start = lay_ground(model, parts, crew, has_validation_data, None)
-    run = Run(model, parts, ground, start)
+    starts: list[Start] = []
+    ground = lay_ground(model, parts, crew, has_validation_data, starts)
+    run = Run(model, parts, ground, starts[-1])
     trace, model.status_ = run.path([], None)
     model.__dict__.update(run.attributes(trace))
     return model

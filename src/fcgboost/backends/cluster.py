@@ -31,7 +31,7 @@ from fcgboost.backends.places import NumpyPlace
 from fcgboost.dictionaries import Dictionary, Sample
 
 # Fingerprints that travel in one answer.
-_WORDS_AT_ONCE = 1 << 15
+_WORDS_AT_ONCE = 1 << 10
 
 
 class ClusterDesign(Design):

@@ -2,7 +2,7 @@
 
 Floating-point sums depend on the order of their terms; then so would the scale of the inputs, and
 by it every atom, in its last digits. So terms are rounded to multiples of 2^-62 of a bound of their
-size, and these are added up as whole numbers: exactly, in any order, on any number of machines.
+size, and these are added up as whole numbers (`sums`): exactly, in any order, anywhere.
 """
 
 from __future__ import annotations
@@ -12,64 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.backends.base import Array
 from fcgboost.backends.blocks import row_blocks
 from fcgboost.dictionaries import Sample
+from fcgboost.sums import ExactSum, exponents_of, units_of
 
-# Small enough for the cache; sums of so many whole numbers of 31 bits are exact in float64.
+# Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
-_HALF = 2.0**31
-# Powers of two beyond these, and their reciprocals, are not for multiplying.
-_LARGEST_EXPONENT = 1000
-
-
-@dataclass(frozen=True)
-class ExactSum:
-    """Whole numbers whose sum, high x 2^31 + low, counts units of 2^(exponent - 62).
-
-    Attributes
-    ----------
-    high, low : ndarray of int64
-    """
-
-    high: NDArray[np.int64]
-    low: NDArray[np.int64]
-
-    def __add__(self, other: ExactSum) -> ExactSum:
-        return ExactSum(self.high + other.high, self.low + other.low)
-
-    def __sub__(self, other: ExactSum) -> ExactSum:
-        return ExactSum(self.high - other.high, self.low - other.low)
-
-    @classmethod
-    def of(cls, terms: Array) -> ExactSum:
-        """Add up the rows of terms, each at most 1 in size; the array is used up."""
-        terms *= _HALF
-        whole = np.rint(terms)
-        terms -= whole
-        terms *= _HALF
-        return cls(whole.sum(axis=0).astype(np.int64), np.rint(terms).sum(axis=0).astype(np.int64))
-
-    @classmethod
-    def of_columns(cls, terms: Array, columns: NDArray[Any], n_columns: int) -> ExactSum:
-        """Add up terms, each at most 1 in size, by the column that each stands in."""
-        total = _nothing(n_columns)
-        for part in row_blocks(len(terms), 1 << 20):
-            values = terms[part] * _HALF
-            whole = np.rint(values)
-            rest = np.rint((values - whole) * _HALF)
-            sums = [np.bincount(columns[part], v, minlength=n_columns) for v in (whole, rest)]
-            total = total + cls(sums[0].astype(np.int64), sums[1].astype(np.int64))
-        return total
-
-    @property
-    def value(self) -> Array:
-        """The sums in units of 2^exponent, rounded once."""
-        exact = [int(h) * 2**31 + int(low) for h, low in zip(self.high, self.low, strict=True)]
-        return np.array([float(number) for number in exact]) * 2.0**-62
 
 
 @dataclass(frozen=True)
@@ -152,11 +103,11 @@ def gather_moments(ask: Ask) -> Moments:
     """
     extent: Extent = ask(measure_extent)
     mass, sums = ask(sum_up, extent)
-    (heaviest,) = _exponents(extent.heaviest)
+    (heaviest,) = exponents_of(extent.heaviest)
     counted = float(mass.value[0])
     with np.errstate(over="ignore", under="ignore"):
-        mean = np.ldexp(sums.value / counted, _exponents(_reach(extent, 0.0)))
-        exponents = _exponents(_reach(extent, mean))
+        mean = np.ldexp(sums.value / counted, exponents_of(_reach(extent, 0.0)))
+        exponents = exponents_of(_reach(extent, mean))
         zeros, squares = ask(sum_up_squares, extent, mean)
         far = zeros.value * np.ldexp(mean, -exponents) ** 2
         variance = np.ldexp((squares.value + far) / counted, 2 * exponents)
@@ -183,9 +134,9 @@ def measure_extent(X: Any, weights: Array) -> Extent:
 
 def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
     """Give the sums of the weights, and of the weighted columns."""
-    units, reach = _units(weights, extent), _reach(extent, 0.0)
-    factors = np.ldexp(1.0, -_exponents(reach))
-    mass = ExactSum.of(units[:, None].copy())
+    units, reach = units_of(weights, extent.heaviest), _reach(extent, 0.0)
+    factors = np.ldexp(1.0, -exponents_of(reach))
+    mass = ExactSum.of(units[:, None])
     if sparse.issparse(X):
         terms = X.data * factors[X.indices] * np.repeat(units, np.diff(X.indptr))
         return Pair(mass, ExactSum.of_columns(terms, X.indices, X.shape[1]))
@@ -194,8 +145,8 @@ def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
 
 def sum_up_squares(X: Any, weights: Array, extent: Extent, mean: Array) -> Pair:
     """Give the weights of zeros that are not stored, and the other squared deviations' sums."""
-    units = _units(weights, extent)
-    factors = np.ldexp(1.0, -_exponents(_reach(extent, mean)))
+    units = units_of(weights, extent.heaviest)
+    factors = np.ldexp(1.0, -exponents_of(_reach(extent, mean)))
     if sparse.issparse(X):
         return _sparse_squares(X, units, mean, factors)
 
@@ -205,7 +156,7 @@ def sum_up_squares(X: Any, weights: Array, extent: Extent, mean: Array) -> Pair:
         deviations *= units[rows, None]
         return deviations
 
-    return Pair(_nothing(X.shape[1]), _sum_blocks(X, terms))
+    return Pair(ExactSum.nothing(X.shape[1]), _sum_blocks(X, terms))
 
 
 @dataclass(frozen=True)
@@ -222,13 +173,9 @@ class Pair:
         return iter((self.mass, self.sums))
 
 
-def _nothing(n_columns: int) -> ExactSum:
-    return ExactSum(np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64))
-
-
 def _sum_blocks(X: Any, terms: Callable[[slice], Array]) -> ExactSum:
     n_features = X.shape[1]
-    total = _nothing(n_features)
+    total = ExactSum.nothing(n_features)
     for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, n_features)):
         total = total + ExactSum.of(np.asarray(terms(rows), dtype=np.float64))
     return total
@@ -240,24 +187,13 @@ def _sparse_squares(X: Any, units: Array, mean: Array, factors: Array) -> Pair:
     heavy = np.repeat(units, np.diff(X.indptr))
     deviations = (X.data - mean[X.indices]) * factors[X.indices]
     squares = ExactSum.of_columns(deviations**2 * heavy, X.indices, n_features)
-    mass = ExactSum.of(units[:, None].copy())
+    mass = ExactSum.of(units[:, None])
     return Pair(mass - ExactSum.of_columns(heavy, X.indices, n_features), squares)
-
-
-def _units(weights: Array, extent: Extent) -> Array:
-    """Give the weights divided by a power of two, at most 1."""
-    return weights * np.ldexp(1.0, -_exponents(extent.heaviest))
 
 
 def _reach(extent: Extent, origin: Any) -> Array:
     """Give how far from an origin the columns reach."""
     return np.asarray(np.maximum(np.abs(extent.low - origin), np.abs(extent.high - origin)))
-
-
-def _exponents(sizes: Any) -> NDArray[np.intp]:
-    """Give e with sizes at most 2^e."""
-    exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
-    return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
 
 
 def add_up(parts: Sequence[Any]) -> Any:

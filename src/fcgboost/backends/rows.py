@@ -15,6 +15,7 @@ from fcgboost.backends.base import Array
 from fcgboost.backends.pieces import n_bytes_of
 from fcgboost.dictionaries import Dictionary
 from fcgboost.model import Model
+from fcgboost.sums import ExactSum, totals_of
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,25 @@ class Survey:
     n_features: int
     labels: NDArray[Any]
     is_sparse: bool
+    heaviest: float
 
     def __add__(self, other: Survey) -> Survey:
+        are_numbers = [some.labels.dtype.kind in "biuf" for some in (self, other)]
+        if are_numbers[0] != are_numbers[1]:
+            some = [survey.labels.tolist()[0] for survey in (self, other)]
+            raise ValueError(
+                f"Labels are numbers in some partitions and not in others ({some[0]!r} and "
+                f"{some[1]!r}): make them all of one kind."
+            )
+        if self.is_sparse != other.is_sparse:
+            raise ValueError(
+                "Some partitions of X are sparse and some are not: make them all alike, for "
+                "example by X.map_blocks(scipy.sparse.csr_array)."
+            )
         labels = np.union1d(self.labels, other.labels)
-        is_sparse = self.is_sparse or other.is_sparse
-        return Survey(self.n_rows + other.n_rows, self.n_features, labels, is_sparse)
+        heaviest = max(self.heaviest, other.heaviest)
+        n_rows = self.n_rows + other.n_rows
+        return Survey(n_rows, self.n_features, labels, self.is_sparse, heaviest)
 
 
 class Rows:
@@ -73,6 +88,7 @@ class Rows:
         self._places: NDArray[np.intp] | None = None
         self.X: Any = part.X
         self.y, self.weights = part.y, part.weights
+        self._n_loaded, self._ends = part.X.shape[0], _ends_of(part.X)
         self._is_sparse, self._n_features = sparse.issparse(part.X), int(part.X.shape[1])
         if not (part.weights > 0.0).all():
             self.keep(part.weights > 0.0)
@@ -95,6 +111,11 @@ class Rows:
         if self.X is None:
             assert self._source is not None
             X = self._source().X
+            if X.shape[0] != self._n_loaded or self._ends != _ends_of(X):
+                raise RuntimeError(
+                    "A partition gave other rows when it was loaded again. Partitions must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
             self.X = X if self._places is None else X[self._places]
         return self.X
 
@@ -106,7 +127,8 @@ class Rows:
 
     def survey(self) -> Survey:
         """Look at the labels and weights."""
-        return Survey(self.n_rows, self._n_features, np.unique(self.y), self._is_sparse)
+        heaviest = float(self.weights.max())
+        return Survey(self.n_rows, self._n_features, np.unique(self.y), self._is_sparse, heaviest)
 
     def digest(self, words: hashing.Words) -> hashing.Digest:
         """Give words for all rows from those for each; y holds codes by now."""
@@ -128,6 +150,12 @@ class Rows:
         return len(self.weights)
 
 
+def _ends_of(X: Any) -> tuple[int, ...]:
+    """Give the fingerprints of the first and the last row: what is random differs there, too."""
+    n_rows = X.shape[0]
+    return tuple(hashing.fingerprint(X[[0, n_rows - 1]]).tolist()) if n_rows else ()
+
+
 class HeldOut:
     """Rows that judge a path: how many of them are classified correctly after a step."""
 
@@ -141,8 +169,10 @@ class HeldOut:
         self._dictionary, self._scale = dictionary, scale
         self._atoms, self._values = [], None
 
-    def hits(self, new_atoms: Sequence[Any], coef: Array, intercept: Array) -> Array:
-        """Give the weight of the rows that are classified correctly, and that of all rows."""
+    def hits(
+        self, new_atoms: Sequence[Any], coef: Array, intercept: Array, heaviest: float
+    ) -> ExactSum:
+        """Give the weight of the rows that are not classified correctly, and of those that are."""
         self._atoms.extend(new_atoms)
         if self._values is None:
             self._values = np.zeros((self.rows.n_rows, 0))
@@ -150,8 +180,7 @@ class HeldOut:
         self._values = np.hstack([self._values, *(self._column(atom) for atom in missing)])
         decision = self._values @ coef.T + intercept
         codes = (decision[:, 0] > 0.0) * 1 if decision.shape[1] == 1 else decision.argmax(axis=1)
-        weights = self.rows.weights
-        return np.array([weights @ (codes == self.rows.y), weights.sum()])
+        return totals_of(self.rows.weights, codes == self.rows.y, 2, heaviest)
 
     def _column(self, atom: Any) -> Array:
         none = np.zeros(1)

@@ -6,6 +6,7 @@ after every program and loaded again for the next one; their columns are then ma
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -27,6 +28,7 @@ from fcgboost.backends.pieces import (
 )
 from fcgboost.backends.rows import HeldOut, Rows, Source, Survey, joined
 from fcgboost.dictionaries import Dictionary
+from fcgboost.sums import ExactSum, totals_of
 from fcgboost.threads import blas
 
 _LAST_WORD = 2**64 - 1
@@ -164,6 +166,8 @@ class Shard:
         limit = ExitStack()
         limit.enter_context(blas.one_thread())
         weakref.finalize(self, limit.close)
+        #: Bytes that stored candidates may take.
+        self.store_limit = sys.maxsize
         self._budget = budget
         self._n_threads = n_threads
         self._can_load = can_load
@@ -216,14 +220,15 @@ class Shard:
         held_out = [h.rows.digest(hashing.fingerprint(h.rows.load())) for h in self._held_out]
         return add_up(training) if training else None, add_up(held_out) if held_out else None
 
-    def class_totals(self, n_classes: int) -> Array | None:
+    def class_totals(self, n_classes: int, heaviest: float) -> ExactSum | None:
         """Give the weight of every class."""
-        totals = [np.bincount(p.rows.y, p.rows.weights, n_classes) for p in self._pieces]
+        rows = [piece.rows for piece in self._pieces]
+        totals = [totals_of(r.weights, r.y, n_classes, heaviest) for r in rows]
         return add_up(totals) if totals else None
 
     def histogram(
-        self, key: int, prefixes: hashing.Words, n_bytes: int
-    ) -> tuple[Array, hashing.Words] | None:
+        self, key: int, prefixes: hashing.Words, n_bytes: int, heaviest: float
+    ) -> tuple[ExactSum, hashing.Words] | None:
         """Count weights by the next byte of the rows' hashes, class by class.
 
         Parameters
@@ -233,14 +238,16 @@ class Shard:
             Only rows whose hashes begin so are counted.
         n_bytes : int
             How many bytes of the prefixes count.
+        heaviest : float
+            The largest weight of all rows.
 
         Returns
         -------
-        ndarray of shape (n_classes, 256), and the largest hash of every class
+        Sums for n_classes x 256 places, and the largest hash of every class
         """
         if not self._pieces:
             return None
-        counts = np.zeros((len(prefixes), 256))
+        counts = ExactSum.nothing(256 * len(prefixes))
         largest = np.zeros(len(prefixes), dtype=np.uint64)
         for piece in self._pieces:
             hashes, codes = hashing.keyed(piece.words, key), piece.rows.y
@@ -251,7 +258,7 @@ class Shard:
             byte = (hashes >> np.uint64(56 - _BYTE * n_bytes)).astype(np.intp) & 255
             places = (codes * 256 + byte)[is_counted]
             weights = piece.rows.weights[is_counted]
-            counts += np.bincount(places, weights, counts.size).reshape(counts.shape)
+            counts = counts + totals_of(weights, places, 256 * len(prefixes), heaviest)
             np.maximum.at(largest, codes, hashes)
         return counts, largest
 
@@ -294,7 +301,7 @@ class Shard:
         """Lay a dictionary over the rows; give the number of rows."""
         options = {
             "standardize": standardize,
-            "memory_budget": memory_budget // max(1, len(self._pieces)),
+            "memory_budget": min(memory_budget, self.store_limit) // max(1, len(self._pieces)),
             "n_threads": self._n_threads,
             "moments": moments,
         }
@@ -318,11 +325,13 @@ class Shard:
             return None
         return [join_all(join, (a[place] for a in answers)) for place, join in enumerate(joins)]
 
-    def hits(self, new_atoms: Sequence[Any], coef: Array, intercept: Array) -> Array | None:
-        """Give the weight of held-out rows that are classified correctly, and of all of them."""
+    def hits(
+        self, new_atoms: Sequence[Any], coef: Array, intercept: Array, heaviest: float
+    ) -> ExactSum | None:
+        """Give the weight of held-out rows that are classified wrongly, and correctly."""
         totals = []
         for held_out in self._held_out:
-            totals.append(held_out.hits(new_atoms, coef, intercept))
+            totals.append(held_out.hits(new_atoms, coef, intercept, heaviest))
             self._settle(held_out)
         return add_up(totals) if totals else None
 

@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection, tokenize
+from dask.delayed import Delayed
 from distributed import futures_of
 from scipy import sparse
 
 from fcgboost.backends.rows import Part
 from fcgboost.validation import check_labels, check_plain_matrix, check_weights
 
+# Graphs that are larger than this hold the data itself.
+_GRAPH_BYTES = 1 << 20
 _HOW = (
     "make it a Dask collection, for example dask.array.from_array(X, chunks=(100_000, -1)) or "
     "dask.dataframe.from_pandas(df, npartitions=8), or use FCGBoostClassifier for data in memory"
@@ -44,8 +48,15 @@ class Table:
 
     @property
     def can_load(self) -> bool:
-        """Whether every partition can be made again anywhere, from what is in its graph."""
-        return not any(futures_of(part) for part in self.parts)
+        """Whether every partition can be made again anywhere, from a graph without much data."""
+        if any(futures_of(part) for part in self.parts):
+            return False
+        return all(len(cloudpickle.dumps(culled(part))) < _GRAPH_BYTES for part in self.parts[:1])
+
+
+def culled(part: Any) -> Any:
+    """Give a delayed object with no more than it needs."""
+    return Delayed(part.key, part.__dask_graph__().cull({part.key}))
 
 
 def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
@@ -68,7 +79,7 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
     columns, n_features = _features(X, f"X{suffix}")
     if like is not None and (columns, n_features) != (like.columns, like.n_features):
         raise ValueError(
-            f"X{suffix} has the columns {_shown(columns, n_features)}, and X has "
+            f"X{suffix} has the columns {_shown(columns, n_features)}, and the X of the fit has "
             f"{_shown(like.columns, like.n_features)}."
         )
     aligned = {name: _aligned(value, X, f"{name}{suffix}") for name, value in names.items()}

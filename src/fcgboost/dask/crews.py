@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-import psutil
+import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.backends.calls import Crew
-from fcgboost.backends.rows import Part, Source
-from fcgboost.backends.shards import BYTES_PER_ROW, Shard
-from fcgboost.dask.collections import Table
+from fcgboost.backends.rows import Part
+from fcgboost.backends.shards import BYTES_PER_ROW
+from fcgboost.dask.actors import DaskShard, LoadedPart
+from fcgboost.dask.collections import Table, culled
 from fcgboost.stopping import theory_steps
 
 # Rows stay in memory where they, and the columns made of them, take no more than this share of it
-# beside a worker that does nothing. Where they take more, rows and columns stay until the other
-# share is in use: the rest is for the partition that is worked on, and Dask stops full workers.
+# beside a worker that does nothing.
 _SHARE_IN_MEMORY = 0.6
 _BARE_WORKER = 300e6
-_SHARE_KEPT = 0.5
-# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes.
-_MALLOPT = ((-1, 2**29), (-3, 2**25))
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -34,69 +29,6 @@ _LOOK_EVERY = 0.5
 
 class WorkerLostError(RuntimeError):
     """A worker that held rows is gone, and with it what it knew."""
-
-
-class KeptPart:
-    """A source that has its part."""
-
-    def __init__(self, part: Part) -> None:
-        self._part = part
-
-    def __call__(self) -> Part:
-        return self._part
-
-
-class LoadedPart:
-    """A source that makes its part anew every time, here and now."""
-
-    def __init__(self, part: Any) -> None:
-        self._part = part
-
-    def __call__(self) -> Part:
-        part = self._part.compute(scheduler="synchronous")
-        assert isinstance(part, Part)
-        if "pyarrow" in sys.modules:
-            # Its allocator keeps what it does not need, several times the size of a partition.
-            sys.modules["pyarrow"].default_memory_pool().release_unused()
-        return part
-
-
-class DaskShard(Shard):
-    """The actor on a worker."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part | LoadedPart],
-        held_out: Sequence[Part | LoadedPart],
-        memory_limit: int,
-        n_threads: int,
-    ) -> None:
-        can_load = any(isinstance(part, LoadedPart) for part in (*parts, *held_out))
-        budget = None
-        if not can_load:
-            keep_freed_memory()
-        elif memory_limit:
-            in_use = psutil.Process().memory_info().rss
-            budget = max(0, int(_SHARE_KEPT * memory_limit) - in_use)
-        super().__init__(_sources(parts), _sources(held_out), can_load, budget, n_threads)
-
-
-def keep_freed_memory() -> None:
-    """Let the C library keep memory that arrays gave back, for the next ones.
-
-    Dask tells it to give all of it back to the system at once; a fit makes large arrays all the
-    time, and then takes up to three times as long. Where there is no such library, nothing happens.
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    for parameter, value in _MALLOPT:
-        mallopt(parameter, value)
-
-
-def _sources(parts: Sequence[Part | LoadedPart]) -> list[Source]:
-    return [part if isinstance(part, LoadedPart) else KeptPart(part) for part in parts]
 
 
 class DaskCrew(Crew):
@@ -159,19 +91,33 @@ class DaskCrew(Crew):
 
     def call(self, method: str, *args: Any) -> list[Any]:
         """Ask all actors at once."""
+        message = bytes(cloudpickle.dumps(args))
         try:
-            waiting = [getattr(actor, method)(*args) for actor in self._actors]
+            waiting = [getattr(actor, method)(message) for actor in self._actors]
         except RuntimeError as error:
             raise WorkerLostError(str(error)) from error
-        replies, failures = [], []
-        for actor, future in zip(self._actors, waiting, strict=True):
+        replies: list[Any] = []
+        failures: list[Exception] = []
+        for actor, future, reply in zip(self._actors, self._futures, waiting, strict=True):
             try:
-                replies.append(future.result())
+                is_right, value = cloudpickle.loads(self._wait_for(reply, future))
+                (replies if is_right else failures).append(value)
             except Exception as error:  # all are heard before one is told
                 failures.append(_translated(error, actor))
         for failure in sorted(failures, key=lambda f: not isinstance(f, WorkerLostError)):
             raise failure
         return [reply for reply in replies if reply is not None]
+
+    def _wait_for(self, reply: Any, future: Future) -> bytes:
+        """Wait for an answer as long as there is somebody to give it."""
+        while True:
+            try:
+                return bytes(reply.result(timeout=_LOOK_EVERY * 10))
+            except TimeoutError:
+                if future.status != "finished" or self._client.status != "running":
+                    raise WorkerLostError(
+                        f"a worker that held rows is gone ({future.status})"
+                    ) from None
 
     def close(self) -> None:
         """Let the workers forget the rows, whoever still holds a reference to them."""
@@ -284,7 +230,9 @@ def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
     if not set(workers) <= set(present):
         raise WorkerLostError("a worker that loads rows is gone")
     needed = [present[name] for name in workers or present]
-    if all(info.get("status") == "paused" for info in needed):
+    # One that is needed by its name is enough; of the others all.
+    is_any_enough = any if workers else all
+    if is_any_enough(info.get("status") == "paused" for info in needed):
         return (
             "The Dask workers are paused, because their memory is full: give them more, or free "
             "what other work keeps there."
@@ -329,7 +277,8 @@ def _n_rows(part: Part) -> int:
 def _deal(parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
     """Give every worker partitions that it loads when it needs them."""
     return {
-        name: [LoadedPart(part) for part in parts[i :: len(names)]] for i, name in enumerate(names)
+        name: [LoadedPart(culled(part)) for part in parts[i :: len(names)]]
+        for i, name in enumerate(names)
     }
 
 
@@ -348,12 +297,14 @@ def _load(client: Client, parts: Sequence[Any], names: Sequence[str]) -> dict[st
     taken = dict.fromkeys(names, 0)
     # The largest first: what is left to be moved is small.
     for i in sorted(range(len(futures)), key=lambda i: -sizes[i]):
-        holders = [name for name in who_has.get(futures[i].key) or () if name in taken]
+        holders = who_has.get(futures[i].key) or ()
         if not holders:
             raise WorkerLostError("a partition was lost after it was loaded")
-        name = min(holders, key=taken.__getitem__)
-        if taken[name] + sizes[i] > most:
-            name = min(names, key=taken.__getitem__)
+        # A worker that came later has no share in this fit.
+        freest = min(names, key=taken.__getitem__)
+        name = min((h for h in holders if h in taken), key=taken.__getitem__, default=freest)
+        if taken[name] + sizes[i] > most and taken[freest] < taken[name]:
+            name = freest
         places[name].append(futures[i])
         taken[name] += sizes[i]
     return {name: found for name, found in places.items() if found}

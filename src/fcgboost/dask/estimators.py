@@ -5,24 +5,26 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import dask
 import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
+from dask.base import is_dask_collection, tokenize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
 from fcgboost.callbacks import with_callbacks
+from fcgboost.checkpoints import describe
 from fcgboost.dask.collections import Table, make_table
 from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import Run, all_or_nothing
+from fcgboost.fitting import Run, Start, all_or_nothing
 from fcgboost.greedy import Trace
 from fcgboost.parameters import Parts, check_parameters
 from fcgboost.prediction import has_probability, winners
-from fcgboost.spread import going_on, lay_ground
+from fcgboost.spread import lay_ground
 from fcgboost.stopping import Status, Step
 
 # So many workers in a row may be lost without a step in between.
@@ -111,7 +113,10 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         data: dict[str, Any],
     ) -> None:
         """Run the loop; go on after the last step whenever a worker was lost."""
-        start, trace, context = None, None, None
+        trace: Trace | None = None
+        context: Any = None
+        ended: tuple[Trace, Status] | None = None
+        starts: list[Start] = []
         runs: list[Run] = []
         n_columns = None if isinstance(self.max_iter, str) else int(self.max_iter)
         n_losses, n_steps = 0, 0
@@ -119,22 +124,23 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
             nonlocal trace
             trace = path()
-            return context[0](step, path) if context is not None and context[0] else None
+            return context[0](step, path) if context[0] is not None else None
 
         while True:
             crew: DaskCrew | None = None
             try:
                 crew = DaskCrew(client, table, held_out, n_columns)
-                ground, start = lay_ground(self, parts, crew, held_out is not None, start)
-                start = going_on(start, trace)
-                runs.append(run := Run(self, parts, ground, start))
+                ground = lay_ground(self, parts, crew, held_out is not None, starts)
+                if trace is not None:
+                    starts.append(replace(starts[-1], resume=trace))
+                runs.append(run := Run(self, parts, ground, starts[-1]))
                 if context is None:
                     context = self.watch_fit(
                         run.recipe.max_iter, data, lambda path: runs[-1].attributes(path)
                     )
-                rules = self.stopping_rules()
-                final, status = run.path(rules, keep)
-                attributes = run.attributes(final)
+                # A path that has ended is not to go on if a worker is lost after that.
+                ended = ended or run.path(self.stopping_rules(), keep)
+                attributes = run.attributes(ended[0])
                 break
             except WorkerLostError as error:
                 n_losses = 1 if trace is not None and len(trace) > n_steps else n_losses + 1
@@ -153,9 +159,9 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             finally:
                 if crew is not None:
                     crew.close()
-        self.status_ = status
+        self.status_ = ended[1]
         self.__dict__.update(attributes)
-        context[1](final)
+        context[1](ended[0])
 
     def _check_cluster_parameters(self) -> None:
         if self.device != "cpu":
@@ -206,7 +212,10 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """Give the share of the rows that are classified correctly."""
         if not is_dask_collection(X):
             return self.to_local().score(X, y, sample_weight)
-        table, local = make_table(X, y, sample_weight), _graphed(self.to_local())
+        self._fitted()
+        names = getattr(self, "feature_names_in_", None)
+        known = Table((), None if names is None else tuple(names), self.n_features_in_, None)
+        table, local = make_table(X, y, sample_weight, "", known), _graphed(self.to_local())
         hits = [_hits(local, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])
@@ -280,14 +289,23 @@ def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
         chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
         drop_axis=None if is_matrix else 1,
         meta=np.empty((0, 0) if is_matrix else 0, dtype=dtype),
-        name=f"fcgboost-{method}-{dask.base.tokenize(X, local.atoms_, local.coef_)}",
+        name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
+    )
+
+
+def _token(local: FCGBoostClassifier) -> str:
+    """Give a word for all that a prediction depends on but its rows."""
+    model = local.model_
+    numbers = (model.coef, model.intercept, model.scale, local.classes_)
+    parts = (describe(model.dictionary), describe(local._loss_))
+    return str(
+        tokenize(model.atoms, *numbers, str(local.classes_.dtype), *parts, local.n_features_in_)
     )
 
 
 def _graphed(local: FCGBoostClassifier) -> Any:
     """Give a classifier that is in a graph once, whatever the number of partitions."""
-    token = dask.base.tokenize(local.atoms_, local.coef_, local.intercept_)
-    return dask.delayed(local, name=f"fcgboost-model-{token}", traverse=False)
+    return dask.delayed(local, name=f"fcgboost-model-{_token(local)}", traverse=False)
 
 
 def _frame_values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
