@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection, tokenize
 from dask.delayed import Delayed
+from dask.optimization import cull
 from distributed import futures_of
 from scipy import sparse
 
@@ -56,7 +57,8 @@ class Table:
 
 def culled(part: Any) -> Any:
     """Give a delayed object with no more than it needs."""
-    return Delayed(part.key, part.__dask_graph__().cull({part.key}))
+    graph, _ = cull(dict(part.__dask_graph__()), [part.key])
+    return Delayed(part.key, graph)
 
 
 def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
