@@ -1,5 +1,7 @@
 """The design whose rows lie elsewhere: the suite of all designs, and what is its own."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -226,3 +228,22 @@ def test_messages_do_not_grow_with_the_rows(selection: str) -> None:
         assert model.n_iter_ == k
         allowed = 8 * n * (d + 2) + 80 * (n + (k + 1) ** 2) + 4000
         assert max(crew.sent + crew.received) <= allowed
+
+
+_WITHOUT_DASK = """
+import sys
+import fcgboost
+assert not {"dask", "distributed"} & set(sys.modules)
+sys.modules["dask"] = None
+try:
+    import fcgboost.dask
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_the_core_does_without_dask_and_the_extra_is_named() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_DASK], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == "fcgboost.dask needs dask: pip install 'fcgboost[dask]'."
