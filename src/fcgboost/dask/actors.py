@@ -18,8 +18,9 @@ from fcgboost.backends.shards import Shard
 _SHARE_KEPT = 0.5
 # Stored values of candidates take no more than this.
 _SHARE_STORED = 0.15
-# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes.
-_MALLOPT = ((-1, 2**29), (-3, 2**25))
+# glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: other arenas than the
+# first one give memory back whatever the thresholds say.
+_MALLOPT = ((-1, 2**29), (-3, 2**25), (-8, 1))
 
 
 class KeptPart:
