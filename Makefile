@@ -34,9 +34,9 @@ test: lint
 
 # Torch is large and not for every machine: where it can not be installed, its tests are skipped.
 test-extras: test-oldest .venv/.extras-stamp
-	$(PYTEST) $(PARALLEL) -m extras
+	$(PYTEST) $(PARALLEL) -m "extras and not slow"
 
-test-slow: .venv/.test-stamp
+test-slow: .venv/.extras-stamp
 	$(PYTEST) $(PARALLEL) -m slow -rA
 
 test-oldest: .venv-oldest/.stamp
