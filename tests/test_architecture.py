@@ -39,6 +39,7 @@ CORE = {
     "progress",
     "callbacks",
     "checkpoints",
+    "files",
     "threads",
     "validation",
     "data",
@@ -57,6 +58,7 @@ REAL_DATA = {"experiments.protocol", "experiments.methods", "experiments.rivals"
 # several keys that match a room the first one counts. `__init__` is the package's own face.
 ROOMS: dict[str, set[str] | frozenset[str]] = {
     "parts": NOTHING,
+    "files": NOTHING,
     "threads": NOTHING,
     "arrays": NOTHING,
     "losses": {"arrays", "parts"},
@@ -135,7 +137,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "progress": {"stopping"},
     "callbacks": {"greedy", "stopping"},
-    "checkpoints": {"greedy", "stopping"},
+    "checkpoints": {"files", "greedy", "stopping"},
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
     "data": {"hashing", "sums", "validation"},
     "prediction": {"arrays", "dictionaries", "greedy", "losses", "model", "validation"},

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import pickle
-import secrets
 import struct
 import time
 import types
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from fcgboost.files import writing
 from fcgboost.greedy import Trace
 from fcgboost.stopping import Status, Step
 
@@ -137,23 +137,14 @@ def _describe_object(value: Any) -> str:
 
 def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identity) -> None:
     """Write a path and the key of its draws to a file, which is there in full or as before."""
-    path = Path(path)
     header, arrays = _header(trace, key, identity), _arrays(trace)
     members: dict[str, Any] = {
         name: np.ascontiguousarray(arrays[name], dtype=dtype)
         for name, (dtype, _) in _layout(header).items()
     }
     members["header"] = np.frombuffer(json.dumps(header).encode(), dtype=_TEXT)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            np.savez(file, **members)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with writing(path) as file:
+        np.savez(file, **members)
 
 
 def _header(trace: Trace, key: int, identity: Identity) -> _Header:
