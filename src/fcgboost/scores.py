@@ -1,0 +1,180 @@
+"""How good are predictions: four scores, each with a 95 % interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm, rankdata
+
+Array = NDArray[np.float64]
+
+#: What the scores are called for people, and which way is better.
+TITLES = {"accuracy": "accuracy", "auc": "AUC", "brier": "Brier score", "log_loss": "log-loss"}
+LARGER_IS_BETTER = {"accuracy", "auc"}
+
+_Z = float(norm.ppf(0.975))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score and its 95 % interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
+    """Score a fitted classifier on data.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Of this package or of scikit-learn, also at the end of a pipeline.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+
+    Returns
+    -------
+    dict from str to Score
+        "accuracy"; "auc", "brier" and "log_loss" if the classifier gives probabilities.
+
+    Examples
+    --------
+    >>> from fcgboost import FCGBoostClassifier
+    >>> from fcgboost.datasets import make_simulation
+    >>> clf = FCGBoostClassifier(random_state=0).fit(*make_simulation(300, random_state=0))
+    >>> scores = evaluate(clf, *make_simulation(1000, random_state=1))
+    >>> list(scores)
+    ['accuracy', 'auc', 'brier', 'log_loss']
+    >>> scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
+    True
+    """
+    # A classifier of any library: some, such as ours with the hinge, give no probabilities.
+    proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    return score_predictions(y, model.predict(X), proba, model.classes_)
+
+
+def score_predictions(
+    y: ArrayLike, labels: ArrayLike, proba: ArrayLike | None, classes: Sequence[Any] | NDArray[Any]
+) -> dict[str, Score]:
+    """Score predictions, with 95 % intervals.
+
+    accuracy
+        Wilson's interval.
+    auc
+        The area under the ROC curve; for several classes the mean over classes, each against the
+        rest. The interval is DeLong's. A class that does not occur in y (or that is all of it)
+        has no curve and is left out.
+    brier
+        Half the squared distance from the probabilities to the truth, between 0 and 1; with two
+        classes (p - 1[y = 1])^2.
+    log_loss
+        Of the true class's probability clipped to [1 / (2 m), 1 - 1 / (2 m)] for m rows scored:
+        m rows can not tell smaller probabilities from 0, and one row must not decide alone.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The truth. A label that is none of the classes counts as wrong, with probability 0.
+    labels : array-like of shape (n_samples,)
+    proba : array-like of shape (n_samples, n_classes) or None
+    classes : sequence of n_classes labels
+
+    Returns
+    -------
+    dict from str to Score
+    """
+    y, labels, classes = np.asarray(y), np.asarray(labels), np.asarray(classes)
+    if y.ndim != 1 or y.shape != labels.shape or len(y) == 0:
+        raise ValueError(
+            f"There must be one label per row and at least one row: y has shape {y.shape}, the "
+            f"predictions have {labels.shape}."
+        )
+    scores = {"accuracy": wilson(float(np.sum(y == labels)), len(y))}
+    if proba is None:
+        return scores
+    p = np.asarray(proba, dtype=np.float64)
+    truth = y[:, None] == classes[None, :]
+    area = _auc(truth, p)
+    if area is not None:
+        scores["auc"] = area
+    scores["brier"] = _mean(((p - truth) ** 2).sum(axis=1) / 2.0, 1.0)
+    least = 0.5 / len(y)
+    of_truth = np.clip(np.where(truth, p, 0.0).sum(axis=1), least, 1.0 - least)
+    scores["log_loss"] = _mean(-np.log(of_truth), np.inf)
+    return scores
+
+
+def wilson(n_hits: float, n: float) -> Score:
+    """Give a share with Wilson's interval."""
+    share, z2 = n_hits / n, _Z**2 / n
+    middle = (share + z2 / 2.0) / (1.0 + z2)
+    half = _Z * np.sqrt(share * (1.0 - share) / n + z2 / (4.0 * n)) / (1.0 + z2)
+    # At a share of 0 or 1 one end is exact, up to rounding.
+    return Score(share, float(min(share, middle - half)), float(max(share, middle + half)))
+
+
+def _mean(values: Array, largest: float) -> Score:
+    value = float(values.mean())
+    half = _Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else np.inf
+    return Score(value, float(max(0.0, value - half)), float(min(largest, value + half)))
+
+
+def _auc(truth: NDArray[np.bool_], proba: Array) -> Score | None:
+    """Average the areas of all classes that have a curve.
+
+    DeLong's variance is that of the mean of these influences: a positive row's share of the
+    negatives below it, a negative row's share of the positives above it, each minus the area and
+    divided by the share of its kind.
+    """
+    m = len(truth)
+    shares = truth.mean(axis=0)
+    drawn = [j for j in range(truth.shape[1]) if 0.0 < shares[j] < 1.0]
+    # One of two classes says it all: the other one's curve is the same.
+    if truth.shape[1] == 2 and len(drawn) == 2:
+        drawn = [1]
+    if not drawn:
+        return None
+    areas, influence = [], np.zeros(m)
+    for j in drawn:
+        area, parts = _area(truth[:, j], proba[:, j])
+        areas.append(area)
+        influence += parts / len(drawn)
+    value = float(np.mean(areas))
+    half = _Z * float(np.sqrt(np.sum(influence**2))) / m
+    low, high = max(0.0, value - half), min(1.0, value + half)
+    if half == 0.0:
+        # A perfect ranking of few rows is no certainty: as of so many hits in as many tries.
+        n = m * min(min(shares[j], 1.0 - shares[j]) for j in drawn)
+        around = wilson(value * n, n)
+        low, high = around.low, around.high
+    return Score(value, float(low), float(high))
+
+
+def _area(is_positive: NDArray[np.bool_], scores: Array) -> tuple[float, Array]:
+    """Give the area under the ROC curve of one class and every row's influence on it."""
+    n1 = int(is_positive.sum())
+    n0 = len(scores) - n1
+    among_all = rankdata(scores)
+    among_own = np.empty(len(scores))
+    among_own[is_positive] = rankdata(scores[is_positive])
+    among_own[~is_positive] = rankdata(scores[~is_positive])
+    # A row's rank among the others' rows is the difference, a tie counting a half.
+    others = among_all - among_own
+    wins = np.where(is_positive, others / n0, 1.0 - others / n1)
+    area = float(wins[is_positive].mean())
+    share = np.where(is_positive, n1, n0) / len(scores)
+    return area, (wins - area) / share
