@@ -29,6 +29,7 @@ from fcgboost.solvers import (
     NewtonSolver,
 )
 from fcgboost.stopping import Status, Step, theory_steps
+from fcgboost.tables import TableEncoder
 
 try:
     __version__ = version("fcgboost")
@@ -61,6 +62,7 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "Step",
+    "TableEncoder",
     "Truncation",
     "datasets",
     "theory_steps",

@@ -1,0 +1,259 @@
+"""Ours beside the classifiers that are installed: one split, one encoding, default settings."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.scores import Score, evaluate
+from fcgboost.tables import TableEncoder
+
+# A support vector machine's time grows with the square of the rows.
+_MANY_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method's result.
+
+    Attributes
+    ----------
+    method : str
+    scores : dict from str to Score
+        Empty if the method could not be fitted; `note` says why.
+    seconds : float
+        The time of `fit`.
+    size : str
+        What the fitted model is made of.
+    note : str
+    """
+
+    method: str
+    scores: Mapping[str, Score]
+    seconds: float
+    size: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The results of all methods on the same split.
+
+    Attributes
+    ----------
+    data : dict
+        "n_train", "n_test", "n_columns", "n_features" (after encoding), "classes" (their shares),
+        "test_size", "random_state".
+    rows : tuple of Row
+        Best accuracy first.
+    """
+
+    data: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class _Rival:
+    """A classifier to compare with.
+
+    Attributes
+    ----------
+    make : callable
+        Gives the classifier from a seed.
+    size : callable
+        Says what a fitted one is made of.
+    needs : str
+        The package it comes from.
+    is_scaled : bool
+        Whether it expects columns of one scale.
+    max_rows : int or None
+    """
+
+    make: Callable[[int], Any]
+    size: Callable[[Any], str]
+    needs: str = "sklearn"
+    is_scaled: bool = False
+    max_rows: int | None = None
+
+
+def _from(package: str, name: str, **parameters: Any) -> Callable[[int], Any]:
+    """Give a function that imports a classifier where it is wanted."""
+
+    def make(seed: int) -> Any:
+        module = import_module(package)
+        return getattr(module, name)(random_state=seed, **parameters)
+
+    return make
+
+
+#: The methods' names, and how they are made.
+METHODS: Mapping[str, _Rival] = {
+    "fcgboost": _Rival(
+        lambda seed: FCGBoostClassifier(random_state=seed),
+        lambda fitted: f"{fitted.n_atoms_} atoms",
+    ),
+    "fcgboost auto": _Rival(
+        lambda seed: FCGBoostClassifierCV(random_state=seed),
+        lambda fitted: f"{fitted.n_atoms_} atoms",
+    ),
+    "logistic regression": _Rival(
+        lambda seed: LogisticRegression(max_iter=1000, random_state=seed),
+        lambda fitted: f"{fitted.coef_.size} coefficients",
+        is_scaled=True,
+    ),
+    "SVC (RBF)": _Rival(
+        lambda seed: SVC(random_state=seed),
+        lambda fitted: f"{len(fitted.support_)} support vectors",
+        is_scaled=True,
+        max_rows=_MANY_ROWS,
+    ),
+    "random forest": _Rival(
+        lambda seed: RandomForestClassifier(random_state=seed),
+        lambda fitted: f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves",
+    ),
+    "AdaBoost": _Rival(
+        lambda seed: AdaBoostClassifier(random_state=seed),
+        lambda fitted: f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves",
+    ),
+    "HistGradientBoosting": _Rival(
+        lambda seed: HistGradientBoostingClassifier(random_state=seed),
+        lambda fitted: f"{fitted.n_iter_ * fitted.n_trees_per_iteration_} trees",
+    ),
+    "LightGBM": _Rival(
+        _from("lightgbm", "LGBMClassifier", verbose=-1),
+        lambda fitted: f"{fitted.booster_.num_trees()} trees",
+        needs="lightgbm",
+    ),
+    "XGBoost": _Rival(
+        _from("xgboost", "XGBClassifier", verbosity=0),
+        lambda fitted: f"{len(fitted.get_booster().get_dump())} trees",
+        needs="xgboost",
+    ),
+    "CatBoost": _Rival(
+        _from("catboost", "CatBoostClassifier", verbose=False, allow_writing_files=False),
+        lambda fitted: f"{fitted.tree_count_} trees",
+        needs="catboost",
+    ),
+}
+
+
+def installed_methods() -> list[str]:
+    """Name the methods whose package is installed."""
+    return [name for name, rival in METHODS.items() if find_spec(rival.needs) is not None]
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[str] | None = None,
+    test_size: float = 0.25,
+    random_state: int = 0,
+    watch: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Fit classifiers on one part of the data and score them on the rest.
+
+    All see the same numbers: the table as `TableEncoder` gives it, fitted on the training part.
+    All have the default settings of their libraries ("fcgboost auto" chooses its own by
+    cross-validation), so this is a first look and no verdict: tuning may change the order.
+
+    Parameters
+    ----------
+    X : data frame, array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    methods : sequence of str or None, default=None
+        Some of `METHODS`; None is all that are installed.
+    test_size : float, default=0.25
+    random_state : int, default=0
+    watch : callable or None, default=None
+        Called with the name of every method before it is fitted.
+
+    Returns
+    -------
+    Comparison
+    """
+    names = installed_methods() if methods is None else list(methods)
+    _check_methods(names)
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    # Whole numbers as classes, which XGBoost asks for, are the same to all others.
+    parts = train_test_split(
+        X, codes, test_size=test_size, random_state=random_state, stratify=codes
+    )
+    encoder = TableEncoder()
+    train, test = encoder.fit_transform(parts[0]), encoder.transform(parts[1])
+    rows = []
+    for name in names:
+        if watch is not None:
+            watch(name)
+        rows.append(_run(name, random_state, (train, parts[2]), (test, parts[3])))
+    rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
+    shares = np.bincount(codes) / len(codes)
+    data = {
+        "n_train": train.shape[0],
+        "n_test": test.shape[0],
+        "n_columns": encoder.n_features_in_,
+        "n_features": train.shape[1],
+        "classes": {str(name): float(share) for name, share in zip(classes, shares, strict=True)},
+        "test_size": test_size,
+        "random_state": random_state,
+    }
+    return Comparison(data, tuple(rows))
+
+
+def _check_methods(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.")
+        if find_spec(METHODS[name].needs) is None:
+            raise ImportError(f"{name} needs the package {METHODS[name].needs}.")
+
+
+_Part = tuple[Any, NDArray[np.intp]]
+
+
+def _run(name: str, seed: int, train: _Part, test: _Part) -> Row:
+    rival = METHODS[name]
+    if rival.max_rows is not None and train[0].shape[0] > rival.max_rows:
+        note = f"left out: more than {rival.max_rows:,} rows would take too long"
+        return Row(name, {}, 0.0, "", note)
+    inner = rival.make(seed)
+    scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
+    whole = make_pipeline(scaler, inner) if rival.is_scaled else inner
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        try:
+            whole.fit(*train)
+        except Exception as error:
+            # Another library's refusal is a result: it does not end the comparison.
+            return Row(name, {}, 0.0, "", f"failed: {error}".splitlines()[0])
+        seconds = time.perf_counter() - start
+        scores = evaluate(whole, *test)
+    return Row(name, scores, seconds, rival.size(inner), _notes(caught))
+
+
+def _notes(caught: Sequence[warnings.WarningMessage]) -> str:
+    """Say what of other libraries' warnings matters here."""
+    is_open = any(issubclass(one.category, ConvergenceWarning) for one in caught)
+    return "did not converge" if is_open else ""

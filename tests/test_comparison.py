@@ -1,0 +1,108 @@
+"""Ours beside others: one split, one encoding."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from fcgboost import FCGBoostClassifier, TableEncoder
+from fcgboost.comparison import METHODS, compare, installed_methods
+from fcgboost.datasets import make_simulation
+from fcgboost.scores import evaluate
+
+QUICK = ["fcgboost", "logistic regression", "SVC (RBF)", "AdaBoost"]
+
+
+def make_rows(m: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = make_simulation(m, random_state=0)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": rng.choice(["u", "v", None], m)})
+    frame.loc[::17, "a"] = np.nan
+    return frame, np.where(y > 0, "yes", "no")
+
+
+def test_scores_are_those_of_a_fit_by_hand() -> None:
+    X, y = make_rows()
+    found = compare(X, y, methods=["fcgboost"], test_size=0.3, random_state=5).rows[0]
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=0.3, random_state=5, stratify=y
+    )
+    encoder = TableEncoder().fit(X_train)
+    by_hand = FCGBoostClassifier(random_state=5).fit(encoder.transform(X_train), y_train)
+    assert found.scores == evaluate(by_hand, encoder.transform(X_test), y_test)
+    assert found.size == f"{by_hand.n_atoms_} atoms"
+
+
+def test_all_methods_see_the_same_rows_and_the_best_comes_first() -> None:
+    X, y = make_rows()
+    seen: list[str] = []
+    comparison = compare(X, y, methods=QUICK, watch=seen.append)
+    assert seen == QUICK
+    accuracies = [row.scores["accuracy"].value for row in comparison.rows]
+    assert accuracies == sorted(accuracies, reverse=True)
+    data = comparison.data
+    assert (data["n_train"], data["n_test"], data["n_columns"]) == (225, 75, 3)
+    assert data["classes"].keys() == {"no", "yes"}
+    assert sum(data["classes"].values()) == pytest.approx(1.0)
+
+
+def test_sparse_rows_and_several_classes_are_compared() -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random(240, 8, 0.4, format="csr", random_state=rng)
+    y = np.digitize(np.asarray(X[:, 0].todense()).ravel(), [0.1, 0.6])
+    comparison = compare(X, y, methods=["fcgboost", "logistic regression"])
+    assert all(row.scores["accuracy"].value > 0.5 for row in comparison.rows)
+
+
+def test_a_method_that_fails_is_a_row_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, *_: object, **__: object) -> None:
+        raise ValueError("no luck\nmore")
+
+    X, y = make_rows(100)
+    monkeypatch.setattr("sklearn.svm.SVC.fit", fail)
+    comparison = compare(X, y, methods=["SVC (RBF)", "fcgboost"])
+    assert [row.method for row in comparison.rows] == ["fcgboost", "SVC (RBF)"]
+    assert comparison.rows[1].scores == {}
+    assert comparison.rows[1].note == "failed: no luck"
+
+
+def test_what_would_take_hours_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    X, y = make_rows(100)
+    small = {**METHODS, "SVC (RBF)": replace(METHODS["SVC (RBF)"], max_rows=50)}
+    monkeypatch.setattr("fcgboost.comparison.METHODS", small)
+    row = compare(X, y, methods=["SVC (RBF)"]).rows[0]
+    assert row.scores == {}
+    assert "more than 50 rows" in row.note
+
+
+def test_a_model_that_did_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = make_rows(100)
+    hasty = replace(
+        METHODS["logistic regression"], make=lambda seed: LogisticRegression(max_iter=1)
+    )
+    monkeypatch.setattr("fcgboost.comparison.METHODS", {**METHODS, "logistic regression": hasty})
+    assert compare(X, y, methods=["logistic regression"]).rows[0].note == "did not converge"
+
+
+def test_every_installed_method_can_say_how_large_it_is() -> None:
+    X, y = make_rows(80)
+    for row in compare(X, y, methods=installed_methods()).rows:
+        number, word = row.size.split(" ", 1)
+        assert int(number) > 0, row
+        assert word, row
+
+
+def test_unknown_and_missing_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_rows(50)
+    with pytest.raises(ValueError, match="Unknown method 'magic': choose among fcgboost"):
+        compare(X, y, methods=["magic"])
+    monkeypatch.setattr("fcgboost.comparison.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="LightGBM needs the package lightgbm"):
+        compare(X, y, methods=["LightGBM"])
