@@ -15,7 +15,7 @@ from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge
 from fcgboost.solvers import AdmmSolver, InteriorPointSolver, NewtonSolver
 from fcgboost.stopping import Status
 
-HuberisedSquaredHinge = load_example("custom_loss").HuberisedSquaredHinge
+HuberisedSquaredHinge = load_example("plot_custom_loss").HuberisedSquaredHinge
 LOSSES = [SquaredHinge(), Square(), HuberisedSquaredHinge(), Hinge(), CubedHinge()]
 
 each_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)

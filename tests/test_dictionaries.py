@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import runpy
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from strategies import EXAMPLES, load_example
+from strategies import load_example
 
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import (
@@ -23,7 +22,7 @@ from fcgboost.dictionaries import (
     SmoothDictionary,
 )
 
-CosineDictionary = load_example("custom_dictionary").CosineDictionary
+CosineDictionary = load_example("plot_custom_dictionary").CosineDictionary
 
 
 class Case(NamedTuple):
@@ -356,8 +355,3 @@ def test_whole_degrees_of_any_type_are_the_same(value: float) -> None:
     atoms = np.array([[2.0, 1.0]])
     values = dictionary.evaluate(np.array([[-3.0]]), atoms, np.ones(1))
     np.testing.assert_array_equal(values, [[-64.0]])
-
-
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(EXAMPLES / "custom_dictionary.py"), run_name="__main__")
-    assert "accuracy 0.9" in capsys.readouterr().out

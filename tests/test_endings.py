@@ -25,7 +25,7 @@ from fcgboost.greedy import Trace, Validator, fit_path
 from fcgboost.selection import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
 
-SmallGain = load_example("custom_stopping_rule").SmallGain
+SmallGain = load_example("plot_custom_stopping_rule").SmallGain
 # How a rule is made for one fit, and the ending it names.
 RULES = {
     "patience": (lambda: NoImprovement(3), Status.VALIDATION),

@@ -1,13 +1,11 @@
 """Every loss goes through one suite, the loss of the examples too; then what theory says."""
 
-import runpy
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from strategies import EXAMPLES, load_example
+from strategies import load_example
 from suites.losses import checks_for
 
 from fcgboost.losses import (
@@ -19,7 +17,7 @@ from fcgboost.losses import (
     class_probabilities,
 )
 
-HuberisedSquaredHinge = load_example("custom_loss").HuberisedSquaredHinge
+HuberisedSquaredHinge = load_example("plot_custom_loss").HuberisedSquaredHinge
 LOSSES = [
     SquaredHinge(),
     Square(),
@@ -137,8 +135,3 @@ def test_huge_decisions_give_certain_classes(loss):
 def test_one_decision_gives_both_probabilities():
     p = class_probabilities(SquaredHinge(), np.array([-3.0, 0.0, 0.5]))
     assert p.tolist() == [[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]]
-
-
-def test_the_example_runs(capsys):
-    runpy.run_path(str(EXAMPLES / "custom_loss.py"), run_name="__main__")
-    assert "accuracy 0.9" in capsys.readouterr().out

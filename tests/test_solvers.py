@@ -26,7 +26,7 @@ from fcgboost.solvers import (
 from fcgboost.stopping import Status
 from fcgboost.validation import make_solver
 
-HuberisedSquaredHinge = load_example("custom_loss").HuberisedSquaredHinge
+HuberisedSquaredHinge = load_example("plot_custom_loss").HuberisedSquaredHinge
 
 # Loss and a solver that must reach its minimiser. With threshold 0.5 the last loss is straight
 # at f = 0 on every row: Newton starts without any curvature.

@@ -1,0 +1,101 @@
+"""Settings of Sphinx: `python -m sphinx -W --keep-going -b html docs build/docs`.
+
+The pages need nothing from the network, neither to be built nor to be read: formulas are plain
+text, fonts and scripts lie beside the pages, and other projects are not linked to by inventory.
+"""
+
+import re
+from pathlib import Path
+
+import fcgboost
+
+DOCS = Path(__file__).parent
+
+project = "fcgboost"
+author = "The fcgboost developers"
+copyright = author
+version = release = fcgboost.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["results/rows", "results/bench", "_templates"]
+templates_path = ["_templates"]
+root_doc = "index"
+
+# Pages written in Markdown.
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+# The reference: names in single backticks are links where there is something to link to.
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+autodoc_member_order = "groupwise"
+autosummary_generate = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+# Dask need not be there to build the pages about it.
+autodoc_mock_imports = ["dask", "distributed"]
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(DOCS.parent / "examples")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"demo\.py",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e6,
+    "remove_config_comments": True,
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("fcgboost",),
+    "reference_url": {"fcgboost": None},
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fcgboost"
+html_static_path = ["_static"]
+html_css_files = ["fcgboost.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "fcgboost"},
+    "navbar_end": ["theme-switcher"],
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+}
+
+
+def name_anchors(app, docname, source):
+    """Let Markdown know the anchors that the report of the experiments writes in HTML."""
+    source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
+
+
+def keep_bars(app, what, name, obj, options, lines):
+    """Keep the bars of absolute values and norms, which would be substitutions to docutils."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith(">>>"):
+            lines[i] = re.sub(r"(?<!\\)\|", r"\\|", line)
+
+
+def setup(app):
+    app.connect("source-read", name_anchors)
+    # After numpydoc, which has the default priority.
+    app.connect("autodoc-process-docstring", keep_bars, priority=900)

@@ -1,0 +1,76 @@
+"""
+Probabilities without a calibration step
+========================================
+
+The squared hinge's minimiser is 2 P(y = 1 | x) - 1, so the fitted values are probabilities
+already. A support vector machine needs a second fit on its scores (Platt's method) to get
+there.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
+from sklearn.metrics import brier_score_loss
+from sklearn.svm import SVC
+
+from fcgboost import FCGBoostClassifier
+
+# %%
+# Two features and a known probability, so that one can compare with the truth and not with
+# labels alone.
+
+
+def draw(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n, 2))
+    truth = 1.0 / (1.0 + np.exp(-4.0 * (X[:, 1] - np.sin(3.0 * X[:, 0]))))
+    return X, (rng.uniform(size=n) < truth).astype(int), truth
+
+
+X, y, _ = draw(1000, 0)
+X_test, y_test, truth = draw(10_000, 1)
+
+# %%
+# All three see the same rows. Platt's method fits five machines for its calibration.
+models = {
+    "fcgboost (relu)": FCGBoostClassifier("relu", random_state=0),
+    "SVC + Platt": CalibratedClassifierCV(SVC(), ensemble=False, cv=5),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.5), layout="constrained")
+left.plot([0, 1], [0, 1], ":", color="black", lw=1)
+distance = {}
+for name, model in models.items():
+    probability = model.fit(X, y).predict_proba(X_test)[:, 1]
+    share, mean = calibration_curve(y_test, probability, n_bins=12)
+    left.plot(mean, share, "o-", label=name)
+    right.plot(truth, probability, ".", ms=1.5, alpha=0.4)
+    distance[name] = np.sqrt(np.mean((probability - truth) ** 2))
+    brier = brier_score_loss(y_test, probability)
+    print(
+        f"{name}: Brier score {brier:.4f}, distance from the true probability {distance[name]:.3f}"
+    )
+print(f"the truth itself: Brier score {brier_score_loss(y_test, truth):.4f}")
+left.set(xlabel="predicted probability", ylabel="share of label 1")
+right.set(xlabel="true probability", ylabel="predicted probability")
+left.legend(loc="upper left")
+plt.show()
+
+# %%
+# Both are near the diagonal. The price differs:
+svc = models["SVC + Platt"].calibrated_classifiers_[0].estimator
+print(f"{models['fcgboost (relu)'].n_atoms_} atoms, {svc.n_support_.sum()} support vectors")
+assert distance["fcgboost (relu)"] < 0.1
+assert models["fcgboost (relu)"].n_atoms_ < svc.n_support_.sum() / 4
+
+# %%
+# How far this carries
+# --------------------
+#
+# The probability is the *loss's*: squared hinge, square loss and cubed hinge determine one, the
+# hinge does not. It is cut at 0 and 1, so rows far from the boundary get exactly 0 or 1: for
+# the log loss, which punishes a wrong 0 without limit, a calibrated probability is still
+# better.
+probability = models["fcgboost (relu)"].predict_proba(X_test)[:, 1]
+sure = (probability == 0.0) | (probability == 1.0)
+print(f"{sure.mean():.1%} of the probabilities are 0 or 1; the largest true one among the zeros:")
+print(f"{truth[probability == 0.0].max():.3f}")

@@ -1,0 +1,89 @@
+"""
+When to stop: the path, k0 and validation
+=========================================
+
+One fit holds the model after every number of steps. Without a ridge, noise is learned after a
+while; with the default ridge the path stays flat. In both cases validation data finds a good
+place to stop.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from fcgboost import FCGBoostClassifier, theory_steps
+from fcgboost.datasets import make_simulation
+
+# %%
+# A thousand points, three in ten labels wrong; the test labels are right. The theory's number
+# of steps is k0 = sqrt(m / ln m), rounded up.
+X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
+X_val, y_val = make_simulation(500, noise="uniform", level=0.3, random_state=1)
+X_test, y_test = make_simulation(5000, noise=None, random_state=2)
+k0 = theory_steps(len(y))
+print(f"k0 = {k0}")
+
+# %%
+# Two paths of 10 k0 steps: without a ridge, which is the problem that the theory speaks of, and
+# with the default one. Validation labels are as noisy as those of training. Their score is kept
+# for every step; with ``max_iter`` a number, the best step becomes the model.
+paths = {
+    "no ridge": FCGBoostClassifier("relu", max_iter=10 * k0, l2=0.0, random_state=0),
+    "ridge 1/m (default)": FCGBoostClassifier("relu", max_iter=10 * k0, random_state=0),
+}
+for clf in paths.values():
+    clf.fit(X, y, X_val=X_val, y_val=y_val)
+
+
+def staged_error(clf, X, y):
+    whole = clf.truncate(len(clf.trace_))
+    return np.array([np.mean(labels != y) for labels in whole.staged_predict(X)])
+
+
+# %%
+# Every curve comes from the one fit: ``truncate(k)`` and the ``staged_`` methods give the model
+# of any step, and nothing is fitted again.
+figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharex=True, layout="constrained")
+for ax, (name, clf) in zip(axes, paths.items(), strict=True):
+    steps = np.arange(1, len(clf.trace_) + 1)
+    test = staged_error(clf, X_test, y_test)
+    ax.plot(steps, staged_error(clf, X, y), color="0.6", label="training (noisy labels)")
+    ax.plot(steps, 1 - clf.trace_.column("validation_score"), "C1", label="validation (noisy)")
+    ax.plot(steps, test, "C0", lw=2, label="test (clean labels)")
+    ax.plot(clf.n_iter_, test[clf.n_iter_ - 1], "o", color="C0", ms=9, label="chosen by validation")
+    ax.axvline(k0, color="black", ls=":", label=f"$k_0$ = {k0}")
+    ax.set(title=name, xlabel="steps k", ylim=(0, 0.45))
+axes[0].set_ylabel("share of wrong predictions")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+plt.show()
+
+# %%
+# Without the ridge the test error at 10 k0 is several times that at k0, while the training
+# error goes on falling: noise is being learned. With the ridge the path may be as long as one
+# likes.
+free, ridge = (staged_error(clf, X_test, y_test) for clf in paths.values())
+for name, errors, clf in zip(paths, (free, ridge), paths.values(), strict=True):
+    print(
+        f"{name}: test error {errors[k0 - 1]:.3f} at k0, {errors[-1]:.3f} at 10 k0, "
+        f"{errors[clf.n_iter_ - 1]:.3f} at the chosen step {clf.n_iter_}"
+    )
+assert free[-1] > 3 * free[k0 - 1]
+assert ridge[-1] < 0.05
+assert free[paths["no ridge"].n_iter_ - 1] < 0.1
+
+# %%
+# In practice
+# -----------
+#
+# ``max_iter="auto"`` makes 5 k0 steps; with validation data, or ``validation_fraction``, the
+# best of k0, 2 k0, ..., 5 k0 becomes the model. ``n_iter_no_change`` ends the fit itself early.
+clf = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0).fit(X, y)
+print(
+    f"{clf.n_iter_} of {len(clf.trace_)} steps kept; test error {1 - clf.score(X_test, y_test):.3f}"
+)
+assert clf.score(X_test, y_test) > 0.94
+
+clf = FCGBoostClassifier(
+    "relu", max_iter=1000, validation_fraction=0.2, n_iter_no_change=20, random_state=0
+).fit(X, y)
+print(f"stopped after {len(clf.trace_)} steps. {clf.status_}")
+assert len(clf.trace_) < 200
