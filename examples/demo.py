@@ -33,7 +33,7 @@ from fcgboost import (
     theory_steps,
 )
 from fcgboost.datasets import bayes_boundary, make_simulation
-from fcgboost.plotting import path_error, plot_decision_boundary, plot_path
+from fcgboost.plotting import DecisionBoundaryDisplay, PathDisplay, path_error
 
 NOISE = 0.3
 N_TEST = 5000
@@ -236,14 +236,13 @@ def draw_boundaries(results: Sequence[Result], data: Data) -> Figure:
     figure = Figure(figsize=(13.0, 9.6), layout="constrained")
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
     for r, ax in zip(results, axes.flat, strict=True):
-        centers = r.model.atoms_[:, :2] if r.name.endswith("gauss") else None
-        plot_decision_boundary(
-            r.model, data.X, data.y, true_boundary=bayes_boundary, centers=centers, ax=ax
+        display = DecisionBoundaryDisplay.from_estimator(
+            r.model, data.X, data.y, true_boundary=bayes_boundary, ax=ax
         )
         ax.set_title(f"{r.name}: {r.size} {r.unit}, test error {r.error:.1%}", fontsize=10)
         ax.get_legend().remove()
         ax.label_outer()
-    filled, legend = axes.flat[0].collections[0], axes.flat[0].get_legend_handles_labels()
+    filled, legend = display.surface_, axes.flat[0].get_legend_handles_labels()
     label = "decision value (forest: 2p − 1, p the probability of label 1)"
     figure.colorbar(filled, ax=axes, shrink=0.6, label=label)
     figure.legend(*legend, loc="outside lower center", ncols=5, markerscale=2.0, frameon=False)
@@ -254,7 +253,8 @@ def draw_paths(curves: dict[str, np.ndarray], models: dict[str, Any], k0: int) -
     """Draw the test error of the four dictionaries against the number of steps."""
     figure = Figure(figsize=(8.0, 5.2), layout="constrained")
     chosen = {name: model.n_iter_ for name, model in models.items()}
-    ax = plot_path(curves, k0=k0, chosen=chosen, ylabel="test error", ax=figure.subplots())
+    ax = figure.subplots()
+    PathDisplay.from_predictions(curves, k0=k0, chosen=chosen, ylabel="test error", ax=ax)
     ax.set(yscale="log", yticks=[0.02, 0.03, 0.05, 0.1, 0.2, 0.4])
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

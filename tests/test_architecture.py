@@ -43,6 +43,7 @@ CORE = {
     "threads",
     "validation",
     "data",
+    "documents",
     "prediction",
     "parameters",
     "fitting",
@@ -146,7 +147,18 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "checkpoints": {"files", "greedy", "stopping"},
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
     "data": {"hashing", "sums", "validation"},
-    "prediction": {"arrays", "dictionaries", "greedy", "losses", "model", "validation"},
+    # A model in a file: knows parts, models and paths, and no estimator.
+    "documents.spots": NOTHING,
+    "documents.parts": {"documents.spots", "parts", "validation"},
+    "documents.*": {
+        *("dictionaries", "documents.*", "files", "greedy", "losses", "model", "parts"),
+        "stopping",
+    },
+    "documents": {"documents.*"},
+    "prediction": {
+        *("arrays", "dictionaries", "documents", "greedy", "losses", "model", "stopping"),
+        "validation",
+    },
     "parameters": {
         *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
     },
@@ -154,6 +166,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "spread": CORE,
     "estimators": CORE,
     "search": CORE | {"estimators"},
+    "io.models": {"documents", "estimators", "greedy", "prediction"},
+    "io": {"documents", "io.*"},
     "dask.collections": {"backends.rows", "validation"},
     "dask.actors": {"backends.rows", "backends.shards"},
     "dask.crews": {
@@ -178,7 +192,9 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
-    "plotting": {"greedy"},
+    "plotting.canvas": NOTHING,
+    "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "stopping"},
+    "plotting": {"plotting.*"},
     "__init__": {"*"},
     "experiments.base": NOTHING,
     "experiments.store": {"experiments.base"},
@@ -235,7 +251,8 @@ FOLDERS = {
     "cli.*",
     *("readers.*", "tables.*"),
     *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
-    *("experiments.*", "experiments.reporting.*"),
+    *("documents.*", "io.*"),
+    *("experiments.*", "experiments.reporting.*", "plotting.*"),
 }
 
 # Beside the standard library, free in every room.
@@ -260,7 +277,7 @@ ALL_OF_SKLEARN = {
     "datasets.earthquake",
     "datasets.simulation",
     "datasets.uci",
-    "plotting",
+    "plotting.*",
     "experiments.*",
 }
 # Imported inside the function that needs them, with an error naming the extra to install.

@@ -1,0 +1,226 @@
+"""The atoms themselves: a row per atom, a column per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from fcgboost.dictionaries import GaussDictionary, InnerProductDictionary
+from fcgboost.plotting import fitted
+from fcgboost.plotting.canvas import (
+    CLASS_COLORS,
+    Array,
+    Display,
+    check_matplotlib,
+    ink,
+    label_name,
+    two_sided,
+)
+from fcgboost.plotting.influence import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Where the two panels and the scale of colours lie in the Axes: left, bottom, width, height.
+_HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
+
+
+class AtomDisplay(Display):
+    """A heat map of atoms, in order of entry, with their coefficients as bars beside.
+
+    Neurons and polynomial kernels are shown by their directions w, Gauss atoms by their centres;
+    both in standardised units.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_atoms, n_features)
+    coef : ndarray of shape (n_atoms,)
+    numbers : ndarray of shape (n_atoms,)
+        The atoms' numbers in order of entry, from 1.
+    names : sequence of str
+        Of the features.
+    value_name : str, default="weight"
+    class_name : str or None, default=None
+        The class the coefficients speak for.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Holds the two panels and carries the title.
+    figure_ : matplotlib Figure
+    heat_ax_, bar_ax_, scale_ax_ : matplotlib Axes
+        The heat map, the coefficients, the scale of colours.
+    image_ : matplotlib AxesImage
+    bars_ : matplotlib BarContainer
+
+    Examples
+    --------
+    >>> from fcgboost import FCGBoostClassifier
+    >>> from fcgboost.datasets import make_simulation
+    >>> from fcgboost.plotting import AtomDisplay
+    >>> X, y = make_simulation(200, random_state=0)
+    >>> clf = FCGBoostClassifier("relu", max_iter=5, random_state=0).fit(X, y)
+    >>> AtomDisplay.from_estimator(clf).values.shape
+    (5, 2)
+    """
+
+    heat_ax_: Axes
+    bar_ax_: Axes
+    scale_ax_: Axes
+    image_: Any
+    bars_: Any
+
+    def __init__(
+        self,
+        values: Array,
+        coef: Array,
+        numbers: NDArray[np.intp],
+        names: Sequence[str],
+        *,
+        value_name: str = "weight",
+        class_name: str | None = None,
+    ) -> None:
+        self.values = values
+        self.coef = coef
+        self.numbers = numbers
+        self.names = names
+        self.value_name = value_name
+        self.class_name = class_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | None = None,
+        *,
+        class_of_interest: Any = None,
+        n_atoms: int = 30,
+        n_shown: int = 20,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the atoms of a classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
+        X : data of the fit or None, default=None
+            Gauss centres are drawn from its mean; without it, from the mean of the centres.
+        class_of_interest : label or None, default=None
+            Of several classes, the one whose atoms are drawn; None is the first.
+        n_atoms, n_shown : int, default=30 and 20
+            At most so many atoms, those with the largest coefficients, and so many features,
+            those with the largest values.
+        ax : matplotlib Axes or None, default=None
+        **kwargs :
+            For `Axes.imshow`.
+
+        Returns
+        -------
+        AtomDisplay
+        """
+        check_matplotlib(cls)
+        before, classifier = fitted.split_boosted(estimator, cls)
+        output, value = fitted.output_of(classifier, class_of_interest)
+        coef = classifier.coef_[output]
+        if classifier.n_atoms_ == 0:
+            raise ValueError("The model has no atoms to draw.")
+        rows = None if X is None else fitted.prepared(before, X)
+        values, value_name = _values(classifier.model_, rows)
+        own = np.flatnonzero(coef)
+        display = cls(
+            values[own],
+            coef[own],
+            own + 1,
+            fitted.feature_names(before, classifier, X),
+            value_name=value_name,
+            class_name=label_name(value),
+        )
+        return display.plot(ax, n_atoms=n_atoms, n_shown=n_shown, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, n_atoms: int = 30, n_shown: int = 20, **kwargs: Any
+    ) -> Self:
+        """Draw into Axes, or into a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Its place is divided among the two panels.
+        n_atoms, n_shown : int, default=30 and 20
+            At most so many atoms and features.
+        **kwargs :
+            For `Axes.imshow`.
+
+        Returns
+        -------
+        AtomDisplay
+        """
+        ax = self._take(ax)
+        ax.set_axis_off()
+        rows = np.sort(np.argsort(-np.abs(self.coef), kind="stable")[:n_atoms])
+        weight = np.abs(self.values[rows]).sum(axis=0)
+        columns = np.sort(np.argsort(-weight, kind="stable")[:n_shown])
+        self._draw_heat(ax, rows, columns, kwargs)
+        self._draw_bars(ax, rows)
+        return self
+
+    def _draw_heat(
+        self, ax: Axes, rows: NDArray[np.intp], columns: NDArray[np.intp], options: dict[str, Any]
+    ) -> None:
+        heat = self.heat_ax_ = ax.inset_axes(_HEAT)
+        shown = self.values[np.ix_(rows, columns)]
+        limit = float(np.abs(shown).max(initial=0.0)) or 1.0
+        style = {"cmap": two_sided(), "vmin": -limit, "vmax": limit, "aspect": "auto", **options}
+        self.image_ = heat.imshow(shown, interpolation="nearest", **style)
+        every = max(1, -(-len(rows) // 15))
+        heat.set_yticks(np.arange(0, len(rows), every), self.numbers[rows][::every].astype(str))
+        names = [shortened(self.names[j], 20) for j in columns]
+        turned = len(names) > 4 or max(map(len, names)) > 12
+        heat.set_xticks(np.arange(len(columns)), names)
+        if turned:
+            heat.tick_params(axis="x", labelrotation=90)
+        n_left = len(self.names) - len(columns)
+        heat.set_xlabel(f"{n_left} more features are smaller" if n_left else "")
+        n_out = len(self.coef) - len(rows)
+        heat.set_ylabel(
+            "atom, in order of entry" + (f"\n({n_out} smaller ones left out)" if n_out else "")
+        )
+        self.scale_ax_ = ax.inset_axes(_SCALE)
+        self.figure_.colorbar(self.image_, cax=self.scale_ax_, label=self.value_name)
+
+    def _draw_bars(self, ax: Axes, rows: NDArray[np.intp]) -> None:
+        bars = self.bar_ax_ = ax.inset_axes(_BARS)
+        coef = self.coef[rows]
+        colors = [CLASS_COLORS[int(value > 0.0)] for value in coef]
+        self.bars_ = bars.barh(np.arange(len(rows)), coef, color=colors, height=0.7)
+        bars.axvline(0.0, color=ink(bars), linewidth=0.8)
+        bars.set_ylim(len(rows) - 0.5, -0.5)
+        bars.set_yticks([])
+        bars.locator_params(axis="x", nbins=3)
+        label = (
+            "coefficient"
+            if self.class_name is None
+            else f"coefficient for\nlabel {self.class_name}"
+        )
+        bars.set_xlabel(label)
+
+
+def _values(model: Any, X: Any) -> tuple[Array, str]:
+    """Give what the rows of the heat map hold, in standardised units, and its name."""
+    atoms = model.atoms.toarray() if sparse.issparse(model.atoms) else np.asarray(model.atoms)
+    if isinstance(model.dictionary, InnerProductDictionary):
+        return atoms[:, :-1] * model.scale, "weight per standardised unit"
+    if isinstance(model.dictionary, GaussDictionary):
+        centers = atoms[:, :-1]
+        # Of sparse rows, too, the mean is a dense row.
+        middle = np.asarray((centers if X is None else X).mean(axis=0)).reshape(-1)
+        return (centers - middle) / model.scale, "centre − mean, standardised"
+    raise ValueError(
+        f"AtomDisplay draws atoms that have a direction or a centre: Gauss, polynomial, sigmoid, "
+        f"ReLU and every InnerProductDictionary, not {type(model.dictionary).__name__}."
+    )

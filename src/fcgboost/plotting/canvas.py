@@ -1,0 +1,103 @@
+"""What all pictures share: colours, Axes, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+#: The colour of each dictionary, the same in every picture.
+DICTIONARY_COLORS: Mapping[str, str] = {
+    "gauss": "#0072B2",
+    "polynomial": "#D55E00",
+    "sigmoid": "#009E73",
+    "relu": "#CC79A7",
+}
+#: The colours of the two classes, in the order of `classes_`.
+CLASS_COLORS: tuple[str, str] = ("#D55E00", "#0072B2")
+#: Colours for any number of things, the classes' first; its yellow is too light on white.
+PALETTE = (*CLASS_COLORS, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
+#: Their markers, as many as not to fall together with the colours.
+MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
+
+# In font sizes: clears the tick labels and the axis label.
+_LEGEND_PAD = 3.6
+
+
+class Display:
+    """A picture; `plot` sets the attributes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Axes
+    figure_: Any
+
+    def _take(self, ax: Axes | None) -> Axes:
+        """Draw from now on into `ax`, or into a new figure."""
+        self.ax_ = new_axes(type(self)) if ax is None else ax
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+def check_matplotlib(asker: type[Display]) -> None:
+    """Raise an ImportError that names the extra, before anything takes time."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{asker.__name__} needs matplotlib: python -m pip install 'fcgboost[plot]'."
+        ) from error
+
+
+def new_axes(asker: type[Display]) -> Axes:
+    """Give the Axes of a new figure."""
+    check_matplotlib(asker)
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def ink(ax: Axes) -> Any:
+    """Give the colour of the labels: black, but light on dark backgrounds."""
+    return ax.xaxis.label.get_color()
+
+
+def colors_of(n: int) -> list[str]:
+    """Give n colours; they come again after some."""
+    return [PALETTE[i % len(PALETTE)] for i in range(n)]
+
+
+def legend_below(ax: Axes, ncols: int = 3) -> None:
+    """Put the legend below the axis label, where it covers nothing."""
+    handles, _ = ax.get_legend_handles_labels()
+    if handles:
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+        style: dict[str, Any] = {"ncols": ncols, "frameon": False, "labelcolor": ink(ax)}
+        ax.legend(**place, **style, borderaxespad=_LEGEND_PAD, markerscale=1.5)
+
+
+def two_sided(strongest: float = 1.0) -> Any:
+    """Give a map of colours from the first class over nothing at all to the second."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    first, second = CLASS_COLORS
+    colors = [to_rgba(first, strongest), to_rgba(first, 0.0)]
+    colors += [to_rgba(second, 0.0), to_rgba(second, strongest)]
+    places = zip((0.0, 0.5, 0.5, 1.0), colors, strict=True)
+    return LinearSegmentedColormap.from_list("two sided", list(places))
+
+
+def label_name(value: Any) -> str:
+    """Give the name of a class: 1.0 is '1'."""
+    return str(value).removesuffix(".0")
