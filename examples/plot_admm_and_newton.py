@@ -50,12 +50,12 @@ solved = {
 }
 best = min(solution.objective for solution in solved.values())
 
-figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for name, solution in solved.items():
     gaps = np.array([step.objective for step in solution.history]) - best
     ax.loglog(np.arange(1, len(gaps) + 1), np.maximum(gaps, 1e-15), label=name)
 ax.set(xlabel="iteration", ylabel="objective − lowest objective")
-ax.legend()
+figure.legend(loc="outside lower center", ncols=2)
 plt.show()
 
 # %%

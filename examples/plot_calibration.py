@@ -9,11 +9,12 @@ there.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV, calibration_curve
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import brier_score_loss
 from sklearn.svm import SVC
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.plotting import ReliabilityDisplay
 
 # %%
 # Two features and a known probability, so that one can compare with the truth and not with
@@ -36,27 +37,25 @@ models = {
     "fcgboost (relu)": FCGBoostClassifier("relu", random_state=0),
     "SVC + Platt": CalibratedClassifierCV(SVC(), ensemble=False, cv=5),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.5), layout="constrained")
-left.plot([0, 1], [0, 1], ":", color="black", lw=1)
+figure, axes = plt.subplots(1, 3, figsize=(13, 4.8), layout="constrained")
 distance = {}
-for name, model in models.items():
+for ax, (name, model) in zip(axes[:2], models.items(), strict=True):
     probability = model.fit(X, y).predict_proba(X_test)[:, 1]
-    share, mean = calibration_curve(y_test, probability, n_bins=12)
-    left.plot(mean, share, "o-", label=name)
-    right.plot(truth, probability, ".", ms=1.5, alpha=0.4)
+    ReliabilityDisplay.from_estimator(model, X_test, y_test, n_bins=12, ax=ax)
+    ax.set_title(name)
+    axes[2].plot(truth, probability, ".", ms=1.5, alpha=0.4, label=name)
     distance[name] = np.sqrt(np.mean((probability - truth) ** 2))
     brier = brier_score_loss(y_test, probability)
     print(
         f"{name}: Brier score {brier:.4f}, distance from the true probability {distance[name]:.3f}"
     )
 print(f"the truth itself: Brier score {brier_score_loss(y_test, truth):.4f}")
-left.set(xlabel="predicted probability", ylabel="share of label 1")
-right.set(xlabel="true probability", ylabel="predicted probability")
-left.legend(loc="upper left")
+axes[2].set(xlabel="true probability", ylabel="predicted probability", title="beside the truth")
+axes[2].legend(loc="upper left", markerscale=8)
 plt.show()
 
 # %%
-# Both are near the diagonal. The price differs:
+# Bars are 95 % intervals, the strips below count rows. Neither is perfect; the price differs:
 svc = models["SVC + Platt"].calibrated_classifiers_[0].estimator
 print(f"{models['fcgboost (relu)'].n_atoms_} atoms, {svc.n_support_.sum()} support vectors")
 assert distance["fcgboost (relu)"] < 0.1

@@ -64,16 +64,16 @@ assert clf.score(X_test, y_test) > 0.9
 
 # %%
 # The first three waves, and their sum with all the others.
-side = np.linspace(-1.0, 1.0, 150)
-grid = np.stack(np.meshgrid(1.7 * side + 0.5, 1.2 * side + 0.25), axis=-1)
-points = grid.reshape(-1, 2)
+side = [np.linspace(column.min(), column.max(), 150) for column in X.T]
+points = np.stack(np.meshgrid(*side), axis=-1).reshape(-1, 2)
 waves = [clf.coef_[0, j] * clf.model_.columns(points)[:, j] for j in range(3)]
 figure, axes = plt.subplots(1, 4, figsize=(13, 3), sharey=True, layout="constrained")
 titles = ("first wave", "second wave", "third wave", f"all {clf.n_atoms_} waves")
 for ax, values, title in zip(axes, [*waves, clf.decision_function(points)], titles, strict=True):
     values = np.clip(values, -1, 1).reshape(150, 150)
-    ax.contourf(grid[..., 0], grid[..., 1], values, levels=20, cmap="RdBu", vmin=-1, vmax=1)
+    limit = np.abs(values).max()
+    ax.contourf(*side, values, levels=np.linspace(-limit, limit, 21), cmap="RdBu")
     ax.set_title(title)
-axes[3].contour(grid[..., 0], grid[..., 1], values, levels=[0.0], colors="black")
+axes[3].contour(*side, values, levels=[0.0], colors="black")
 axes[3].scatter(*X_test.T, s=6, c=np.where(y_test == 1, "navy", "darkred"))
 plt.show()
