@@ -152,7 +152,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "documents.parts": {"documents.spots", "parts", "validation"},
     "documents.*": {
         *("dictionaries", "documents.*", "files", "greedy", "losses", "model", "parts"),
-        "stopping",
+        *("stopping", "tables"),
     },
     "documents": {"documents.*"},
     "prediction": {
@@ -166,7 +166,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "spread": CORE,
     "estimators": CORE,
     "search": CORE | {"estimators"},
-    "io.models": {"documents", "estimators", "greedy", "prediction"},
+    "io.models": {"documents", "estimators", "greedy", "prediction", "tables"},
     "io": {"documents", "io.*"},
     "dask.collections": {"backends.rows", "validation"},
     "dask.actors": {"backends.rows", "backends.shards"},
@@ -196,6 +196,12 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "stopping"},
     "plotting": {"plotting.*"},
     "__init__": {"*"},
+    # The demo, too, uses the package as a user would.
+    "demo.*": {
+        *("__init__", "datasets", "demo.*", "files"),
+        *("plotting", "plotting.canvas", "threads"),
+    },
+    "demo": {"demo.*"},
     "experiments.base": NOTHING,
     "experiments.store": {"experiments.base"},
     "experiments.display": NOTHING,
@@ -236,6 +242,13 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "experiments.reporting.*",
     },
     "experiments": NOTHING,
+    "playground.settings": NOTHING,
+    "playground.samples": {"datasets", "playground.settings"},
+    "playground.fits": {"__init__", "playground.samples", "playground.settings"},
+    "playground.desk": {"playground.fits", "playground.settings"},
+    "playground.handler": {"playground.desk", "playground.settings"},
+    "playground.server": {"playground.desk", "playground.handler"},
+    "playground": {"playground.server"},
     "cli.console": {"scores", "stopping"},
     "cli.arguments": NOTHING,
     # The commands use the package as a user would; the sets' facts and names are listed.
@@ -252,7 +265,7 @@ FOLDERS = {
     *("readers.*", "tables.*"),
     *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("documents.*", "io.*"),
-    *("experiments.*", "experiments.reporting.*", "plotting.*"),
+    *("demo.*", "experiments.*", "experiments.reporting.*", "plotting.*"),
 }
 
 # Beside the standard library, free in every room.
@@ -271,14 +284,16 @@ ALL_OF_SKLEARN = {
     "spread",
     "estimators",
     "search",
+    "io.*",
     "tables.encoder",
     "dask.*",
     *("cli.fit", "comparison"),
+    "playground.samples",
     "datasets.earthquake",
     "datasets.simulation",
     "datasets.uci",
     "plotting.*",
-    "experiments.*",
+    *("demo.methods", "experiments.*"),
 }
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries import SmoothDictionary
+from fcgboost.documents import PARAMETERS, Content, plain_about, write
 from fcgboost.greedy import Trace
 from fcgboost.losses import ProbabilityLoss, class_probabilities
 from fcgboost.model import Model, beside
+from fcgboost.stopping import Status
 from fcgboost.validation import FAMILIES, Array, check_number, check_rows, make_part, to_host
 
 
@@ -37,6 +41,23 @@ def has_probability(estimator: Any) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """What a file says about one model, and the model without its training rows does not know.
+
+    Attributes
+    ----------
+    model : Model
+        The model that it is about; for another one (after `truncate` or `fit`) it says nothing.
+    about : dict
+    importances : ndarray of shape (n_features,) or None
+    """
+
+    model: Model
+    about: dict[str, Any]
+    importances: Array | None
+
+
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     """What all fitted classifiers of the package can do."""
 
@@ -45,6 +66,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     model_: Model
     trace_: Trace
     n_iter_: int
+    status_: Status
     # The loss of the fit, whatever the parameter is now.
     _loss_: ProbabilityLoss
     # A few training rows and the columns' deviations, for feature_importances_.
@@ -105,6 +127,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 f"{type(model.dictionary).__name__} does not know its slope (SmoothDictionary); "
                 "use sklearn.inspection.permutation_importance."
             )
+        if "_sample_" not in vars(self) or self._loaded(model) is not None:
+            return self._stored_importances(model)
         totals = np.zeros(len(model.scale))
         if model.n_atoms == 0:
             return totals
@@ -116,6 +140,76 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 totals += np.abs(slopes).sum(axis=0)
         totals *= self._deviation_
         return totals / (totals.sum() or 1.0)
+
+    @property
+    def about_(self) -> dict[str, Any]:
+        """What a loaded model's file says about it; {} if nothing, and for any other model."""
+        loaded = self._loaded(self._fitted())
+        return {} if loaded is None else loaded.about
+
+    def _loaded(self, model: Model) -> Loaded | None:
+        loaded: Loaded | None = vars(self).get("_loaded_")
+        return loaded if loaded is not None and loaded.model is model else None
+
+    def _stored_importances(self, model: Model) -> Array:
+        loaded = self._loaded(model)
+        if loaded is None or loaded.importances is None:
+            raise AttributeError(
+                "feature_importances_ need rows of the training data, which a model file does not "
+                "hold; it has them as numbers, for the model as it was saved. Use "
+                "sklearn.inspection.permutation_importance."
+            )
+        return loaded.importances.copy()
+
+    def save_model(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        trace: bool = True,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the model to a file: one JSON document, exact to the last bit.
+
+        `fcgboost.load_model` reads it. The file is there in full or not at all. It holds no
+        training rows apart from the atoms.
+
+        Parameters
+        ----------
+        path : path
+        trace : bool, default=True
+            Whether to keep the whole path, for `staged_predict`, `truncate` and the like. Without
+            it the file is much smaller.
+        about : dict or None, default=None
+            JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
+            a loaded model has.
+        """
+        write(path, self.to_content(trace=trace, about=about))
+
+    def to_content(self, *, trace: bool, about: dict[str, Any] | None) -> Content:
+        """Give what a model file holds of the classifier."""
+        model = self._fitted()
+        # A search is saved as what it found.
+        found = vars(self).get("best_estimator_", self)
+        has_path = len(self.trace_) >= self.n_iter_
+        return Content(
+            parameters={name: getattr(found, name) for name in PARAMETERS},
+            classes=self.classes_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            model=model,
+            loss=self._loss_,
+            trace=self.trace_ if trace and has_path else None,
+            n_iter=self.n_iter_,
+            k0=found._k0_,
+            status=self.status_,
+            importances=self._known_importances(),
+            about=self.about_ if about is None else plain_about(about),
+        )
+
+    def _known_importances(self) -> Array | None:
+        try:
+            return self.feature_importances_
+        except AttributeError:
+            return None
 
     def decision_function(self, X: Any) -> Any:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -175,10 +269,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """
         model = self._fitted()
         check_number("k", k, 0, whole=True)
-        if k > len(self.trace_):
+        if k != self.n_iter_:
+            self._check_path()
+        if k > len(self.trace_) and k != self.n_iter_:
             raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
         short = copy.copy(self)
-        short.model_ = self.trace_.model(k, model.dictionary, model.scale)
+        if k != self.n_iter_:
+            short.model_ = self.trace_.model(k, model.dictionary, model.scale)
         short.n_iter_ = k
         return short
 
@@ -191,8 +288,16 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Give decision values in full precision, where they were computed."""
         return self._shape(self._fitted().decision(check_rows(self, X)))
 
+    def _check_path(self) -> None:
+        if len(self.trace_) < self.n_iter_:
+            raise ValueError(
+                f"This model was saved without its path (trace=False): only the model after all "
+                f"{self.n_iter_} steps is there."
+            )
+
     def _staged_decision(self, X: Any) -> Iterator[Any]:
         model, X = self._fitted(), check_rows(self, X)
+        self._check_path()
         has_room = X.shape[0] * model.n_atoms * 8 <= get_config()["working_memory"] * 2**20
         values = model.columns(X) if has_room else None
         for k, step in enumerate(self.trace_[: self.n_iter_], 1):

@@ -1,0 +1,239 @@
+"""What a model file holds, as values; and as a document."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.documents.encoders import encoder_document, read_encoder
+from fcgboost.documents.models import model_document, read_model
+from fcgboost.documents.parts import (
+    Known,
+    parameters_document,
+    parts_within,
+    read_label,
+    read_parameters,
+)
+from fcgboost.documents.paths import path_document, read_path
+from fcgboost.documents.spots import Array, DocumentError, Spot, is_deeper, specials
+from fcgboost.greedy import Trace
+from fcgboost.losses import Loss
+from fcgboost.model import Model
+from fcgboost.parts import Part
+from fcgboost.stopping import Status
+from fcgboost.tables import TableEncoder
+
+FORMAT = "fcgboost model"
+VERSION = 1
+
+_KEYS = (
+    *("format", "version", "written_by", "about", "encoder", "n_features", "feature_names"),
+    *("classes", "parameters", "n_iter", "k0", "status", "feature_importances", "model", "path"),
+)
+_LABELS = r"bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object"
+# An array of strings takes this many characters at most, whatever its type says.
+_MOST_CHARACTERS = 2**22
+_DEEPEST_ABOUT = 32
+_LONGEST_ABOUT = 2**20
+_LARGEST_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    parameters : mapping
+        The classifier's parameters.
+    classes : ndarray of shape (n_classes,)
+    feature_names : ndarray of shape (n_features,) or None
+    model : Model
+    loss : Loss
+        The loss that the decision values belong to.
+    trace : Trace or None
+        The whole path; None where only the model is kept.
+    n_iter : int
+    k0 : int
+        The theory's number of steps for the training data.
+    status : Status
+    importances : ndarray of shape (n_features,) or None
+    about : dict
+        JSON of the user's.
+    encoder : TableEncoder or None
+        What gives the features.
+    """
+
+    parameters: Mapping[str, Any]
+    classes: NDArray[Any]
+    feature_names: NDArray[Any] | None
+    model: Model
+    loss: Loss
+    trace: Trace | None
+    n_iter: int
+    k0: int
+    status: Status
+    importances: Array | None
+    about: dict[str, Any]
+    encoder: TableEncoder | None = None
+
+    def parts(self) -> set[type[Part]]:
+        """Give the classes of all parts."""
+        held = (dict(self.parameters), self.model.dictionary, self.loss)
+        return {part for value in held for part in parts_within(value)}
+
+
+def document_of(content: Content) -> dict[str, Any]:
+    """Give what a file holds as JSON has it."""
+    names, importances, trace = content.feature_names, content.importances, content.trace
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"fcgboost {_own_version()}",
+        "about": content.about,
+        "encoder": encoder_document(content.encoder),
+        "n_features": len(content.model.scale),
+        "feature_names": None if names is None else names.tolist(),
+        "classes": _classes_document(content.classes),
+        "parameters": parameters_document(content.parameters),
+        "n_iter": int(content.n_iter),
+        "k0": int(content.k0),
+        "status": content.status.name,
+        "feature_importances": None if importances is None else specials(importances),
+        "model": model_document(content.model, content.loss),
+        "path": None if trace is None else path_document(trace, content.model.n_atoms),
+    }
+
+
+def _own_version() -> str:
+    try:
+        return version("fcgboost")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
+
+
+def _classes_document(classes: NDArray[Any]) -> dict[str, Any]:
+    dtype = classes.dtype
+    name = f"U{dtype.itemsize // 4}" if dtype.kind == "U" else dtype.name
+    return {"dtype": name, "values": classes.tolist()}
+
+
+def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Content:
+    """Give what a document holds; all of it is checked.
+
+    Parameters
+    ----------
+    spot : Spot
+        The whole document, which says that it is one.
+    known : mapping from str to class
+        The parts that it may name.
+    max_bytes : float
+        The memory that the coefficients of the path may take.
+    """
+    fields = dict(zip(_KEYS, spot.fields(*_KEYS), strict=True))
+    fields["written_by"].text()
+    n_features = fields["n_features"].whole(1, _LARGEST_COUNT)
+    classes = _read_classes(fields["classes"])
+    n_outputs = 1 if len(classes) == 2 else len(classes)
+    model, loss, storage = read_model(fields["model"], known, n_features, n_outputs)
+    n_iter = _read_n_iter(fields["n_iter"], model, n_outputs)
+    path, importances = fields["path"], fields["feature_importances"]
+    trace = None if path.is_null else read_path(path, model, storage, n_iter, max_bytes)
+    if trace is not None:
+        model = trace.model(n_iter, model.dictionary, model.scale)
+    return Content(
+        parameters=read_parameters(fields["parameters"], known),
+        classes=classes,
+        feature_names=_read_names(fields["feature_names"], n_features),
+        model=model,
+        loss=loss,
+        trace=trace,
+        n_iter=n_iter,
+        k0=fields["k0"].whole(1, _LARGEST_COUNT),
+        status=Status[fields["status"].word(*Status.__members__)],
+        importances=None if importances.is_null else importances.any_reals(n_features),
+        about=read_about(fields["about"]),
+        encoder=read_encoder(fields["encoder"], n_features),
+    )
+
+
+def _read_names(spot: Spot, n_features: int) -> NDArray[Any] | None:
+    return None if spot.is_null else np.array(spot.texts(n_features), dtype=object)
+
+
+def _read_classes(spot: Spot) -> NDArray[Any]:
+    """Give the class labels in the type they had, in their order."""
+    dtype, values = spot.fields("dtype", "values")
+    name, labels = dtype.text(), [read_label(label) for label in values.items()]
+    if not re.fullmatch(_LABELS, name, re.ASCII):
+        dtype.refuse(f"must be a type of labels such as 'int64', and is {name[:60]!a}")
+    if len(labels) < 2:
+        values.refuse("must have two entries or more")
+    if name.startswith("U") and int(name[1:]) * len(labels) > _MOST_CHARACTERS:
+        dtype.refuse("makes the labels too large for a model file")
+    wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str, "o": str}[name[0]]
+    if any(type(label) is not wanted for label in labels):
+        values.refuse(f"must have labels of the type {name} only")
+    try:
+        with np.errstate(over="ignore"):
+            classes = np.array(labels, dtype=name)
+    except OverflowError:
+        values.refuse(f"has labels that are no {name}")
+    if classes.tolist() != labels:
+        values.refuse(f"has labels that are no {name}")
+    if any(first >= second for first, second in pairwise(labels)):
+        values.refuse("must grow from one label to the next")
+    return classes
+
+
+def _read_n_iter(spot: Spot, model: Model, n_outputs: int) -> int:
+    n_iter = spot.whole(0, _LARGEST_COUNT)
+    if model.n_atoms > n_iter * n_outputs or (model.n_atoms and model.entered[-1] > n_iter):
+        spot.refuse(f"is {n_iter}, and atoms of the model entered later")
+    return n_iter
+
+
+def plain_about(about: Any) -> dict[str, Any]:
+    """Give what a user wants to travel along as it will come back, or say why it cannot."""
+    if not isinstance(about, dict) or _has_other_keys(about):
+        raise TypeError("about must be a dict whose keys, also inside, are strings.")
+    try:
+        text = json.dumps(about, allow_nan=False, default=_item)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise type(error)(f"about must be what JSON can hold: {error}") from error
+    plain = json.loads(text)
+    try:
+        return read_about(Spot(plain, None, "about"))
+    except DocumentError as error:
+        raise ValueError(f"{error}.") from error
+
+
+def _has_other_keys(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(not isinstance(key, str) or _has_other_keys(v) for key, v in value.items())
+    return isinstance(value, list | tuple) and any(map(_has_other_keys, value))
+
+
+def _item(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} is none of its values")
+
+
+def read_about(spot: Spot) -> dict[str, Any]:
+    """Give JSON of the user's, which is an object of limited size."""
+    spot.entries()
+    if is_deeper(spot.value, _DEEPEST_ABOUT):
+        spot.refuse(f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
+    if len(json.dumps(spot.value)) > _LONGEST_ABOUT:
+        spot.refuse(f"has more than {_LONGEST_ABOUT} characters of JSON")
+    return spot.value  # type: ignore[no-any-return]

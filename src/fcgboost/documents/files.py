@@ -1,0 +1,178 @@
+"""Model files: read with care, written in full or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fcgboost.documents.content import FORMAT, VERSION, Content, document_of, read_content
+from fcgboost.documents.parts import known_parts
+from fcgboost.documents.spots import DocumentError, Spot, shown
+from fcgboost.files import write_whole
+
+# What JSON has no limits for: digits of a number, and lists in lists.
+_LONGEST_WHOLE = 20
+_LONGEST_REAL = 400
+_MOST_BRACKETS = 1 << 20
+# A path takes more memory than its text.
+_GROWTH = 64
+_FOREIGN = {
+    b"\x1f\x8b": "is compressed (gzip): decompress it first",
+    b"PK\x03\x04": "is a zip archive, as NumPy's and fcgboost's checkpoints are",
+    b"\x80": "is a pickle, which load_model never reads",
+}
+
+
+class ModelFileError(ValueError):
+    """A file that is no model of this package, or is damaged; the message says where and why."""
+
+
+def write(path: str | os.PathLike[str], content: Content) -> None:
+    """Write a model file, which is there in full or as it was before."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"The folder {folder} for the model file {path} does not exist.")
+    write_whole(path, encode(content))
+
+
+def encode(content: Content) -> bytes:
+    """Give the bytes of a model file."""
+    document = document_of(content)
+    try:
+        # What was written must be read again: the path aside, which is made of the loop's numbers.
+        read_content(Spot({**document, "path": None}), known_parts(content.parts()))
+        text = _layout(document, ascii_only=False)
+    except DocumentError as error:
+        raise ValueError(f"This model cannot be saved: in its file, {error}.") from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half a pair of surrogates somewhere
+        return _layout(document, ascii_only=True).encode()
+
+
+def _layout(value: Any, ascii_only: bool, depth: int = 0) -> str:
+    """Write JSON so that every key of the upper levels, atom and step has a line of its own."""
+    pad = " " * depth
+    if isinstance(value, dict) and depth < 2 and value:
+        lines = [
+            f"{pad}{_compact(key, ascii_only)}: {_layout(inside, ascii_only, depth + 1)}"
+            for key, inside in value.items()
+        ]
+        return "{\n" + ",\n".join(lines) + f"\n{pad[1:]}}}" + ("\n" if depth == 0 else "")
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(_compact(one, ascii_only) for one in value) + f"\n{pad[1:]}]"
+    return _compact(value, ascii_only)
+
+
+def _compact(value: Any, ascii_only: bool) -> str:
+    return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+
+
+def read(
+    path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
+) -> Content:
+    """Read a model file; whatever is wrong with it is a `ModelFileError`."""
+    known = known_parts(parts)
+    try:
+        content = _bytes_of(path, max_bytes)
+        document = Spot(_parse(content))
+        _check_version(document)
+        allowed = min(_GROWTH * len(content) + 2**26, 4 * max_bytes)
+        return read_content(document, known, allowed)
+    except DocumentError as error:
+        raise ModelFileError(f"{os.fspath(path)!r}: {error}.") from error
+    except RecursionError:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} has too many lists inside one another."
+        ) from None
+
+
+def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """Read a file of limited size; anything but a plain file is refused unopened."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            what = "a folder" if os.path.isdir(path) else "no plain file"
+            raise DocumentError(f"it is {what}, and no model file")
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            content = file.read(max_bytes + 1) if size <= max_bytes else b""
+    except FileNotFoundError as error:
+        raise DocumentError("there is no such file") from error
+    except OSError as error:
+        raise DocumentError(f"the file cannot be read ({error.strerror})") from error
+    if size > max_bytes or len(content) > max_bytes:
+        raise DocumentError(
+            f"the file has {max(size, len(content))} bytes, and max_bytes is {max_bytes}: pass a "
+            "larger one if you trust it"
+        )
+    return content
+
+
+def _parse(content: bytes) -> Any:
+    """Parse JSON: no NaN, no key twice, no number or nesting without measure."""
+    if not content.strip():
+        raise DocumentError("the file is empty")
+    for start, what in _FOREIGN.items():
+        if content.startswith(start):
+            raise DocumentError(f"the file {what}; it is no model file")
+    if content.count(b"[") + content.count(b"{") > _MOST_BRACKETS + len(content) // 16:
+        raise DocumentError("the file has more lists and objects than any model has")
+    try:
+        text = content.decode()
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_float=_real,
+            parse_int=_whole,
+            parse_constant=_refuse_constant,
+        )
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"the file is binary, no text (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise DocumentError(
+            f"the file is no JSON, or is cut off ({error.msg}, line {error.lineno}, column "
+            f"{error.colno})"
+        ) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise DocumentError(f"the key {shown(twice)} is there twice in one object")
+    return found
+
+
+def _real(text: str) -> float:
+    number = float(text) if len(text) <= _LONGEST_REAL else float("inf")
+    if number - number != 0.0:
+        raise DocumentError(f"the number {shown(text)} is larger or longer than a float can be")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > _LONGEST_WHOLE:
+        raise DocumentError(f"the whole number {shown(text)} is too large")
+    return int(text)
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise DocumentError(f"the file holds {text}, which is no JSON")
+
+
+def _check_version(document: Spot) -> None:
+    """Refuse what is no model file, or one of a later version."""
+    value = document.value
+    if not isinstance(value, dict) or value.get("format") != FORMAT or "version" not in value:
+        raise DocumentError(f"the file is JSON, but no model file: its 'format' is not {FORMAT!r}")
+    found = Spot(value["version"], document, "version").whole(1)
+    if found > VERSION:
+        raise DocumentError(
+            f"the file was written by a later fcgboost (format version {found}; this one reads "
+            f"{VERSION}): update fcgboost"
+        )
