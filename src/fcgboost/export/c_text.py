@@ -1,0 +1,201 @@
+"""Numbers, text, names and tables as C writes them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+_WIDTH = 100
+_LONGEST_NAME = 40
+_PLAIN = set(range(0x20, 0x7F)) - set(map(ord, '"\\?'))
+# Keywords of C and C++, and what <math.h>, <string.h> or a compiler may define as a macro.
+_RESERVED = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
+    char32_t class compl complex concept const const_cast consteval constexpr constinit continue
+    co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit
+    export extern false far float for friend goto huge if imaginary inline int interface long
+    mutable namespace near new noexcept not not_eq nullptr operator or or_eq private protected
+    public register reinterpret_cast requires restrict return short signed sizeof small static
+    static_assert static_cast struct switch template this thread_local throw true try typedef
+    typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while
+    xor xor_eq linux unix i386 arm mips sparc sun vax hpux pascal cdecl min max errno assert
+    DOMAIN SING OVERFLOW UNDERFLOW PLOSS TLOSS X_TLOSS NAN INFINITY NULL EOF I
+"""
+_RESERVED_START = re.compile(r"(FP|HUGE|M|MATH|SNAN|DEC|INT|DBL|FLT|LDBL)(_|$)")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The type of all numbers.
+
+    Attributes
+    ----------
+    real : {"float", "double"}
+    suffix : str
+        What ends a literal and the name of a function of <math.h>.
+    dtype : type
+    """
+
+    real: str
+    suffix: str
+    dtype: type[np.floating[Any]]
+
+    def round(self, values: Any) -> Any:
+        """Give values as this type holds them.
+
+        Raises
+        ------
+        ValueError
+            Where a value is too large.
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = np.asarray(values, dtype=np.float64).astype(self.dtype)
+        if not np.isfinite(rounded).all():
+            raise ValueError(
+                f"The model has numbers that a {self.real} cannot hold: export it with "
+                "precision='double', or standardize the inputs."
+            )
+        return rounded
+
+    def number(self, value: Any) -> str:
+        """Write a number with as few digits as give it back exactly."""
+        digits = str(self.round(value)[()])
+        if not re.search(r"[.e]", digits):
+            digits += ".0"
+        return digits + self.suffix
+
+
+PRECISIONS = {
+    "double": Precision("double", "", np.float64),
+    "float": Precision("float", "f", np.float32),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A constant array: its declaration, and its size."""
+
+    text: str
+    n_bytes: int
+
+
+def real_table(name: str, values: Any, precision: Precision) -> Table:
+    """Give a table of numbers with one or two axes."""
+    values = precision.round(values)
+    shape = "".join(f"[{length}]" for length in values.shape)
+    items = list(map(precision.number, values.ravel()))
+    if values.ndim == 2:
+        width = values.shape[1]
+        for start in range(0, len(items), width):
+            items[start] = "{" + items[start]
+            items[start + width - 1] += "}"
+    return Table(_declaration(f"{precision.real} {name}{shape}", items), values.nbytes)
+
+
+def index_table(name: str, values: list[int]) -> Table:
+    """Give a table of whole numbers from 0 on, in the smallest type that holds them."""
+    # The largest one has a sign: loops run over int, and comparing the two must not warn.
+    sizes = ((2**8, "unsigned char", 1), (2**16, "unsigned short", 2), (2**31, "int", 4))
+    kind, n_bytes = next((kind, size) for limit, kind, size in sizes if max(values) < limit)
+    head = f"{kind} {name}[{len(values)}]"
+    return Table(_declaration(head, list(map(str, values))), len(values) * n_bytes)
+
+
+def text_table(name: str, texts: Sequence[str]) -> Table:
+    """Give a table of strings; its size counts pointers of eight bytes."""
+    items = [string(text) for text in texts]
+    n_bytes = sum(len(text.encode()) + 9 for text in texts)
+    return Table(_declaration(f"char *const {name}[{len(texts)}]", items), n_bytes)
+
+
+def _declaration(head: str, items: list[str]) -> str:
+    lines = [""]
+    for item in items:
+        if lines[-1] and len(lines[-1]) + len(item) + 2 > _WIDTH:
+            lines.append("")
+        lines[-1] += f"{item}, "
+    body = "\n".join(line.rstrip() for line in lines).rstrip(",")
+    return f"static const {head} = {{\n{body}\n}};\n"
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A matrix with few entries as three tables: their values, their columns, the rows' ends."""
+
+    values: Any
+    places: Any
+    ends: Any
+
+    @classmethod
+    def of(cls, matrix: Any) -> Lists:
+        """Take the entries that are not zero, row by row."""
+        entries = sparse.csr_matrix(matrix)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        return cls(entries.data, entries.indices, entries.indptr[1:])
+
+    def tables(self, name: str, precision: Precision) -> list[Table]:
+        """Declare NAME, NAME_places and NAME_ends."""
+        return [
+            real_table(name, self.values, precision),
+            index_table(f"{name}_places", self.places.tolist()),
+            index_table(f"{name}_ends", self.ends.tolist()),
+        ]
+
+
+def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, list[Table]]:
+    """Declare a matrix in the smaller of two ways; tell whether that is as lists."""
+    lists = Lists.of(matrix)
+    n_rows, n_columns = matrix.shape
+    n_bytes = n_rows * n_columns * np.dtype(precision.dtype).itemsize
+    if len(lists.values):
+        tables = lists.tables(name, precision)
+        if sum(table.n_bytes for table in tables) < n_bytes:
+            return True, tables
+    dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+    return False, [real_table(name, dense, precision)]
+
+
+def string(text: str) -> str:
+    """Write a string literal in ASCII, as UTF-8 bytes; nothing in it can be a trigraph."""
+    try:
+        code = text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} cannot be written in C: it is no valid Unicode text.") from None
+    if 0 in code:
+        raise ValueError(f"{text!r} cannot be written in C: there, text ends at its first NUL.")
+    # Three octal digits always: a digit that follows cannot be taken for one more.
+    body = "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in code)
+    return f'"{body}"'
+
+
+def comment(text: str) -> str:
+    """Write a text so that it can stand inside a comment, in ASCII on one line."""
+    escaped = text.encode("ascii", "backslashreplace").decode()
+    safe = "".join(c if ord(c) in range(0x20, 0x7F) else f"\\x{ord(c):02x}" for c in escaped)
+    return '"' + safe.replace("*/", "*\\/").replace("/*", "/\\*").replace("?", "\\?") + '"'
+
+
+def field_names(names: Iterable[str]) -> list[str]:
+    """Turn names of columns into different identifiers that are close to them."""
+    taken: set[str] = set()
+    fields = []
+    for place, name in enumerate(names):
+        ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+        stem = re.sub(r"[^A-Za-z0-9]+", "_", ascii_name).strip("_")[:_LONGEST_NAME].rstrip("_")
+        stem = stem or f"column_{place + 1}"
+        if stem[0].isdigit() or stem in _RESERVED.split() or _RESERVED_START.match(stem):
+            stem = f"x_{stem}"
+        field, count = stem, 1
+        while field in taken:
+            count += 1
+            field = f"{stem}_{count}"
+        taken.add(field)
+        fields.append(field)
+    return fields

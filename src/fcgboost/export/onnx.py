@@ -1,0 +1,311 @@
+"""A model as an ONNX graph: raw inputs in, label, probabilities and decision values out."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost.export.formula import Formula, formula_of, package_version
+from fcgboost.export.onnx_graph import (
+    IR_VERSION,
+    ML,
+    ML_OPSET,
+    OPSET,
+    Graph,
+    import_onnx,
+)
+from fcgboost.files import write_whole
+from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
+
+_TYPES = {"float": "FLOAT", "double": "DOUBLE"}
+_OUTPUTS = ("label", "probabilities", "decision")
+
+
+def to_onnx(model: Any, *, input_type: str = "float") -> Any:
+    """Write a model as an ONNX graph of common operators.
+
+    Arithmetic is in double precision inside, as in Python, whatever the type of inputs and outputs.
+
+    Parameters
+    ----------
+    model : classifier of the package, or Pipeline of TableEncoder and such a classifier
+    input_type : {"float", "double"}, default="float"
+        The type of inputs that are numbers, of probabilities and of decision values.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its input is `X` of shape (n, n_features); with an encoder, there is one input of shape
+        (n, 1) for every column of the table, in which NaN and the empty text are missing. Its
+        outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) where the loss
+        determines them, and `decision` of the shape that `decision_function` gives.
+
+    Raises
+    ------
+    ImportError
+        Without the package onnx.
+    ValueError
+        For a dictionary or loss of one's own, and for labels of unknown types.
+    """
+    onnx = import_onnx()
+    if input_type not in _TYPES:
+        raise ValueError(f"input_type must be one of {list(_TYPES)}, got {input_type!r}.")
+    formula = formula_of(model)
+    real = getattr(onnx.TensorProto, _TYPES[input_type])
+    inputs = _inputs(formula, real)
+    graph = Graph([*_OUTPUTS, *(given.name for given in inputs)])
+    x = _rows(graph, formula, inputs)
+    decision = _decision(graph, formula, x)
+    outputs = _outputs(graph, formula, decision, real)
+    helper = onnx.helper
+    made = helper.make_graph(
+        graph.nodes,
+        "fcgboost",
+        [given.info() for given in inputs],
+        outputs,
+        graph.constants,
+        doc_string=f"A sum of atoms: {formula.sizes}.",
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    if any(node.domain == ML for node in graph.nodes):
+        opsets.append(helper.make_opsetid(ML, ML_OPSET))
+    return _described(helper.make_model(made, opset_imports=opsets), formula, inputs)
+
+
+def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
+    """Write `to_onnx` to a file, in full or not at all; give its size in bytes."""
+    return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
+
+
+def _described(made: Any, formula: Formula, inputs: list[_Input]) -> Any:
+    made.ir_version = IR_VERSION
+    made.producer_name, made.producer_version = "fcgboost", package_version()
+    made.doc_string = made.graph.doc_string
+    facts = {
+        "dictionary": formula.kind,
+        "n_atoms": str(formula.n_atoms),
+        "classes": json.dumps(formula.labels),
+    }
+    if formula.encoder is not None:
+        facts["columns"] = json.dumps({given.name: given.column for given in inputs})
+    elif formula.names is not None:
+        facts["columns"] = json.dumps(formula.names)
+    import_onnx().helper.set_model_props(made, facts)
+    return made
+
+
+@dataclass(frozen=True)
+class _Input:
+    """An input of the graph.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column, or another where that is taken.
+    column : str
+        The name of the column.
+    kind : int
+        The type of the elements.
+    width : int
+        The number of columns.
+    note : str
+    """
+
+    name: str
+    column: str
+    kind: int
+    width: int
+    note: str
+
+    def info(self) -> Any:
+        """Give the declaration."""
+        helper = import_onnx().helper
+        shape = ["n", self.width]
+        return helper.make_tensor_value_info(self.name, self.kind, shape, doc_string=self.note)
+
+
+def _inputs(formula: Formula, real: int) -> list[_Input]:
+    if formula.encoder is None:
+        note = "" if formula.names is None else f"Columns: {json.dumps(formula.names)}."
+        return [_Input("X", "X", real, formula.n_features, note)]
+    text = import_onnx().TensorProto.STRING
+    inputs: list[_Input] = []
+    taken = set(_OUTPUTS)
+    for column in formula.encoder.columns_:
+        if isinstance(column, SkippedColumn):
+            continue
+        name = column.name or "column"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        if isinstance(column, NumberColumn):
+            unit = "Days since 1970-01-01" if column.unit == "days" else "Numbers"
+            inputs.append(_Input(name, column.name, real, 1, f"{unit}; NaN is missing."))
+        else:
+            inputs.append(_Input(name, column.name, text, 1, "Texts; an empty one is missing."))
+    return inputs
+
+
+def _rows(graph: Graph, formula: Formula, inputs: list[_Input]) -> str:
+    """Give the inputs of the sum, of shape (n, n_features), in double precision."""
+    if formula.encoder is None:
+        return _double(graph, inputs[0].name)
+    columns = [
+        column for column in formula.encoder.columns_ if not isinstance(column, SkippedColumn)
+    ]
+    pieces: list[str] = []
+    for column, given in zip(columns, inputs, strict=True):
+        if isinstance(column, NumberColumn):
+            pieces += _number(graph, column, given.name)
+        else:
+            pieces.append(_category(graph, column, given.name))
+    return pieces[0] if len(pieces) == 1 else graph.add("Concat", *pieces, axis=1)
+
+
+def _double(graph: Graph, tensor: str) -> str:
+    return graph.add("Cast", tensor, to=import_onnx().TensorProto.DOUBLE)
+
+
+def _number(graph: Graph, column: NumberColumn, given: str) -> list[str]:
+    number = _double(graph, given)
+    is_gap = graph.add("IsNaN", number)
+    filled = graph.add("Where", is_gap, graph.constant([[column.fill]]), number)
+    return [filled, _double(graph, is_gap)] if column.is_marked else [filled]
+
+
+def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
+    """Give zeros and ones: texts become places, which are compared with those of the outputs."""
+    n = len(column.levels)
+    gap, other = n, n + 1
+    places = graph.add(
+        "LabelEncoder",
+        given,
+        domain=ML,
+        keys_strings=[*column.levels, ""],
+        values_int64s=list(range(n + 1)),
+        default_int64=other,
+    )
+    wanted = [*range(n), *[other] * column.has_other, *[gap] * column.is_marked]
+    return _double(graph, graph.add("Equal", places, graph.constant([wanted], np.int64)))
+
+
+def _decision(graph: Graph, formula: Formula, x: str) -> str:
+    """Give decision values, of shape (n, n_outputs)."""
+    intercept = graph.constant(formula.intercept[None, :])
+    if formula.n_atoms == 0:
+        n_rows = graph.add("Shape", x, start=0, end=1)
+        shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
+        return graph.add("Expand", intercept, shape)
+    values = (_gauss if formula.kind == "gauss" else _planes)(graph, formula, x)
+    total = graph.add("MatMul", values, graph.constant(formula.coef.T))
+    return graph.add("Add", total, intercept)
+
+
+def _product(graph: Graph, x: str, weights: Any) -> str:
+    """Give x weights^T, over the columns that have weights at all."""
+    is_used = (weights != 0.0).any(axis=0)
+    if 0 < is_used.sum() < len(is_used):
+        x = graph.add("Gather", x, graph.constant(np.flatnonzero(is_used), np.int64), axis=1)
+        weights = weights[:, is_used]
+    return graph.add("MatMul", x, graph.constant(weights.T))
+
+
+def _gauss(graph: Graph, formula: Formula, x: str) -> str:
+    """Give exp(t (2 <x, c> - |c|^2 - |x|^2)), t = 1 / (2 sigma^2), both from a common origin."""
+    centers, steepness = formula.dense_rows(), 0.5 / formula.last**2
+    if not sparse.issparse(formula.rows):
+        # Distances do not change under a shift, and a small one keeps the three from cancelling.
+        origin = centers.mean(axis=0)
+        centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
+    centers = centers / formula.scale
+    x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
+    axes = graph.constant([1], np.int64)
+    lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
+    parts = _product(graph, x, 2.0 * steepness[:, None] * centers)
+    constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
+    exponents = graph.add("Sub", parts, constants)
+    outer = graph.add("Mul", lengths, graph.constant(steepness[None, :]))
+    exponents = graph.add("Sub", exponents, outer)
+    return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
+
+
+def _planes(graph: Graph, formula: Formula, x: str) -> str:
+    """Give the profile of z = <w, x> + b."""
+    offsets = formula.last + (1.0 if formula.kind == "polynomial" else 0.0)
+    z = graph.add("Add", _product(graph, x, formula.dense_rows()), graph.constant(offsets[None, :]))
+    if formula.kind == "relu":
+        return graph.add("Max", z, graph.constant(0.0))
+    if formula.kind == "sigmoid":
+        half = graph.constant(0.5)
+        curve = graph.add("Tanh", graph.add("Mul", z, half))
+        return graph.add("Add", graph.add("Mul", curve, half), half)
+    power = z
+    for _ in range(formula.degree - 1):
+        power = graph.add("Mul", power, z)
+    return power
+
+
+def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[Any]:
+    """Name the outputs; declare them."""
+    helper, kinds = import_onnx().helper, import_onnx().TensorProto
+    is_pair, n_classes = formula.n_outputs == 1, len(formula.labels)
+    if is_pair:
+        squeezed = graph.add("Squeeze", decision, graph.constant([1], np.int64))
+        positive = graph.add("Greater", squeezed, graph.constant(0.0))
+        places = graph.add("Cast", positive, to=kinds.INT64)
+    else:
+        places = graph.add("ArgMax", decision, axis=1, keepdims=0)
+    kind, dtype = _label_type(formula.labels)
+    graph.give(graph.add("Gather", graph.constant(formula.labels, dtype), places), "label")
+    infos = [helper.make_tensor_value_info("label", kind, ["n"])]
+    if formula.probability is not None:
+        graph.give(_probabilities(graph, formula, decision), "probabilities", real)
+        infos.append(helper.make_tensor_value_info("probabilities", real, ["n", n_classes]))
+    graph.give(squeezed if is_pair else decision, "decision", real)
+    shape = ["n"] if is_pair else ["n", n_classes]
+    return [*infos, helper.make_tensor_value_info("decision", real, shape)]
+
+
+def _label_type(labels: list[Any]) -> tuple[int, Any]:
+    """Give the types of labels, in ONNX and in NumPy."""
+    kinds = import_onnx().TensorProto
+    if isinstance(labels[0], bool):
+        return kinds.BOOL, np.bool_
+    if isinstance(labels[0], int):
+        is_large = max(labels) >= 2**63
+        return (kinds.UINT64, np.uint64) if is_large else (kinds.INT64, np.int64)
+    return (kinds.DOUBLE, np.float64) if isinstance(labels[0], float) else (kinds.STRING, str)
+
+
+def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
+    """Give `class_probabilities` of the losses."""
+    one = graph.constant(1.0)
+    clipped = graph.add("Clip", decision, graph.constant(-1.0), one)
+    up = graph.add("Add", one, clipped)
+    if formula.probability == "linear":
+        chance = graph.add("Mul", up, graph.constant(0.5))
+    else:
+        down = graph.add("Sub", one, clipped)
+        up, down = graph.add("Mul", up, up), graph.add("Mul", down, down)
+        chance = graph.add("Div", up, graph.add("Add", up, down))
+    if formula.n_outputs == 1:
+        return graph.add("Concat", graph.add("Sub", one, chance), chance, axis=1)
+    tails = graph.add("Mul", graph.add("Sub", decision, clipped), graph.constant(0.5))
+    return _projected(graph, graph.add("Add", chance, tails), formula.n_outputs)
+
+
+def _projected(graph: Graph, points: str, n: int) -> str:
+    """Give the projection onto the simplex."""
+    points = graph.add("Sub", points, graph.add("ReduceMax", points, axes=[1], keepdims=1))
+    largest = graph.add("TopK", points, graph.constant([n], np.int64), axis=1)
+    # Row j of the triangle sums the first j + 1 entries: not every runtime has CumSum.
+    totals = graph.add("MatMul", largest, graph.constant(np.triu(np.ones((n, n)))))
+    excess = graph.add("Sub", totals, graph.constant(1.0))
+    means = graph.add("Div", excess, graph.constant(np.arange(1.0, n + 1.0)[None, :]))
+    threshold = graph.add("ReduceMax", means, axes=[1], keepdims=1)
+    return graph.add("Max", graph.add("Sub", points, threshold), graph.constant(0.0))

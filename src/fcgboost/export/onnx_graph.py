@@ -1,0 +1,76 @@
+"""A graph in ONNX under construction: nodes, constants, and names that nothing else has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Known to all runtimes of the last years; Shape with a range needs 15, what follows nothing newer.
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+ML = "ai.onnx.ml"
+
+
+def import_onnx() -> Any:
+    """Give the package onnx."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError(
+            "ONNX export needs the package onnx: python -m pip install 'fcgboost[onnx]'"
+        ) from error
+    return onnx
+
+
+class Graph:
+    """Nodes and constants. Tensors are known by their names.
+
+    Parameters
+    ----------
+    taken : iterable of str
+        The names of inputs and outputs.
+    """
+
+    def __init__(self, taken: Any) -> None:
+        self._onnx = import_onnx()
+        self._taken = set(taken)
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Add a node with one output that is used; give its name."""
+        output = self.name(operator)
+        # TopK has a second output, the places, which the checker wants to see.
+        outputs = [output, self.name("places")] if operator == "TopK" else [output]
+        self.nodes.append(
+            self._onnx.helper.make_node(operator, inputs, outputs, domain=domain, **attributes)
+        )
+        return output
+
+    def give(self, tensor: str, name: str, cast: int | None = None) -> None:
+        """Give a tensor the name of an output, and a type if it has another."""
+        make_node = self._onnx.helper.make_node
+        if cast is None:
+            self.nodes.append(make_node("Identity", [tensor], [name]))
+        else:
+            self.nodes.append(make_node("Cast", [tensor], [name], to=cast))
+
+    def constant(self, values: Any, dtype: Any = np.float64) -> str:
+        """Add an array, or a list of texts (dtype=str); give its name."""
+        name = self.name("constant")
+        if dtype is str:
+            kind, texts = self._onnx.TensorProto.STRING, [text.encode() for text in values]
+            tensor = self._onnx.helper.make_tensor(name, kind, [len(texts)], texts)
+        else:
+            array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
+            tensor = self._onnx.numpy_helper.from_array(array, name)
+        self.constants.append(tensor)
+        return name
+
+    def name(self, word: str) -> str:
+        """Give a name that is not taken, and take it."""
+        count = len(self._taken)
+        while f"{word}_{count}" in self._taken:
+            count += 1
+        self._taken.add(f"{word}_{count}")
+        return f"{word}_{count}"
