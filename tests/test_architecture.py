@@ -168,6 +168,14 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "search": CORE | {"estimators"},
     "io.models": {"documents", "estimators", "greedy", "prediction", "tables"},
     "io": {"documents", "io.*"},
+    "export.formula": {"dictionaries", "io", "losses"},
+    "export.c_text": NOTHING,
+    "export.c_sum": {"dictionaries", "export.c_text", "export.formula"},
+    "export.c_input": {"export.c_sum", "export.c_text", "export.formula", "tables"},
+    "export.c": {"export.c_*", "export.formula", "files"},
+    "export.onnx_graph": NOTHING,
+    "export.onnx": {"export.formula", "export.onnx_graph", "files", "tables"},
+    "export": {"export.c", "export.onnx"},
     "dask.collections": {"backends.rows", "validation"},
     "dask.actors": {"backends.rows", "backends.shards"},
     "dask.crews": {
@@ -264,7 +272,7 @@ FOLDERS = {
     "cli.*",
     *("readers.*", "tables.*"),
     *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
-    *("documents.*", "io.*"),
+    *("documents.*", "export.c_*", "io.*"),
     *("demo.*", "experiments.*", "experiments.reporting.*", "plotting.*"),
 }
 
