@@ -149,7 +149,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "data": {"hashing", "sums", "validation"},
     # A model in a file: knows parts, models and paths, and no estimator.
     "documents.spots": NOTHING,
-    "documents.parts": {"documents.spots", "parts", "validation"},
+    "documents.parts": {"dictionaries", "documents.spots", "parts", "schemes", "validation"},
     "documents.*": {
         *("dictionaries", "documents.*", "files", "greedy", "losses", "model", "parts"),
         *("stopping", "tables"),
@@ -293,7 +293,7 @@ ALL_OF_SKLEARN = {
     "estimators",
     "search",
     "io.*",
-    "tables.encoder",
+    *("readers.svmlight", "tables.encoder"),
     "dask.*",
     *("cli.fit", "comparison"),
     "playground.samples",
@@ -306,7 +306,7 @@ ALL_OF_SKLEARN = {
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
-    *("pandas", "PIL", "polars", "psutil", "pyarrow", "torch", "tqdm", "triton", "xlrd"),
+    *("jinja2", "pandas", "PIL", "polars", "rich", "psutil", "pyarrow", "torch", "tqdm", "triton", "xlrd"),
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.
