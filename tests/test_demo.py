@@ -1,18 +1,20 @@
 """The demo, with everything smaller."""
 
 import contextlib
-import importlib.util
 import io
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-SCRIPT = Path(__file__).parents[1] / "examples" / "demo.py"
+from fcgboost.demo import main, methods
+from fcgboost.demo.__main__ import run
+from fcgboost.demo.pictures import save
+
 PNG = b"\x89PNG\r\n\x1a\n"
 METHODS = [
     "FCGBoost gauss",
@@ -28,28 +30,18 @@ METHODS = [
 pytestmark = pytest.mark.xdist_group("demo")
 
 
-def load_demo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("demo", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def demo() -> Iterator[ModuleType]:
-    """Give the demo with one setting per competitor and few draws."""
-    module = load_demo()
+def small() -> Iterator[None]:
+    """Let the demo have one setting per competitor and few draws."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "N_TEST", 200)
-        patch.setattr(module, "N_MORE_DRAWS", 2)
+        patch.setattr(methods, "N_TEST", 200)
+        patch.setattr(methods, "N_MORE_DRAWS", 2)
         few = [
             competitor._replace(grid={key: values[:1] for key, values in competitor.grid.items()})
-            for competitor in module.COMPETITORS
+            for competitor in methods.COMPETITORS
         ]
-        patch.setattr(module, "COMPETITORS", few)
-        yield module
+        patch.setattr(methods, "COMPETITORS", few)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +50,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def output(demo: ModuleType, folder: Path) -> str:
+def output(small: None, folder: Path) -> str:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        demo.main(["--out", str(folder), "--n-samples", "60", "--seed", "3"])
+        run(["--out", str(folder), "--n-samples", "60", "--seed", "3"])
     return text.getvalue()
 
 
@@ -93,10 +85,10 @@ def test_the_pictures_are_complete_png_files(output: str, folder: Path) -> None:
 
 
 def test_a_failure_while_writing_leaves_the_old_picture_and_nothing_half_written(
-    demo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(figure: Figure, path: Path, **options: Any) -> None:
-        Path(path).write_bytes(PNG)
+    def fail(figure: Figure, file: Any, **options: Any) -> None:
+        file.write(PNG)
         raise OSError("no space left")
 
     monkeypatch.setattr(Figure, "savefig", fail)
@@ -104,21 +96,36 @@ def test_a_failure_while_writing_leaves_the_old_picture_and_nothing_half_written
     old.write_bytes(b"old")
     for path in (old, tmp_path / "new.png"):
         with pytest.raises(OSError, match="no space left"):
-            demo.save(Figure(), path)
+            save(Figure(), path)
     assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
     assert old.read_bytes() == b"old"
 
 
-def test_too_few_points_are_refused(
-    demo: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_points_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        demo.main(["--out", str(tmp_path / "unused"), "--n-samples", "10"])
+        run(["--out", str(tmp_path / "unused"), "--n-samples", "10"])
     assert "at least 50" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="at least 50, got 10"):
+        main(tmp_path / "unused", n_samples=10)
     assert not (tmp_path / "unused").exists()
 
 
-def test_importing_the_demo_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    load_demo()
+def test_without_matplotlib_nothing_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"The demo needs matplotlib.*fcgboost\[plot\]"):
+        main(tmp_path / "unused")
     assert capsys.readouterr().out == ""
-    assert "demo" not in sys.modules
+    assert not (tmp_path / "unused").exists()
+
+
+def test_the_demo_is_a_module_that_can_be_run() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "fcgboost.demo", "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--n-samples" in done.stdout

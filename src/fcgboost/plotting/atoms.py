@@ -123,12 +123,12 @@ class AtomDisplay(Display):
         -------
         AtomDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         before, classifier = fitted.split_boosted(estimator, cls)
         output, value = fitted.output_of(classifier, class_of_interest)
         coef = classifier.coef_[output]
-        if classifier.n_atoms_ == 0:
-            raise ValueError("The model has no atoms to draw.")
+        if not coef.any():
+            raise ValueError(f"The model has no atoms for label {label_name(value)} to draw.")
         rows = None if X is None else fitted.prepared(before, X)
         values, value_name = _values(classifier.model_, rows)
         own = np.flatnonzero(coef)

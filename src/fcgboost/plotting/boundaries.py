@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from fcgboost.plotting import fitted
 from fcgboost.plotting.canvas import (
@@ -148,7 +149,7 @@ class DecisionBoundaryDisplay(Display):
         -------
         DecisionBoundaryDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         if k is not None:
             fitted.split_boosted(estimator, cls)
             estimator = fitted.shortened(estimator, k)
@@ -289,11 +290,14 @@ def lead_of_classes(values: Array) -> list[Array]:
 def _draw_centers(
     ax: Axes, marks: AtomMarks, chosen: NDArray[np.bool_], color: str, is_for: bool
 ) -> Any:
+    from matplotlib.colors import to_rgba
+
     x, y = marks.places[chosen].T
-    style: dict[str, Any] = {"facecolors": color if is_for else "none", "zorder": 4}
-    edge = ink(ax) if is_for else color
-    sizes = 20.0 + 180.0 * marks.sizes[chosen]
-    return ax.scatter(x, y, s=sizes, edgecolors=edge, linewidths=1.2, **style)
+    sizes = 15.0 + 115.0 * marks.sizes[chosen]
+    # Points below remain visible.
+    face, edge = (to_rgba(color, 0.7), ink(ax)) if is_for else ("none", color)
+    style: dict[str, Any] = {"facecolors": face, "edgecolors": edge, "linewidths": 1.2}
+    return ax.scatter(x, y, s=sizes, zorder=4, **style)
 
 
 def _name_atoms(ax: Axes, kind: str, name: str, color: Any) -> None:
@@ -306,7 +310,7 @@ def _name_atoms(ax: Axes, kind: str, name: str, color: Any) -> None:
 def _check_plane(estimator: Any, X: Any, y: ArrayLike | None) -> tuple[Array, NDArray[Any] | None]:
     """Give the points and their labels as arrays, if the plane can show them."""
     fitted.split(estimator)
-    points = np.asarray(X, dtype=np.float64)
+    points = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(
             f"A decision boundary is drawn over exactly 2 features, but X has shape {points.shape}."

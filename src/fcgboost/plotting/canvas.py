@@ -45,22 +45,22 @@ class Display:
 
     def _take(self, ax: Axes | None) -> Axes:
         """Draw from now on into `ax`, or into a new figure."""
-        self.ax_ = new_axes(type(self)) if ax is None else ax
+        self.ax_ = new_axes(type(self).__name__) if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
 
 
-def check_matplotlib(asker: type[Display]) -> None:
+def check_matplotlib(asker: str) -> None:
     """Raise an ImportError that names the extra, before anything takes time."""
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{asker.__name__} needs matplotlib: python -m pip install 'fcgboost[plot]'."
+            f"{asker} needs matplotlib: python -m pip install 'fcgboost[plot]'."
         ) from error
 
 
-def new_axes(asker: type[Display]) -> Axes:
+def new_axes(asker: str) -> Axes:
     """Give the Axes of a new figure."""
     check_matplotlib(asker)
     import matplotlib.pyplot as plt

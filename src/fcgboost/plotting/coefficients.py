@@ -110,21 +110,14 @@ class CoefficientPathDisplay(Display):
         -------
         CoefficientPathDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         _, classifier = fitted.split_boosted(estimator, cls)
-        trace = classifier.trace_
+        fitted.check_path(classifier)
         output, value = fitted.output_of(classifier, class_of_interest)
-        coefs = np.full((len(trace), len(trace.entered)), np.nan)
-        for step in trace:
-            coefs[step.k - 1, : step.n_atoms] = step.coef[output]
-        # Each output of several has atoms of its own; those of the others are no part of it.
-        own = np.unique([step.chosen[output] for step in trace if step.chosen[output] >= 0])
-        for atom in own.astype(int):
-            first = next(step.k for step in trace if step.chosen[output] == atom)
-            coefs[: first - 1, atom] = np.nan
+        coefs, own = _coefficients(classifier.trace_, output)
         display = cls(
-            coefs[:, own.astype(int)],
-            own.astype(int) + 1,
+            coefs,
+            own + 1,
             k0=fitted.theory_k0(classifier, None),
             chosen=classifier.n_iter_,
             class_name=label_name(value),
@@ -185,6 +178,21 @@ class CoefficientPathDisplay(Display):
             style: dict[str, Any] = {"color": self.lines_[atom].get_color(), "fontsize": "small"}
             place: dict[str, Any] = {"transform": ax.transAxes, "va": "center"}
             self.texts_.append(ax.text(1.01, height, f"atom {atom}", **place, **style))
+
+
+def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
+    """Give the coefficients of the atoms that one output chose, and the places of these atoms."""
+    coefs = np.full((len(trace), len(trace.entered)), np.nan)
+    entered: dict[int, int] = {}
+    for step in trace:
+        coefs[step.k - 1, : step.n_atoms] = step.coef[output]
+        if step.chosen[output] >= 0:
+            entered.setdefault(int(step.chosen[output]), step.k)
+    # An atom of several outputs enters each of them at a step of its own.
+    for atom, k in entered.items():
+        coefs[: k - 1, atom] = np.nan
+    own = np.array(sorted(entered), dtype=np.intp)
+    return coefs[:, own], own
 
 
 def _spread(heights: Array, gap: float) -> Array:

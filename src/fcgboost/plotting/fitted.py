@@ -34,6 +34,14 @@ def split_boosted(estimator: Any, asker: type[Display]) -> tuple[Pipeline | None
     return split(estimator)
 
 
+def check_path(classifier: Any) -> None:
+    """Raise a ValueError for a model that came without its path, or whose path has no step."""
+    if len(classifier.trace_) < max(1, classifier.n_iter_):
+        raise ValueError(
+            "The model has no path to draw: it was saved with trace=False, or its fit made no step."
+        )
+
+
 def prepared(before: Pipeline | None, X: Any) -> Any:
     """Give rows as the classifier sees them."""
     return X if before is None else before.transform(X)
@@ -75,7 +83,7 @@ def output_of(classifier: Any, class_of_interest: Any) -> tuple[int, Any]:
     if len(classes) == 2:
         if class_of_interest is not None and class_of_interest != classes[1]:
             raise ValueError(
-                f"With two classes the coefficients speak for {classes[1]!r}, "
+                f"With two classes the coefficients speak for {classes.tolist()[1]!r}, "
                 f"got class_of_interest={class_of_interest!r}."
             )
         return 0, classes[1]

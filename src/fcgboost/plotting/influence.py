@@ -100,7 +100,7 @@ class FeatureInfluenceDisplay(Display):
         -------
         FeatureInfluenceDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         if method == "slopes":
             before, classifier = fitted.split_boosted(estimator, cls)
             names = fitted.feature_names(before, classifier, X)

@@ -104,7 +104,7 @@ class MarginDisplay(Display):
         -------
         MarginDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         _, classifier = fitted.split(estimator)
         decision = fitted.decision_values(estimator, X)
         # With the square every row has a loss, so there is no active set.
@@ -143,7 +143,7 @@ class MarginDisplay(Display):
         -------
         MarginDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
         values = np.asarray(decision, dtype=np.float64)
         return cls._of(y_true, values, known).plot(ax, kind=kind, **kwargs)

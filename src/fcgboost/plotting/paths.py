@@ -126,16 +126,17 @@ class PathDisplay(Display):
         -------
         PathDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         if x not in ("atoms", "steps"):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
         before, classifier = fitted.split_boosted(estimator, cls)
-        curves: dict[str, Array] = {}
-        for name, rows, labels in (("train", X, y), ("validation", X_val, y_val)):
-            if (rows is None) != (labels is None):
-                raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
-            if rows is not None and labels is not None:
-                curves[name] = path_error(classifier, fitted.prepared(before, rows), labels)
+        fitted.check_path(classifier)
+        given: dict[str, tuple[Any, Any]] = {"train": (X, y), "validation": (X_val, y_val)}
+        curves = {
+            name: path_error(classifier, fitted.prepared(before, rows), labels)
+            for name, (rows, labels) in given.items()
+            if _is_given(name, rows, labels)
+        }
         recorded, steps, ylabel = _recorded(classifier)
         if X_val is None and (ylabel == "error" or not curves):
             curves |= recorded
@@ -193,7 +194,7 @@ class PathDisplay(Display):
         >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
         ['gauss', 'relu', '$k_0$ = 2']
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
         if not named:
             raise ValueError("curves must name at least one curve.")
@@ -281,6 +282,12 @@ def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
     check_is_fitted(estimator)
     whole = estimator.truncate(len(estimator.trace_))
     return np.array([np.mean(predicted != np.asarray(y)) for predicted in whole.staged_predict(X)])
+
+
+def _is_given(name: str, X: Any, y: Any) -> bool:
+    if (X is None) != (y is None):
+        raise ValueError(f"The curve {name!r} needs rows and their labels, got only one of them.")
+    return X is not None
 
 
 def _recorded(classifier: Any) -> tuple[dict[str, Array], dict[str, Array], str]:

@@ -131,9 +131,14 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
         """
-        check_matplotlib(cls)
-        fitted.split(estimator)
-        # An attribute that a loss without probabilities refuses with its reasons.
+        check_matplotlib(cls.__name__)
+        _, classifier = fitted.split(estimator)
+        if not hasattr(estimator, "predict_proba"):  # a hinge, or a user's classifier
+            raise AttributeError(
+                f"{type(classifier).__name__} has no predict_proba here, so there are no "
+                "probabilities to judge: use loss='squared_hinge', or calibrate it with "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
         proba = estimator.predict_proba(X)
         options = {"n_bins": n_bins, "strategy": strategy, "ax": ax, **kwargs}
         classes = estimator.classes_
@@ -168,7 +173,7 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
         """
-        check_matplotlib(cls)
+        check_matplotlib(cls.__name__)
         known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
         hits, prob, event = _events(y_true, np.asarray(y_prob, dtype=np.float64), known, pos_label)
         bins, edges = _bins(prob, n_bins, strategy)
