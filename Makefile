@@ -10,6 +10,7 @@
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
 #   make findings      draw docs/results and the ledger in docs/findings.md again from the stored rows
+#   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
 
@@ -23,11 +24,11 @@ PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu bench-cluster findings dist clean
+.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu bench-cluster findings docs dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
-	$(BIN)/python examples/demo.py
+	$(BIN)/fcgboost demo
 
 test: lint
 	$(PYTEST) $(PARALLEL) -m "not slow and not extras"
@@ -64,6 +65,11 @@ bench-cluster: .venv/.bench-cluster-stamp
 findings: .venv/.test-stamp
 	$(BIN)/python docs/update_findings.py
 
+# A warning is an error, and all of them are shown.
+docs: .venv/.docs-stamp
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "The documentation: build/docs/index.html"
+
 dist: .venv/.test-stamp
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
@@ -87,9 +93,13 @@ clean:
 	@touch .venv/.demo-stamp $@
 
 .venv/.extras-stamp: pyproject.toml .venv/.test-stamp
-	$(BIN)/python -m pip install -qq --editable '.[dask,lint,test]'
+	$(BIN)/python -m pip install -qq --editable '.[lint,test-extras]'
 	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 can not be installed here: tests that need it are skipped."
+
+.venv/.docs-stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -qq --editable '.[docs]'
+	@touch $@
 
 .venv/.bench-stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install -qq --editable '.[bench]'

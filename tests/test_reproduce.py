@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fcgboost import cli
 from fcgboost.cli import main
+from fcgboost.cli import reproduce as command
 from fcgboost.experiments import runner
 from fcgboost.experiments.admm_vs_gd import AdmmVsGd
 from fcgboost.experiments.base import DataError, Unit
@@ -23,10 +23,10 @@ from fcgboost.experiments.samples import Samples
 
 
 def reproduce(*arguments):
-    command = [sys.executable, "-c", "from fcgboost.cli import main; raise SystemExit(main())"]
+    script = [sys.executable, "-c", "from fcgboost.cli import main; raise SystemExit(main())"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [*command, "reproduce", *map(str, arguments)],
+        [*script, "reproduce", *map(str, arguments)],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -155,7 +155,7 @@ def test_all_is_complete_without_the_file_that_cannot_be_downloaded(
         monkeypatch.setattr(type(experiment), "obstacle", lambda self, units, said=obstacle: said)
         monkeypatch.setattr(type(experiment), "units", lambda self, preset, split: [Unit()])
     monkeypatch.setattr(runner, "carry_out", lambda task, n_jobs: task.obstacle)
-    monkeypatch.setattr(cli, "_report", lambda out, names: True)
+    monkeypatch.setattr(command, "_report", lambda out, names: True)
     assert main(["reproduce", *asked, "--out", str(tmp_path)]) == status
 
 

@@ -11,6 +11,7 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
 )
 from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.io import ModelFileError, load_model, save_model
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.schemes import (
     Epsilon,
@@ -50,6 +51,7 @@ __all__ = [
     "Hinge",
     "InteriorPointSolver",
     "Loss",
+    "ModelFileError",
     "NewtonSolver",
     "Original",
     "PolynomialDictionary",
@@ -65,5 +67,7 @@ __all__ = [
     "TableEncoder",
     "Truncation",
     "datasets",
+    "load_model",
+    "save_model",
     "theory_steps",
 ]

@@ -62,8 +62,8 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     >>> scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
     True
     """
-    # A classifier of any library: some, such as ours with the hinge, give no probabilities.
-    proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    has_proba = hasattr(model, "predict_proba")  # a user's classifier; ours with the hinge has none
+    proba = model.predict_proba(X) if has_proba else None
     return score_predictions(y, model.predict(X), proba, model.classes_)
 
 

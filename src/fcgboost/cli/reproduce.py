@@ -1,4 +1,4 @@
-"""The command `fcgboost`: thin calls to the public API."""
+"""`fcgboost reproduce`: the paper's experiments, run again."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from fcgboost.cli.arguments import add_command, count
 from fcgboost.experiments import runner
 from fcgboost.experiments.base import PRESETS, SPLITS, DataError, Experiment
 from fcgboost.experiments.display import duration
 from fcgboost.experiments.registry import EXPERIMENTS
 from fcgboost.experiments.store import StoreError
 
-_INTERRUPTED = 130
 # What is no fault of the program: said in a sentence, without a traceback.
 _FAULTS = (StoreError, DataError, OSError, ImportError)
 # No address serves its file, so that "all" counts as complete without it.
@@ -45,39 +44,12 @@ and else downloaded. See docs/data.md.
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; give the exit status: 0, 1 for an error, 2 for wrong usage."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    try:
-        status: int = options.run(parser, options)
-    except KeyboardInterrupt:
-        print("\nInterrupted. Finished work is stored; go on with --resume.", file=sys.stderr)
-        return _INTERRUPTED
-    except _FAULTS as error:
-        print(f"fcgboost: {error}", file=sys.stderr)
-        return 1
-    return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="fcgboost",
-        description="Sparse, noise-robust classifiers by fully corrective greedy boosting.",
-    )
-    parser.add_argument("--version", action="version", version=f"fcgboost {version('fcgboost')}")
-    commands = parser.add_subparsers(title="commands", required=True)
-    _add_reproduce(commands)
-    return parser
-
-
-def _add_reproduce(commands: Any) -> None:
-    parser = commands.add_parser(
-        "reproduce",
-        help="run the paper's experiments again and write a report",
-        description=_REPRODUCE,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def add(commands: Any) -> None:
+    """Add the command."""
+    help_ = "run the paper's experiments again and write a report"
+    parser = add_command(commands, "reproduce", run, help_, f"{_REPRODUCE}\n{_EXAMPLES}")
+    parser.set_defaults(
+        error=parser.error, interrupted="Finished work is stored; go on with --resume."
     )
     parser.add_argument(
         "experiments",
@@ -102,7 +74,7 @@ def _add_reproduce(commands: Any) -> None:
     )
     parser.add_argument(
         "--jobs",
-        type=_count,
+        type=count,
         default=os.cpu_count() or 1,
         metavar="N",
         help="processes at the same time (default: the number of cores, here %(default)s)",
@@ -120,20 +92,14 @@ def _add_reproduce(commands: Any) -> None:
     parser.add_argument(
         "--list", action="store_true", help="explain the experiments, with estimated times"
     )
-    parser.set_defaults(run=_reproduce)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return int(text)
-
-
-def _reproduce(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run experiments and write the report."""
     if options.list:
         print(_listing(options.jobs))
         return 0
-    names = _names(parser, options.experiments)
+    names = _names(options)
     _require_extra()
     try:
         is_whole = options.redraw or _run(names, options)
@@ -166,12 +132,13 @@ def _report(out: Path, names: Sequence[str]) -> bool:
     return not faults
 
 
-def _names(parser: argparse.ArgumentParser, asked: Sequence[str]) -> list[str]:
+def _names(options: argparse.Namespace) -> list[str]:
     """Give the experiments asked for, in their own order."""
+    asked: Sequence[str] = options.experiments
     unknown = [name for name in asked if name not in EXPERIMENTS and name != "all"]
     if unknown or not asked:
         what = f"unknown experiment {unknown[0]!r}" if unknown else "no experiment named"
-        parser.error(f"{what}: choose among {', '.join(EXPERIMENTS)}, or all")
+        options.error(f"{what}: choose among {', '.join(EXPERIMENTS)}, or all")
     return [name for name in EXPERIMENTS if name in asked or "all" in asked]
 
 

@@ -1,0 +1,100 @@
+"""The command `fcgboost`: thin calls to the public API, one module per command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from fcgboost.cli import (
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    export,
+    fit,
+    inspect,
+    playground,
+    predict,
+    report,
+    reproduce,
+)
+from fcgboost.experiments.base import DataError
+from fcgboost.experiments.store import StoreError
+from fcgboost.io import ModelFileError
+
+_COMMANDS = (
+    *(fit, predict, evaluate, inspect, report, export, compare),
+    *(playground, demo, reproduce, datasets),
+)
+_FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED = 1, 2, 3, 4, 5, 130
+
+_DESCRIPTION = """\
+Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
+
+A model in a minute, from a file with a column to predict:
+
+  fcgboost fit customers.csv --target churned --out model.json
+  fcgboost report model.json customers.csv --target churned
+  fcgboost predict model.json new_customers.csv --out predictions.csv
+  fcgboost export model.json --to c
+"""
+_STATUS = f"""\
+exit status:
+  0  done
+  {_FAILED}  something outside failed: a disk, a network, a part of an experiment
+  {_USAGE}  wrong usage of the command
+  {_DATA}  the data or a setting can not be used
+  {_MODEL}  the model file can not be used
+  {_EXTRA}  an optional package is not installed; the message names it
+  {_INTERRUPTED}  interrupted
+
+Each command explains itself: fcgboost COMMAND --help
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; give the exit status."""
+    options = make_parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. {options.interrupted}", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is left of it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ModelFileError, ImportError, OSError, ValueError, StoreError, DataError) as error:
+        # No fault of the program: said in a sentence, without a traceback.
+        print(f"fcgboost: {error}", file=sys.stderr)
+        return _status_of(error)
+    return status
+
+
+def _status_of(error: Exception) -> int:
+    if isinstance(error, ModelFileError):
+        return _MODEL
+    if isinstance(error, ImportError):
+        return _EXTRA
+    if isinstance(error, ValueError | FileNotFoundError):
+        return _DATA
+    return _FAILED
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Give the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="fcgboost",
+        description=_DESCRIPTION,
+        epilog=_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fcgboost {version('fcgboost')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser

@@ -1,0 +1,111 @@
+"""`fcgboost compare`: ours beside the classifiers that are installed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fcgboost.cli import console
+from fcgboost.cli.arguments import (
+    FORMATS,
+    add_command,
+    add_data,
+    add_json,
+    add_split,
+    add_target,
+)
+from fcgboost.cli.fit import read_rows
+from fcgboost.scores import TITLES
+
+_TEXT = f"""\
+Fit fcgboost and the classifiers that are installed (of scikit-learn, LightGBM,
+XGBoost, CatBoost) to the same part of a file and score them on the rest.
+
+{FORMATS}
+All see the same encoded numbers and have the default settings of their
+libraries; "fcgboost auto" chooses its own by cross-validation. It is a first
+look: tuning may change the order, and intervals that overlap decide nothing.
+
+examples:
+  fcgboost compare customers.csv --target churned
+  fcgboost compare customers.csv --target churned --method fcgboost --method LightGBM
+  fcgboost compare customers.csv --target churned --report comparison.html
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands, "compare", run, "fit fcgboost beside the classifiers that are installed", _TEXT
+    )
+    add_data(parser)
+    add_target(parser)
+    parser.add_argument(
+        "--method",
+        action="append",
+        metavar="NAME",
+        help="one to compare; may be given several times (default: all that are installed)",
+    )
+    parser.add_argument(
+        "--drop", action="append", default=[], metavar="COL", help="a column to leave out"
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write an HTML page")
+    add_split(parser, 0.25)
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, compare, tell."""
+    from fcgboost.comparison import compare
+
+    X, y = read_rows(options)
+    comparison = compare(
+        X,
+        y,
+        methods=options.method,
+        test_size=options.test_size,
+        random_state=options.seed,
+        watch=lambda name: console.note(f"Fitting {name} ..."),
+    )
+    if options.report is not None:
+        from fcgboost.report import write_comparison
+
+        write_comparison(options.report, comparison)
+    if options.json:
+        console.print_json({"data": dict(comparison.data), "rows": _as_data(comparison)})
+        return 0
+    _print(comparison)
+    if options.report is not None:
+        print(f"\nReport: {options.report}")
+    return 0
+
+
+def _as_data(comparison: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "method": row.method,
+            "scores": console.as_data(row.scores),
+            "seconds": row.seconds,
+            "size": row.size,
+            "note": row.note,
+        }
+        for row in comparison.rows
+    ]
+
+
+def _print(comparison: Any) -> None:
+    data = comparison.data
+    print(
+        f"{data['n_train']} rows to fit, {data['n_test']} to score, {data['n_features']} features"
+    )
+    header = ("method", *TITLES.values(), "seconds", "size", "")
+    rows = []
+    for row in comparison.rows:
+        values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in TITLES]
+        seconds = f"{row.seconds:.2f}" if row.scores else ""
+        rows.append((row.method, *values, seconds, row.size, row.note))
+    console.print_table(header, rows)
+    best = comparison.rows[0].scores.get("accuracy")
+    if best is not None:
+        print(f"The best accuracy's 95 % interval is {best.low:.4f} to {best.high:.4f}.")

@@ -1,0 +1,111 @@
+"""What commands say: results on standard output, all else on standard error.
+
+On a terminal tables have lines and a fit has a progress bar (by rich, if it is installed); in a
+pipe everything is plain text.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, TextIO
+
+from fcgboost.scores import TITLES, Score
+from fcgboost.stopping import Step
+
+Rows = Sequence[Sequence[str]]
+
+
+def note(text: str) -> None:
+    """Say something that is not the result."""
+    print(text, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print data for a program."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
+    """Print a table; the first `n_labels` columns are words, the others numbers."""
+    if _is_rich(sys.stdout):
+        from rich import box
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD)
+        for i, name in enumerate(header):
+            table.add_column(escape(name), justify="left" if i < n_labels else "right")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        Console(file=sys.stdout).print(table)
+    else:
+        print("\n".join(_plain(header, rows, n_labels)))
+
+
+def _plain(header: Sequence[str], rows: Rows, n_labels: int) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = (
+            text.ljust(width) if i < n_labels else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def print_scores(scores: Mapping[str, Score]) -> None:
+    """Print scores with their intervals."""
+    rows = [
+        (TITLES[name], f"{score.value:.4f}", f"{score.low:.4f} to {score.high:.4f}")
+        for name, score in scores.items()
+    ]
+    print_table(("score", "value", "95 % interval"), rows)
+
+
+def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
+    """Give scores as JSON has them; an interval without end has null there."""
+    return {
+        name: {
+            key: value if abs(value) < float("inf") else None
+            for key, value in (("value", score.value), ("low", score.low), ("high", score.high))
+        }
+        for name, score in scores.items()
+    }
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[Step, int], None]]:
+    """Give a function that shows how far a fit is, from a step and the number of all steps."""
+    if not _is_rich(sys.stderr):
+        yield lambda step, n_steps: _show_line(label, step, n_steps)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("step {task.completed}/{task.total}, {task.fields[atoms]} atoms"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(label, total=None, atoms=0)
+
+        def advance(step: Step, n_steps: int) -> None:
+            bar.update(task, completed=step.k, total=n_steps, atoms=step.n_atoms)
+
+        yield advance
+
+
+def _show_line(label: str, step: Step, n_steps: int) -> None:
+    # Ten lines tell as much as hundreds.
+    if step.k % max(1, n_steps // 10) == 0:
+        note(f"{label}: step {step.k}/{n_steps}, {step.n_atoms} atoms, {step.seconds:.1f} s")
+
+
+def _is_rich(stream: TextIO) -> bool:
+    return stream.isatty() and find_spec("rich") is not None

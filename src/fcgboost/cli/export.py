@@ -1,0 +1,63 @@
+"""`fcgboost export`: a model for another language."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fcgboost.cli import console
+from fcgboost.cli.arguments import add_command, add_json, add_model
+from fcgboost.export import save_c, save_onnx
+from fcgboost.io import load_model
+
+_TEXT = """\
+Write a model as a C file or as an ONNX graph.
+
+The C file is C99 without dependencies or allocation and can be included as a
+header. The ONNX file runs in onnxruntime and needs the extra `onnx` here only.
+Both do what the model does, categories and missing values included.
+
+examples:
+  fcgboost export model.json --to c
+  fcgboost export model.json --to c --precision float --name churn --out churn.h
+  fcgboost export model.json --to onnx --out churn.onnx
+"""
+_SUFFIXES = {"c": ".h", "onnx": ".onnx"}
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
+    add_model(parser)
+    parser.add_argument("--to", choices=("onnx", "c"), required=True)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="(default: the model file's name with .h or .onnx)",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=("double", "float"),
+        help="C: of all numbers (default: double). ONNX: of the inputs (default: float)",
+    )
+    parser.add_argument(
+        "--name", default="fcgboost", help="C: the first part of all names (default: %(default)s)"
+    )
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load, export, tell the size."""
+    model = load_model(options.model)
+    out = options.out or options.model.with_suffix(_SUFFIXES[options.to])
+    if options.to == "c":
+        size = save_c(model, out, precision=options.precision or "double", name=options.name)
+    else:
+        size = save_onnx(model, out, input_type=options.precision or "float")
+    if options.json:
+        console.print_json({"out": str(out), "bytes": size})
+    else:
+        print(f"{out}: {size:,} bytes")
+    return 0

@@ -1,0 +1,171 @@
+"""`fcgboost inspect`: what a model is made of."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import GaussDictionary, load_model
+from fcgboost.cli import console
+from fcgboost.cli.arguments import add_command, add_json, add_model, count
+from fcgboost.dictionaries import SmoothDictionary
+from fcgboost.io import split_model
+from fcgboost.scores import TITLES
+
+_TEXT = """\
+Show what a model is made of: its classes, its atoms with their coefficients, the
+features that matter, what it was fitted to and how well it did there.
+
+Of every atom the features are shown that set it apart most. A feature's
+influence is the mean size of the model's slope in it, in standardised units; all
+influences sum to one.
+
+examples:
+  fcgboost inspect model.json
+  fcgboost inspect model.json --top 20
+  fcgboost inspect model.json --json
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
+    add_model(parser)
+    parser.add_argument(
+        "--top",
+        type=count,
+        default=10,
+        metavar="N",
+        help="atoms and features to show (default: %(default)s; --json shows all)",
+    )
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load and tell."""
+    encoder, classifier = split_model(load_model(options.model))
+    facts = describe(encoder, classifier)
+    if options.json:
+        console.print_json(facts)
+        return 0
+    _print(facts, classifier, options.top)
+    return 0
+
+
+def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
+    """Give what there is to say about a model, as data."""
+    model = classifier.model_
+    names = _feature_names(encoder, classifier)
+    facts: dict[str, Any] = {
+        "dictionary": str(model.dictionary),
+        "loss": str(classifier.loss),
+        "classes": [str(name) for name in classifier.classes_],
+        "n_atoms": classifier.n_atoms_,
+        "n_steps": classifier.n_iter_,
+        "status": str(classifier.status_),
+        "intercept": model.intercept.tolist(),
+        "features": names,
+        "atoms": [
+            {"step": int(step), "coef": coef}
+            for step, coef in zip(model.entered, model.coef.T.tolist(), strict=True)
+        ],
+        "about": classifier.about_,
+    }
+    if encoder is not None:
+        facts["columns"] = [_describe_column(column) for column in encoder.columns_]
+    if isinstance(model.dictionary, SmoothDictionary):
+        values = classifier.feature_importances_.tolist()
+        facts["influence"] = dict(zip(names, values, strict=True))
+    return facts
+
+
+def _feature_names(encoder: Any, classifier: Any) -> list[str]:
+    if encoder is not None:
+        return [str(name) for name in encoder.get_feature_names_out()]
+    known = vars(classifier).get("feature_names_in_")
+    if known is not None:
+        return [str(name) for name in known]
+    return [f"x{i}" for i in range(classifier.n_features_in_)]
+
+
+def _describe_column(column: Any) -> dict[str, Any]:
+    return {"kind": type(column).__name__.removesuffix("Column").lower(), **vars(column)}
+
+
+def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
+    classes = ", ".join(facts["classes"])
+    print(f"{facts['n_atoms']} atoms of {facts['dictionary']} tell apart {classes}.")
+    print(f"Loss {facts['loss']}; {facts['n_steps']} steps; ended {facts['status']}")
+    _print_about(facts["about"])
+    if "columns" in facts:
+        print("\nColumns:")
+        rows = [(column["name"], column["kind"], _detail(column)) for column in facts["columns"]]
+        console.print_table(("column", "kind", "how it enters"), rows, n_labels=3)
+    if "influence" in facts:
+        ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
+        print("\nFeatures that matter:")
+        shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
+        console.print_table(("feature", "influence"), shares)
+    _print_atoms(classifier.model_, facts["features"], top)
+
+
+def _print_about(about: dict[str, Any]) -> None:
+    data, test = about.get("data", {}), about.get("test", {})
+    if data:
+        print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
+    if test:
+        print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
+        rows = [
+            (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
+            for name, score in test.get("scores", {}).items()
+        ]
+        console.print_table(("score", "value", "low", "high"), rows)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _detail(column: dict[str, Any]) -> str:
+    if column["kind"] == "skipped":
+        return f"left out: {column['reason']}"
+    mark = "; missing values are marked" if column["is_marked"] else ""
+    if column["kind"] == "number":
+        return f"missing values become {column['fill']:g}{mark}"
+    levels = ", ".join(column["levels"][:8]) + (", ..." if len(column["levels"]) > 8 else "")
+    other = "; rare ones are pooled" if column["has_other"] else ""
+    return f"one of {levels}{other}{mark}"
+
+
+def _print_atoms(model: Any, names: list[str], top: int) -> None:
+    weights = np.abs(model.coef).max(axis=0, initial=0.0)
+    order = np.argsort(-weights, kind="stable")[:top]
+    if len(order) == 0:
+        print("\nThe model is a constant.")
+        return
+    print(f"\nThe {len(order)} largest atoms:")
+    atoms = model.atoms.toarray() if sparse.issparse(model.atoms) else model.atoms
+    is_kernel = isinstance(model.dictionary, GaussDictionary)
+    entries = atoms[:, : len(names)]
+    # In standardised units: what sets a centre apart from the others, or how steep a plane is.
+    sizes = np.abs(entries - entries.mean(axis=0)) / model.scale
+    if not is_kernel:
+        sizes = np.abs(entries) * model.scale
+    rows = [
+        (
+            str(int(model.entered[j])),
+            " ".join(f"{value:+.4g}" for value in model.coef[:, j]),
+            _largest(entries[j], sizes[j], names),
+        )
+        for j in order
+    ]
+    what = "rows near" if is_kernel else "direction"
+    console.print_table(("step", "coefficient", what), rows, n_labels=3)
+
+
+def _largest(entries: Any, sizes: Any, names: list[str]) -> str:
+    order = [j for j in np.argsort(-sizes, kind="stable")[:3] if sizes[j] > 0.0]
+    return ", ".join(f"{names[j]} {entries[j]:.4g}" for j in order)

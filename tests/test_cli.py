@@ -1,0 +1,446 @@
+"""The command `fcgboost`: files in, files out, exit statuses that scripts can use."""
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fcgboost
+from fcgboost import FCGBoostClassifier, load_model
+from fcgboost.cli import console, main, make_parser
+from fcgboost.cli.evaluate import match_labels
+from fcgboost.datasets import make_simulation
+from fcgboost.scores import Score, evaluate
+
+# The module's fixture fits once: its tests belong on one worker.
+pytestmark = pytest.mark.xdist_group("cli")
+
+
+def make_table(m: int, seed: int) -> pd.DataFrame:
+    """Give rows with text, missing values, a useless column, and labels that follow from them."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(45.0, 12.0, m)
+    town = rng.choice(["Aachen", "Bonn, North", 'Köln "am Rhein"'], m)
+    income = np.exp(rng.normal(10.0, 0.5, m))
+    wants = (age > 45.0) ^ (town == "Bonn, North")
+    flipped = rng.random(m) < 0.05
+    table = pd.DataFrame(
+        {
+            "id": [f"row {i}" for i in range(m)],
+            "age": np.where(rng.random(m) < 0.1, np.nan, age),
+            "town": np.where(rng.random(m) < 0.1, None, town),
+            "income": income,
+            "churned": np.where(wants ^ flipped, "yes", "no"),
+        }
+    )
+    return table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a table for training, one for testing, and a model."""
+    folder = tmp_path_factory.mktemp("cli")
+    make_table(1200, 0).to_csv(folder / "train.csv", index=False)
+    make_table(400, 1).to_csv(folder / "test.csv", index=False)
+    assert run("fit", folder / "train.csv", "--target", "churned", "--out", folder / "m.json") == 0
+    return folder
+
+
+def run(*arguments: Any) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
+    assert run(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fit_prints_scores_on_rows_it_has_not_seen(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.json"
+    told = run_json(capsys, "fit", folder / "train.csv", "--target", "churned", "--out", out)
+    assert told["n_atoms"] == load_model(out)[-1].n_atoms_
+    assert told["bytes"] == out.stat().st_size
+    assert told["data"]["n_samples"] == 960
+    assert told["test"]["n_samples"] == 240
+    assert set(told["test"]["scores"]) == {"accuracy", "auc", "brier", "log_loss"}
+    accuracy = told["test"]["scores"]["accuracy"]
+    assert 0.8 < accuracy["value"] < 0.97  # 5 % of the labels are wrong
+    assert accuracy["low"] < accuracy["value"] < accuracy["high"]
+
+
+def test_fit_tells_people_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.json"
+    command = ["fit", folder / "train.csv", "--target", "churned", "--out", out]
+    assert run(*command) == 0
+    text = capsys.readouterr().out
+    for word in ("atoms", "960 rows", "accuracy", "AUC", "Brier score", "log-loss", str(out)):
+        assert word in text
+
+
+def test_fit_is_the_pipeline_that_python_fits(folder: Path) -> None:
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+
+    table = pd.read_csv(folder / "train.csv")
+    X, y = table.drop(columns="churned"), table["churned"].to_numpy(dtype=str)
+    X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
+    model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier(random_state=0))
+    model.fit(X_train, y_train)
+    loaded = load_model(folder / "m.json")
+    np.testing.assert_array_equal(model.decision_function(X_test), loaded.decision_function(X_test))
+
+
+def test_evaluate_gives_the_scores_of_python(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = run_json(capsys, "evaluate", folder / "m.json", folder / "test.csv")
+    table = pd.read_csv(folder / "test.csv")
+    expected = evaluate(load_model(folder / "m.json"), table, table["churned"].to_numpy())
+    assert told["n_rows"] == 400
+    for name, score in expected.items():
+        assert told["scores"][name]["value"] == pytest.approx(score.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow", ".csv.gz"])
+def test_predict_keeps_the_order_in_every_format_and_batch(
+    folder: Path, tmp_path: Path, suffix: str
+) -> None:
+    from fcgboost.readers import open_rows
+
+    out = tmp_path / f"labels{suffix}"
+    data, keep = folder / "test.csv", ("--keep", "id")
+    assert run("predict", folder / "m.json", data, "--out", out, "--batch", 7, *keep) == 0
+    table = pd.read_csv(data)
+    found = open_rows(out).read()
+    model = load_model(folder / "m.json")
+    assert list(found["id"]) == list(table["id"])
+    assert list(found["label"]) == list(model.predict(table))
+    np.testing.assert_allclose(found["p(yes)"], model.predict_proba(table)[:, 1], rtol=1e-12)
+
+
+def test_predict_writes_csv_to_standard_output(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("predict", folder / "m.json", folder / "test.csv", "--decision", "--no-proba") == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    model, table = load_model(folder / "m.json"), pd.read_csv(folder / "test.csv")
+    assert list(found.columns) == ["label", "decision"]
+    np.testing.assert_array_equal(found["decision"], model.decision_function(table))
+
+
+def test_inspect_names_columns_levels_and_features(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = run_json(capsys, "inspect", folder / "m.json")
+    assert facts["classes"] == ["no", "yes"]
+    columns = {column["name"]: column for column in facts["columns"]}
+    assert columns["town"]["levels"] == ["Aachen", "Bonn, North", 'Köln "am Rhein"']
+    assert columns["id"]["kind"] == "skipped"
+    assert sum(facts["influence"].values()) == pytest.approx(1.0)
+    assert max(facts["influence"], key=facts["influence"].get) in ("age", "town=Bonn, North")
+    assert run("inspect", folder / "m.json") == 0
+    text = capsys.readouterr().out
+    assert "town=Bonn, North" in text
+    assert "left out" in text
+
+
+def test_auto_chooses_the_dictionary_by_cross_validation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = tmp_path / "s.csv", tmp_path / "m.json"
+    assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
+    capsys.readouterr()
+    told = run_json(capsys, "fit", data, "--target", "target", "--auto", "--out", out)
+    assert "Dictionary" in told["parameters"]["dictionary"] or told["parameters"]["dictionary"]
+    assert type(load_model(out)[-1]) is FCGBoostClassifier
+
+
+def test_settings_reach_every_parameter(tmp_path: Path) -> None:
+    data, out = tmp_path / "s.csv", tmp_path / "m.json"
+    assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
+    settings = ("--set", "dictionary__width=0.25", "--set", "max_iter=theory", "--set", "l2=0.5")
+    assert run("fit", data, "--target", "target", "--out", out, *settings, "--no-path") == 0
+    classifier = load_model(out)[-1]
+    assert classifier.dictionary.width == 0.25
+    assert classifier.max_iter == "theory"
+    assert classifier.l2 == 0.5
+    assert len(classifier.trace_) == 0 or len(out.read_bytes()) < 20_000
+
+
+def test_rows_without_a_target_are_left_out_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
+    table.loc[:19, "y"] = np.nan
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    assert "20 rows without a target" in capsys.readouterr().err
+    assert load_model(tmp_path / "m.json").classes_.tolist() == [-1, 1]
+    assert run("evaluate", tmp_path / "m.json", tmp_path / "t.csv") == 0
+    printed = capsys.readouterr()
+    assert "180 rows" in printed.out
+    assert "20 rows without a target" in printed.err
+
+
+@pytest.mark.parametrize("multiclass", [False, True])
+def test_svmlight_files_have_their_own_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], multiclass: bool
+) -> None:
+    from scipy import sparse
+    from sklearn.datasets import dump_svmlight_file
+
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 12, 0.3, format="csr", random_state=rng)
+    y = np.asarray(X[:, 0].todense()).ravel() > 0.1
+    labels = y.astype(int) + multiclass * (np.asarray(X[:, 1].todense()).ravel() > 0.3)
+    dump_svmlight_file(X, labels, str(tmp_path / "d.svm"), zero_based=False)
+    assert run("fit", tmp_path / "d.svm", "--out", tmp_path / "m.json") == 0
+    capsys.readouterr()
+    told = run_json(capsys, "evaluate", tmp_path / "m.json", tmp_path / "d.svm")
+    assert told["scores"]["accuracy"]["value"] > 0.8
+    assert run("predict", tmp_path / "m.json", tmp_path / "d.svm", "--batch", 64) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert list(found["label"]) == list(load_model(tmp_path / "m.json").predict(X))
+
+
+def test_labels_of_another_type_are_the_same_labels() -> None:
+    ints = np.array([0, 1])
+    assert match_labels(["1", "0"], ints).tolist() == [1, 0]
+    assert match_labels([1.0, 0.0], ints).tolist() == [1, 0]
+    assert match_labels([True], np.array(["False", "True"])).tolist() == ["True"]
+
+
+def test_labels_the_model_does_not_know_count_as_mistakes(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(folder / "test.csv")
+    table.loc[:39, "churned"] = "perhaps"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    told = run_json(capsys, "evaluate", folder / "m.json", tmp_path / "t.csv")
+    assert told["scores"]["accuracy"]["value"] < 0.9
+    assert run("evaluate", folder / "m.json", tmp_path / "t.csv") == 0
+    assert "perhaps" in capsys.readouterr().err
+
+
+def damaged(folder: Path) -> Path:
+    path = folder / "damaged.json"
+    path.write_bytes((folder / "m.json").read_bytes()[:-20])
+    return path
+
+
+def spoil(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+CASES = {
+    "no such data": (3, "nowhere.csv", ["fit", "{}/nowhere.csv", "--target", "y"]),
+    "no such column": (3, "churned", ["fit", "{}/train.csv", "--target", "churn"]),
+    "no target": (3, "target", ["fit", "{}/train.csv"]),
+    "a quantity": (3, "quantity", ["fit", "{}/train.csv", "--target", "income"]),
+    "an unknown parameter": (
+        3,
+        "nonsense",
+        ["fit", "{}/train.csv", "--target", "churned", "--set", "nonsense=1"],
+    ),
+    "an unknown column to drop": (
+        3,
+        "--drop nothing",
+        ["fit", "{}/train.csv", "--target", "churned", "--drop", "nothing"],
+    ),
+    "a model that is not there": (4, "nowhere.json", ["inspect", "{}/nowhere.json"]),
+    "a damaged model": (4, "damaged.json", ["inspect", "{}/damaged.json"]),
+    "data without the model's columns": (3, "age", ["predict", "{}/m.json", "{}/other.csv"]),
+    "an unknown method": (
+        3,
+        "Unknown method",
+        ["compare", "{}/train.csv", "--target", "churned", "--method", "magic"],
+    ),
+    "an unknown set": (3, "Did you mean 'heart'", ["datasets", "hearts"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_can_not_be_used_is_said_in_a_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    damaged(folder)
+    spoil(folder, "other.csv", "a,b\n1,2\n")
+    status, words, command = CASES[case]
+    assert run(*(argument.format(folder) for argument in command)) == status
+    error = capsys.readouterr().err
+    assert error.startswith("fcgboost: ")
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_a_refused_fit_leaves_an_older_model_alone(folder: Path, tmp_path: Path) -> None:
+    out = spoil(tmp_path, "model.json", "precious")
+    assert run("fit", folder / "train.csv", "--target", "income", "--out", out) == 3
+    assert out.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["fit"],
+        ["fit", "x.csv", "--test-size", "2"],
+        ["fit", "x.csv", "--set", "novalue"],
+        ["export", "m.json"],
+        ["predict", "m.json"],
+        ["unknown"],
+        ["fit", "x.csv", "--seed", "-1"],
+    ],
+)
+def test_wrong_usage_ends_with_status_2(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(command)
+    assert caught.value.code == 2
+    assert "usage: fcgboost" in capsys.readouterr().err
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in make_parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def test_every_command_is_explained_with_examples_that_parse() -> None:
+    found = dict(commands())
+    assert list(found) == [
+        *("fit", "predict", "evaluate", "inspect", "report", "export", "compare"),
+        *("playground", "demo", "reproduce", "datasets"),
+    ]
+    for name, parser in found.items():
+        text = parser.format_help()
+        assert "examples:" in text, name
+        lines = [line.strip() for line in text.split("examples:")[1].splitlines()]
+        examples = [line for line in lines if line.startswith("fcgboost ")]
+        assert examples, name
+        for line in examples:
+            words = line.split(" | ")[0].split()[1:]
+            assert words[0] == name
+            make_parser().parse_args(words)
+
+
+def test_every_option_has_a_help_text() -> None:
+    for name, parser in commands():
+        for action in parser._actions:
+            is_plain = action.choices is not None and action.option_strings
+            assert action.help or is_plain, (name, action.dest)
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    script = "import sys; from fcgboost.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", script, "predict", "m.json", "train.csv", "--batch", "1"]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert errors == ""
+
+
+def test_tables_are_plain_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    console.print_table(("name", "value"), [("a", "1.5"), ("long name", "10")])
+    assert capsys.readouterr().out == "name       value\na            1.5\nlong name     10\n"
+
+
+def test_a_terminal_shows_a_bar_and_a_pipe_ten_lines(folder: Path, tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="pseudo-terminals exist on Unix only")
+    script = "from fcgboost.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", script, "fit", str(folder / "train.csv")]
+    command += ["--target", "churned", "--out", str(tmp_path / "m.json")]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 5 <= piped.stderr.count("Fitting: step") <= 20
+    assert "\x1b" not in piped.stderr + piped.stdout
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # Linux says so when the other side has closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    assert b"Fitting" in shown
+    assert b"\x1b" in shown
+
+
+def test_scores_without_end_are_null_in_json() -> None:
+    data = console.as_data({"log_loss": Score(0.5, 0.0, float("inf"))})
+    assert data == {"log_loss": {"value": 0.5, "low": 0.0, "high": None}}
+
+
+def test_datasets_lists_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {one["name"] for one in run_json(capsys, "datasets")}
+    assert {"heart", "musk2", "simulation"} <= names
+    out = tmp_path / "s.csv"
+    assert run("datasets", "simulation", "--rows", 50, "--noise", 0, "--out", out) == 0
+    X, y = make_simulation(50, noise=None, random_state=0)
+    table = pd.read_csv(out)
+    np.testing.assert_array_equal(table[["x1", "x2"]].to_numpy(), X)
+    np.testing.assert_array_equal(table["target"], y)
+
+
+def test_compare_puts_ours_beside_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = ("--method", "fcgboost", "--method", "logistic regression", "--method", "SVC (RBF)")
+    page = tmp_path / "c.html"
+    command = ["compare", folder / "train.csv", "--target", "churned", *methods]
+    told = run_json(capsys, *command, "--report", page)
+    accuracies = [row["scores"]["accuracy"]["value"] for row in told["rows"]]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert {row["method"] for row in told["rows"]} == {*methods[1::2]}
+    assert told["data"]["n_train"] == 900
+    assert "logistic regression" in page.read_text(encoding="utf-8")
+    assert run(*command) == 0
+    assert "interval" in capsys.readouterr().out
+
+
+def test_report_and_export_write_files(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    command = ["report", folder / "m.json", folder / "test.csv", "--out", page, "--title", "Churn"]
+    assert run_json(capsys, *command)["bytes"] == page.stat().st_size
+    assert "<title>Churn" in page.read_text(encoding="utf-8")
+    header = tmp_path / "m.h"
+    told = run_json(capsys, "export", folder / "m.json", "--to", "c", "--out", header)
+    assert told["bytes"] == header.stat().st_size
+    assert "churn_predict" not in header.read_text()
+    command = ["export", folder / "m.json", "--to", "c", "--out", header, "--name", "churn"]
+    assert run(*command) == 0
+    assert "churn_predict" in header.read_text()
