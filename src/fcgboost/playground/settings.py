@@ -1,0 +1,165 @@
+"""What the page can set: strictly checked, before any work is done."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+#: Fits of these sizes take a fraction of a second, with any loss but the hinge.
+MOST_SAMPLES, MOST_STEPS = 2000, 200
+AUTO: Literal["auto"] = "auto"
+
+
+class SettingError(ValueError):
+    """A setting that can not be; the text is for the one who set it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one fit; the names of `FCGBoostClassifier` and `make_simulation` where both.
+
+    Attributes
+    ----------
+    data : str
+    noise : str
+    level : float
+        The share of labels that flip: of all, or of those far from the boundary ("outlier").
+    n_samples, seed : int
+    dictionary : str
+    width : float
+        Of Gauss atoms.
+    degree : int
+        Of polynomial atoms.
+    loss, scheme : str
+    l2 : float or "auto"
+    fit_intercept : bool
+    max_iter : int or "auto"
+        The length of the path.
+    """
+
+    data: str = "simulation"
+    noise: str = "uniform"
+    level: float = 0.3
+    n_samples: int = 500
+    seed: int = 0
+    dictionary: str = "gauss"
+    width: float = 0.5
+    degree: int = 3
+    loss: str = "squared_hinge"
+    scheme: str = "fully_corrective"
+    l2: float | Literal["auto"] = AUTO
+    fit_intercept: bool = True
+    max_iter: int | Literal["auto"] = AUTO
+
+
+class Check(ABC):
+    """What a value of a JSON document must be."""
+
+    @abstractmethod
+    def accepts(self, value: Any) -> bool:
+        """Tell whether a value is one."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Say what it must be."""
+
+
+@dataclass(frozen=True)
+class Choice(Check):
+    """One of some names."""
+
+    names: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is str and value in self.names
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class Flag(Check):
+    """True or false."""
+
+    def accepts(self, value: Any) -> bool:
+        return type(value) is bool
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Number(Check):
+    """A finite number of a range; "auto" where that is one more value."""
+
+    low: float
+    high: float
+    is_whole: bool = False
+    has_auto: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        if self.has_auto and type(value) is str:
+            return value == AUTO
+        # True is an int to Python, but no number to the page.
+        if type(value) is not int and (type(value) is not float or self.is_whole):
+            return False
+        return self.low <= value <= self.high and math.isfinite(value)
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.is_whole else "a number"
+        return f"{kind} from {self.low} to {self.high}" + (", or auto" if self.has_auto else "")
+
+
+CHECKS: Mapping[str, Check] = {
+    "data": Choice(("simulation", "moons", "rings")),
+    "noise": Choice(("none", "uniform", "outlier")),
+    "level": Number(0.0, 0.5),
+    "n_samples": Number(20, MOST_SAMPLES, is_whole=True),
+    "seed": Number(0, 9999, is_whole=True),
+    "dictionary": Choice(("gauss", "polynomial", "sigmoid", "relu")),
+    "width": Number(0.05, 5.0),
+    "degree": Number(1, 8, is_whole=True),
+    "loss": Choice(("squared_hinge", "hinge", "cubed_hinge", "square")),
+    "scheme": Choice(
+        ("fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled")
+    ),
+    "l2": Number(0.0, 10.0, has_auto=True),
+    "fit_intercept": Flag(),
+    "max_iter": Number(1, MOST_STEPS, is_whole=True, has_auto=True),
+}
+_STEPS = Number(0, MOST_STEPS, is_whole=True, has_auto=True)
+
+
+def read_request(document: Any) -> tuple[Settings, int | None]:
+    """Give the settings and the number of steps of {"settings": {...}, "k": ...}.
+
+    "auto", or no k, is None: the theory's number of steps.
+    """
+    if not isinstance(document, dict) or not document.keys() <= {"settings", "k"}:
+        raise SettingError('The body must be an object with the keys "settings" and "k".')
+    k = document.get("k", AUTO)
+    if not _STEPS.accepts(k):
+        raise SettingError(f"k must be {_STEPS}.")
+    return read_settings(document.get("settings", {})), None if k == AUTO else k
+
+
+def read_settings(document: Any) -> Settings:
+    """Give checked settings; what is not named has its default."""
+    if not isinstance(document, dict):
+        raise SettingError("settings must be an object.")
+    known = {field.name for field in fields(Settings)}
+    for name, value in document.items():
+        if name not in known:
+            raise SettingError(f"There is no setting of the name {name[:40]!r}.")
+        if not CHECKS[name].accepts(value):
+            raise SettingError(f"{name} must be {CHECKS[name]}.")
+    settings = Settings(**document)
+    if settings.noise == "outlier" and settings.data != "simulation":
+        raise SettingError(
+            "noise=outlier flips labels far from the simulation's boundary: set data=simulation, "
+            "or noise=uniform."
+        )
+    return settings
