@@ -25,11 +25,11 @@ int main(void)
     static const struct { double age; const char *town; double income; } rows[] = {ROWS};
     size_t i;
     for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        fcgboost_row row;
+        fcgboost_input row;
         row.age = rows[i].age;
         row.town = rows[i].town;
         row.income = rows[i].income;
-        printf("%s\\n", fcgboost_labels[fcgboost_predict(&row)]);
+        printf("%s\\n", fcgboost_label(fcgboost_predict(&row)));
     }
     return 0;
 }
