@@ -18,6 +18,7 @@ from fcgboost.export.onnx_graph import (
     OPSET,
     Graph,
     import_onnx,
+    utf8,
 )
 from fcgboost.files import write_whole
 from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
@@ -139,7 +140,7 @@ def _inputs(formula: Formula, real: int) -> list[_Input]:
     for column in formula.encoder.columns_:
         if isinstance(column, SkippedColumn):
             continue
-        name = column.name or "column"
+        name = utf8(column.name).decode() or "column"
         while name in taken:
             name += "_"
         taken.add(name)
@@ -186,7 +187,7 @@ def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
         "LabelEncoder",
         given,
         domain=ML,
-        keys_strings=[*column.levels, ""],
+        keys_strings=[*map(utf8, column.levels), b""],
         values_int64s=list(range(n + 1)),
         default_int64=other,
     )
@@ -202,21 +203,27 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
     values = (_gauss if formula.kind == "gauss" else _planes)(graph, formula, x)
-    total = graph.add("MatMul", values, graph.constant(formula.coef.T))
+    coef = formula.coef / 2.0 if formula.kind == "sigmoid" else formula.coef
+    total = graph.add("MatMul", values, graph.constant(coef.T))
     return graph.add("Add", total, intercept)
 
 
-def _product(graph: Graph, x: str, weights: Any) -> str:
-    """Give x weights^T, over the columns that have weights at all."""
+# onnxruntime joins a product with a division or multiplication by one number right before or after
+# it, and then holds that number in single precision. So there are none: numbers are multiplied into
+# the constants, or something stands between.
+
+
+def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
+    """Leave out the columns that no atom has a weight for."""
     is_used = (weights != 0.0).any(axis=0)
-    if 0 < is_used.sum() < len(is_used):
-        x = graph.add("Gather", x, graph.constant(np.flatnonzero(is_used), np.int64), axis=1)
-        weights = weights[:, is_used]
-    return graph.add("MatMul", x, graph.constant(weights.T))
+    if is_used.all() or not is_used.any():
+        return x, weights
+    places = graph.constant(np.flatnonzero(is_used), np.int64)
+    return graph.add("Gather", x, places, axis=1), weights[:, is_used]
 
 
 def _gauss(graph: Graph, formula: Formula, x: str) -> str:
-    """Give exp(t (2 <x, c> - |c|^2 - |x|^2)), t = 1 / (2 sigma^2), both from a common origin."""
+    """Give exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
     centers, steepness = formula.dense_rows(), 0.5 / formula.last**2
     if not sparse.issparse(formula.rows):
         # Distances do not change under a shift, and a small one keeps the three from cancelling.
@@ -226,24 +233,29 @@ def _gauss(graph: Graph, formula: Formula, x: str) -> str:
     x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
     axes = graph.constant([1], np.int64)
     lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
-    parts = _product(graph, x, 2.0 * steepness[:, None] * centers)
+    x, weights = _used(graph, x, 2.0 * steepness[:, None] * centers)
+    # One product gives both terms that depend on x.
+    table = graph.constant(np.vstack([weights.T, -steepness]))
+    product = graph.add("MatMul", graph.add("Concat", x, lengths, axis=1), table)
     constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
-    exponents = graph.add("Sub", parts, constants)
-    outer = graph.add("Mul", lengths, graph.constant(steepness[None, :]))
-    exponents = graph.add("Sub", exponents, outer)
+    exponents = graph.add("Sub", product, constants)
     return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
 
 
 def _planes(graph: Graph, formula: Formula, x: str) -> str:
-    """Give the profile of z = <w, x> + b."""
-    offsets = formula.last + (1.0 if formula.kind == "polynomial" else 0.0)
-    z = graph.add("Add", _product(graph, x, formula.dense_rows()), graph.constant(offsets[None, :]))
+    """Give the profile of z = <w, x> + b; of a sigmoid, twice its value."""
+    weights, offsets = formula.dense_rows(), formula.last
+    if formula.kind == "polynomial":
+        offsets = 1.0 + offsets
+    elif formula.kind == "sigmoid":
+        weights, offsets = weights / 2.0, offsets / 2.0
+    x, weights = _used(graph, x, weights)
+    product = graph.add("MatMul", x, graph.constant(weights.T))
+    z = graph.add("Add", product, graph.constant(offsets[None, :]))
     if formula.kind == "relu":
         return graph.add("Max", z, graph.constant(0.0))
     if formula.kind == "sigmoid":
-        half = graph.constant(0.5)
-        curve = graph.add("Tanh", graph.add("Mul", z, half))
-        return graph.add("Add", graph.add("Mul", curve, half), half)
+        return graph.add("Add", graph.add("Tanh", z), graph.constant(1.0))
     power = z
     for _ in range(formula.degree - 1):
         power = graph.add("Mul", power, z)

@@ -22,6 +22,16 @@ def import_onnx() -> Any:
     return onnx
 
 
+def utf8(text: str) -> bytes:
+    """Give the bytes of a text, if it has any."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{text!r} cannot be written in ONNX: it is no valid Unicode text."
+        ) from None
+
+
 class Graph:
     """Nodes and constants. Tensors are known by their names.
 
@@ -59,7 +69,7 @@ class Graph:
         """Add an array, or a list of texts (dtype=str); give its name."""
         name = self.name("constant")
         if dtype is str:
-            kind, texts = self._onnx.TensorProto.STRING, [text.encode() for text in values]
+            kind, texts = self._onnx.TensorProto.STRING, list(map(utf8, values))
             tensor = self._onnx.helper.make_tensor(name, kind, [len(texts)], texts)
         else:
             array = np.ascontiguousarray(np.asarray(values, dtype=dtype))

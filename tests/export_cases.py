@@ -1,0 +1,254 @@
+"""Fitted models for the tests of exports: every dictionary, loss, kind of label and of input."""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+
+from fcgboost import (
+    FCGBoostClassifier,
+    FCGBoostClassifierCV,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+)
+from fcgboost.tables import TableEncoder
+
+
+class Case(NamedTuple):
+    """A model, and inputs to compare on; rows of a table where the model has an encoder."""
+
+    model: Any
+    X: Any
+
+
+class TwoWidths(GaussDictionary):
+    """A user's dictionary that only proposes other atoms: every second one is half as wide."""
+
+    def candidates(self, sample, n, key):
+        atoms = super().candidates(sample, n, key)
+        atoms[::2, -1] /= 2.0
+        return atoms
+
+
+def blobs(n_classes: int, n_features: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Give classes that overlap."""
+    rng = np.random.default_rng([seed, n_classes, n_features])
+    y = rng.integers(0, n_classes, 150)
+    centers = rng.normal(size=(n_classes, n_features))
+    X = (centers[y] + rng.normal(size=(len(y), n_features))) * np.linspace(0.5, 3.0, n_features)
+    return X, y
+
+
+def inputs(X: np.ndarray, seed: int = 1) -> np.ndarray:
+    """Give inputs among, between and beside the training rows."""
+    rng = np.random.default_rng(seed)
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    return np.vstack([X, mean + deviation * rng.normal(size=(200, X.shape[1])) * 1.5])
+
+
+def plain(dictionary: Any, n_classes: int = 2, n_features: int = 3, **parameters: Any) -> Case:
+    """Fit a classifier on blobs."""
+    X, y = blobs(n_classes, n_features)
+    parameters = {"max_iter": 9, **parameters}
+    return Case(FCGBoostClassifier(dictionary=dictionary, **parameters).fit(X, y), inputs(X))
+
+
+def far(dictionary: Any, distance: float = 1e4, n_features: int = 3) -> Case:
+    """Fit on columns whose mean is many times as large as their deviation."""
+    X, y = blobs(2, n_features)
+    X += distance * X.std(axis=0)
+    model = FCGBoostClassifier(dictionary=dictionary, max_iter=9).fit(X, y)
+    return Case(model, inputs(X))
+
+
+def labelled(classes: list[Any], dtype: Any = None) -> Case:
+    """Fit with labels of some kind."""
+    X, y = blobs(len(classes), 2)
+    model = FCGBoostClassifier(max_iter=4).fit(X, np.array(classes, dtype)[y])
+    return Case(model, inputs(X))
+
+
+def sparse_rows(dictionary: Any, n_classes: int) -> Case:
+    """Fit on a sparse matrix."""
+    X, y = blobs(n_classes, 30)
+    X[np.random.default_rng(2).random(X.shape) < 0.85] = 0.0
+    model = FCGBoostClassifier(dictionary=dictionary, max_iter=9).fit(sparse.csr_matrix(X), y)
+    return Case(model, X)
+
+
+def truncated(n_classes: int, k: int) -> Case:
+    """Cut a path short."""
+    case = plain("gauss", n_classes)
+    return Case(case.model.truncate(k), case.X)
+
+
+def searched() -> Case:
+    X, y = blobs(3, 2)
+    search = FCGBoostClassifierCV(dictionaries=("gauss", "relu"), max_iter=6, cv=2)
+    return Case(search.fit(X, y), inputs(X))
+
+
+COLORS = ["red", "gr\u00fcn", 'bl"ue', "a\\b", "??/", "*/", "yellow, or so", "rare", "also rare"]
+
+
+def table_rows(n: int, seed: int, *, is_new: bool = False) -> Any:
+    """Give rows with numbers, truth values, dates and texts, and gaps among them."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    shares = np.array([20, 20, 15, 10, 10, 10, 10, 0.7, 0.7])
+    rows = pd.DataFrame(
+        {
+            "age": rng.normal(40.0, 10.0, n),
+            "income": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(8.0, 1.0, n)),
+            "int": rng.random(n) < 0.4,
+            "since": pd.Timestamp("2015-03-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
+            "*/ #error evil": rng.choice(COLORS, n, p=shares / shares.sum()),
+            "label": rng.choice(["yes", "no"], n),
+            "constant": "same",
+            "sex": rng.choice(["f", "m", None], n),
+        }
+    )
+    if is_new:
+        rows.loc[::7, "*/ #error evil"] = "never seen"
+        rows.loc[::5, "label"] = "maybe"
+        rows.loc[::6, "label"] = None
+        rows.loc[::4, "age"] = np.nan
+        rows.loc[::9, "since"] = pd.NaT
+        rows.loc[::8, "sex"] = ""
+    return rows
+
+
+def table(dictionary: Any, n_classes: int) -> Case:
+    """Fit a pipeline on a table."""
+    rows = table_rows(250, 0)
+    score = (rows["age"] - 40.0) / 10.0 + (rows["label"] == "yes") + (rows["sex"] == "f")
+    classes = np.array(["no", "perhaps", "yes"])[:n_classes]
+    y = classes[np.digitize(score, [1.0, 2.0][: n_classes - 1])]
+    model = make_pipeline(
+        TableEncoder(min_count=10), FCGBoostClassifier(dictionary=dictionary, max_iter=12)
+    )
+    return Case(model.fit(rows, y), table_rows(200, 1, is_new=True))
+
+
+DICTIONARIES = {
+    "gauss": GaussDictionary,
+    "polynomial": PolynomialDictionary,
+    "sigmoid": SigmoidDictionary,
+    "relu": ReluDictionary,
+}
+SCALINGS = ("none", "max", "norm")
+LOSSES = ("squared_hinge", "cubed_hinge", "hinge", "square")
+
+
+def _plain_cases() -> dict[str, Callable[[], Case]]:
+    cases = {}
+    for place, (name, n, loss) in enumerate(product(DICTIONARIES, (2, 4), LOSSES)):
+        options = {"loss": loss, "standardize": place % 2 == 0, "n_classes": n}
+        part = DICTIONARIES[name](scaling=SCALINGS[place % 3])
+        cases[f"{name}_{n}_{loss}"] = lambda part=part, options=options: plain(part, **options)
+    return cases
+
+
+PLAIN = _plain_cases()
+TABLES: dict[str, Callable[[], Case]] = {
+    "table_gauss_2": lambda: table("gauss", 2),
+    "table_relu_3": lambda: table("relu", 3),
+}
+OTHERS: dict[str, Callable[[], Case]] = {
+    "linear": lambda: plain(PolynomialDictionary(degree=1)),
+    "quintic": lambda: plain(PolynomialDictionary(degree=5, q=2.0), 3),
+    "box_gauss": lambda: plain(GaussDictionary(width=0.5, centers="box")),
+    "box_relu": lambda: plain(ReluDictionary(weights="box"), fit_intercept=False),
+    "two_widths": lambda: plain(TwoWidths(), 3),
+    "one_input": lambda: plain("gauss", n_features=1),
+    "wide_relu": lambda: plain("relu", 3, 40),
+    "sparse_gauss": lambda: sparse_rows("gauss", 2),
+    "sparse_gauss_3": lambda: sparse_rows("gauss", 3),
+    "sparse_sigmoid": lambda: sparse_rows("sigmoid", 2),
+    "no_atom": lambda: truncated(2, 0),
+    "no_atom_4": lambda: truncated(4, 0),
+    "one_atom": lambda: truncated(2, 1),
+    "searched": searched,
+    # Tables of one number are where runtimes take shortcuts.
+    **{
+        f"smallest_{name}": (lambda name=name: plain(name, n_features=1, max_iter=1))
+        for name in DICTIONARIES
+    },
+}
+LABELS: dict[str, Callable[[], Case]] = {
+    "label_text": lambda: labelled(["no", "yes"]),
+    "label_object": lambda: labelled(["a", "b", "c"], object),
+    "label_odd": lambda: labelled(['"', "\\", "??/", "*/", "gr\u00fcn\n", "%s", ""]),
+    "label_bool": lambda: labelled([False, True]),
+    "label_sign": lambda: labelled([-1, 1]),
+    "label_large": lambda: labelled([-(2**63), -5, 2**62]),
+    "label_unsigned": lambda: labelled([0, 2**64 - 1], np.uint64),
+    "label_float": lambda: labelled([-1.0, 0.0, 7.0]),
+}
+FARS: dict[str, Callable[[], Case]] = {
+    **{f"far_{name}": (lambda name=name: far(name)) for name in DICTIONARIES},
+    # More inputs than atoms: the atoms do not tell where the data lie in all directions.
+    **{f"off_{name}": (lambda name=name: far(name, 100.0, 20)) for name in DICTIONARIES},
+}
+CASES = {**PLAIN, **OTHERS, **LABELS, **FARS, **TABLES}
+
+
+@cache
+def case(name: str) -> Case:
+    """Give a case, fitted once."""
+    return CASES[name]()
+
+
+def parts_of(model: Any) -> tuple[Any, Any]:
+    """Give the encoder, or None, and the classifier."""
+    return (model[0], model[1]) if hasattr(model, "steps") else (None, model)
+
+
+def decision_of(model: Any, X: Any) -> np.ndarray:
+    """Give decision values with one column per output."""
+    values = model.decision_function(X)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def sizes(model: Any, X: np.ndarray, origin: Any = 0.0) -> np.ndarray:
+    """Give what rounding errors of decision values are relative to: sums of sizes.
+
+    Every product and sum loses a unit of its size, and an atom changes with its argument as its
+    slope says. With an origin, inputs and offsets count from there.
+    """
+    fitted = model.model_
+    atoms = fitted.atoms.toarray() if sparse.issparse(fitted.atoms) else fitted.atoms
+    total = np.abs(fitted.intercept) + np.zeros((len(X), 1))
+    if fitted.n_atoms == 0:
+        return total
+    rows, last = atoms[:, :-1], atoms[:, -1]
+    offsets = np.abs(last + rows @ np.broadcast_to(origin, X.shape[1]))
+    spans = np.abs(X - origin) @ np.abs(rows).T + offsets
+    kind = type(fitted.dictionary)
+    if issubclass(kind, GaussDictionary):
+        gaps = (X[:, None] - rows) / fitted.scale / last[:, None]
+        exponents = (gaps**2).sum(axis=2) / 2.0
+        values = np.exp(-exponents) * (1.0 + exponents)
+    elif issubclass(kind, PolynomialDictionary):
+        power = fitted.dictionary.degree - 1
+        values = (power + 1) * np.abs(1.0 + X @ rows.T + last) ** power * (1.0 + spans)
+    elif issubclass(kind, SigmoidDictionary):
+        values = 1.0 + spans / 4.0
+    else:
+        values = spans
+    return total + values @ np.abs(fitted.coef.T)
+
+
+def gap(decision: np.ndarray) -> np.ndarray:
+    """Give how far decision values are from those of another class."""
+    if decision.shape[1] == 1:
+        return np.abs(decision[:, 0])
+    ordered = np.sort(decision, axis=1)
+    return ordered[:, -1] - ordered[:, -2]

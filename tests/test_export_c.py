@@ -1,0 +1,488 @@
+"""Models in C: compiled with all warnings as errors, and compared with Python."""
+
+import copy
+import ctypes
+import dataclasses
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from export_cases import (
+    CASES,
+    OTHERS,
+    PLAIN,
+    TABLES,
+    blobs,
+    case,
+    decision_of,
+    gap,
+    parts_of,
+    sizes,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
+from fcgboost.export import save_c, to_c
+from fcgboost.export.c_text import comment, field_names, index_table, string
+from fcgboost.io import load_model, save_model
+from fcgboost.losses import class_probabilities
+from fcgboost.tables import NumberColumn, SkippedColumn, TableEncoder
+
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+]
+each_precision = pytest.mark.parametrize("precision", ["double", "float"])
+WARNINGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+MORE_WARNINGS = ["-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wundef", "-Wwrite-strings"]
+DTYPES = {"double": np.float64, "float": np.float32}
+# Of the sums of sizes; measured are a quarter of these.
+TOLERANCES = {"double": 1e-14, "float": 4e-6}
+
+
+class Answers(NamedTuple):
+    """What a compiled model says about some rows."""
+
+    decision: np.ndarray
+    proba: np.ndarray
+    index: np.ndarray
+    encoded: np.ndarray
+
+
+def compile_c(folder: Path, text: str, *options: str) -> Path:
+    """Compile a text; fail with what the compiler says."""
+    source, result = folder / "model.c", folder / "model.out"
+    source.write_text(text, encoding="ascii")
+    command = [COMPILER, *WARNINGS, *options, str(source), "-o", str(result), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return result
+
+
+def used_columns(encoder: TableEncoder) -> list[Any]:
+    return [column for column in encoder.columns_ if not isinstance(column, SkippedColumn)]
+
+
+def driver(name: str, real: str) -> str:
+    """Write functions with external linkage: one runs a model over many rows, one names classes."""
+    model = case(name).model
+    encoder, classifier = parts_of(model)
+    d, n_classes, n_outputs = (
+        classifier.n_features_in_,
+        len(classifier.classes_),
+        len(classifier.intercept_),
+    )
+    steps = [f"const {real} *x = rows + i * {d};"]
+    if encoder is not None:
+        columns = used_columns(encoder)
+        steps = [f"{name}_input row;", f"const {name}_input *x = &row;"]
+        for field, column in zip(field_names(c.name for c in columns), columns, strict=True):
+            source = "rows" if isinstance(column, NumberColumn) else "texts"
+            steps.append(f"row.{field} = *{source}++;")
+        steps.append(f"{name}_encode(x, encoded + i * {d});")
+    steps.append(f"{name}_decision(x, decision + i * {n_outputs});")
+    steps.append(f"index[i] = {name}_predict(x);")
+    if hasattr(classifier, "predict_proba"):
+        steps.append(f"{name}_proba(x, proba + i * {n_classes});")
+    head = (
+        f"void {name}_run(int n, const {real} *rows, const char *const *texts, {real} *decision, "
+        f"{real} *proba, int *index, {real} *encoded)"
+    )
+    label = re.search(rf"static inline (.*){name}_label\(", to_c(model, name=name))[1]
+    return (
+        f"{head};\n{head} {{\n    (void)texts; (void)proba; (void)encoded;\n"
+        f"    for (int i = 0; i < n; i++) {{ {' '.join(steps)} }}\n}}\n"
+        f"{label}{name}_shown(int i);\n{label}{name}_shown(int i) {{ return {name}_label(i); }}\n"
+    )
+
+
+def program(precision: str) -> str:
+    """Write all models into one text."""
+    parts = []
+    for name in CASES:
+        parts += [to_c(case(name).model, precision=precision, name=name), driver(name, precision)]
+    return "".join(parts)
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    """Compile all models once for each precision."""
+
+    @cache
+    def load(precision: str) -> ctypes.CDLL:
+        folder = tmp_path_factory.mktemp(precision)
+        options = [*MORE_WARNINGS, "-O1", "-shared", "-fPIC"]
+        return ctypes.CDLL(str(compile_c(folder, program(precision), *options)))
+
+    return load
+
+
+def ask(library: ctypes.CDLL, name: str, X: Any, dtype: Any) -> Answers:
+    """Run a compiled model over rows."""
+    encoder, classifier = parts_of(case(name).model)
+    n, n_classes = len(X), len(classifier.classes_)
+    rows, texts = X, []
+    if encoder is not None:
+        rows, texts = cells(encoder, X)
+    rows = np.ascontiguousarray(rows, dtype=dtype)
+    answers = Answers(
+        np.full((n, len(classifier.intercept_)), np.nan, dtype),
+        np.full((n, n_classes), np.nan, dtype),
+        np.full(n, -1, np.intc),
+        np.full((n, classifier.n_features_in_), np.nan, dtype),
+    )
+    strings = (ctypes.c_char_p * max(1, len(texts)))(*texts)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in answers]
+    getattr(library, f"{name}_run")(n, rows.ctypes.data_as(ctypes.c_void_p), strings, *pointers)
+    return answers
+
+
+def cells(encoder: TableEncoder, X: Any) -> tuple[np.ndarray, list[bytes | None]]:
+    """Give numbers and texts of a table, row by row, in the order of the columns."""
+    numbers, texts = [], []
+    for column in used_columns(encoder):
+        values = X[column.name]
+        if not isinstance(column, NumberColumn):
+            texts.append([v.encode() if isinstance(v, str) else None for v in values])
+        elif column.unit == "days":
+            numbers.append((values - np.datetime64("1970-01-01")) / np.timedelta64(1, "D"))
+        else:
+            numbers.append(values.astype(float))
+    return np.column_stack(numbers), [text for row in zip(*texts, strict=True) for text in row]
+
+
+def expected_rows(name: str, X: Any, dtype: Any) -> np.ndarray:
+    """Give the inputs of the sum as the compiled model can know them."""
+    encoder, _ = parts_of(case(name).model)
+    rows = X if encoder is None else encoder.transform(X)
+    return rows.astype(dtype).astype(np.float64)
+
+
+@each_precision
+@pytest.mark.parametrize("name", CASES)
+def test_a_compiled_model_decides_as_python_does(libraries, name: str, precision: str) -> None:
+    model, X = case(name)
+    _, classifier = parts_of(model)
+    found = ask(libraries(precision), name, X, DTYPES[precision])
+    rows = expected_rows(name, X, DTYPES[precision])
+    decision = decision_of(classifier, rows)
+    origin = rows.mean(axis=0) if precision == "float" else 0.0
+    bound = TOLERANCES[precision] * sizes(classifier, rows, origin)
+    assert (np.abs(found.decision - decision) <= bound).all()
+    codes = np.searchsorted(classifier.classes_, classifier.predict(rows))
+    is_clear = gap(decision) > 2.0 * bound.max(axis=1)
+    assert is_clear.mean() > 0.9 or classifier.n_atoms_ == 0
+    assert (found.index == codes)[is_clear].all()
+
+
+@each_precision
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_probabilities_are_those_of_the_decision_values(
+    libraries, name: str, precision: str
+) -> None:
+    model, X = case(name)
+    _, classifier = parts_of(model)
+    if not hasattr(classifier, "predict_proba"):
+        assert "proba" not in to_c(model)
+        return
+    found = ask(libraries(precision), name, X, DTYPES[precision])
+    decision = found.decision.astype(np.float64)
+    decision = decision[:, 0] if decision.shape[1] == 1 else decision
+    expected = class_probabilities(classifier._loss_, decision)
+    # The decision values count as exact here, so that only the formula is compared.
+    room = 8 * np.finfo(DTYPES[precision]).eps * (1.0 + np.abs(decision).max())
+    np.testing.assert_allclose(found.proba, expected, rtol=0, atol=room)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_labels_are_the_classes(libraries, name: str) -> None:
+    _, classifier = parts_of(case(name).model)
+    show = getattr(libraries("double"), f"{name}_shown")
+    kinds = {
+        bool: ctypes.c_int,
+        int: ctypes.c_longlong,
+        float: ctypes.c_double,
+        str: ctypes.c_char_p,
+    }
+    labels = classifier.classes_.tolist()
+    show.restype = ctypes.c_ulonglong if labels[-1] == 2**64 - 1 else kinds[type(labels[0])]
+    shown = [show(i) for i in range(len(labels))]
+    assert [text.decode() if isinstance(text, bytes) else text for text in shown] == labels
+
+
+@each_precision
+@pytest.mark.parametrize("name", TABLES)
+def test_a_compiled_encoder_gives_the_same_numbers(libraries, name: str, precision: str) -> None:
+    X = case(name).X
+    found = ask(libraries(precision), name, X, DTYPES[precision])
+    assert (found.encoded == expected_rows(name, X, DTYPES[precision])).all()
+
+
+@each_precision
+def test_inputs_of_extreme_sizes_give_the_same_decisions(libraries, precision: str) -> None:
+    tiny = float(np.finfo(DTYPES[precision]).smallest_subnormal)
+    values = [0.0, tiny, -tiny, 1e-30, 1e6, -1e6]
+    for name in (*PLAIN, *OTHERS):
+        model = case(name).model
+        rows = np.repeat(np.array(values)[:, None], model.n_features_in_, axis=1)
+        rows = np.vstack([rows, np.where(np.arange(rows.shape[1]) % 2, 1e6, tiny)])
+        found = ask(libraries(precision), name, rows, DTYPES[precision])
+        rows = rows.astype(DTYPES[precision]).astype(np.float64)
+        bound = TOLERANCES[precision] * sizes(model, rows)
+        assert (np.abs(found.decision - decision_of(model, rows)) <= bound).all(), name
+        is_clear = gap(decision_of(model, rows)) > 2.0 * bound.max(axis=1)
+        codes = np.searchsorted(model.classes_, model.predict(rows))
+        assert (found.index == codes)[is_clear].all(), name
+        if hasattr(model, "predict_proba"):
+            assert np.abs(found.proba.sum(axis=1) - 1.0).max() < 1e-6, name
+            assert found.proba.min() >= 0.0
+
+
+@each_precision
+def test_the_text_is_also_cpp(tmp_path: Path, precision: str) -> None:
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    source = tmp_path / "model.cpp"
+    source.write_text(program(precision), encoding="ascii")
+    command = [compiler, "-std=c++11", *WARNINGS[1:], *MORE_WARNINGS, "-fsyntax-only", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_unused_model_is_no_warning_and_may_be_included_twice(tmp_path: Path) -> None:
+    text = to_c(case("label_text").model)
+    compile_c(tmp_path, f"{text}{text}int main(void) {{ return 0; }}\n")
+
+
+@pytest.mark.parametrize(("precision", "most"), [("double", 1024), ("float", 768)])
+def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
+    tmp_path: Path, precision: str, most: int
+) -> None:
+    if shutil.which("size") is None:
+        pytest.skip("there is no program `size`")
+    X, y = blobs(2, 2)
+    model = FCGBoostClassifier(max_iter=13).fit(X, y)
+    assert model.n_atoms_ == 13
+    text = to_c(model, precision=precision)
+    user = (
+        f"int classify(const {precision} *x, {precision} *p);\n"
+        f"int classify(const {precision} *x, {precision} *p) "
+        "{ fcgboost_proba(x, p); return fcgboost_predict(x); }\n"
+    )
+    made = compile_c(tmp_path, text + user, "-Os", "-c")
+    shown = subprocess.run(["size", str(made)], capture_output=True, text=True, check=True).stdout
+    code, data, zeros, *_ = map(int, shown.splitlines()[1].split()[:3])
+    print(f"{precision}: text {len(text)} bytes, compiled {code} bytes")
+    assert data == zeros == 0
+    assert code <= most
+    assert len(text) < 3000
+
+
+@each_precision
+def test_the_opening_comment_tells_the_sizes(tmp_path: Path, precision: str) -> None:
+    names = ["gauss_4_hinge", "wide_relu", "sparse_gauss_3", "no_atom", "far_sigmoid"]
+    texts, lines = "", ""
+    for name in names:
+        text = to_c(case(name).model, precision=precision, name=name)
+        tables, size = map(int, re.search(r"tables (\d+) bytes, text (\d+) bytes", text).groups())
+        assert size == len(text.encode())
+        declared = re.findall(rf"^static const .* ({name}_\w+)[\[\d\]]+ = ", text, re.MULTILINE)
+        total = " + ".join([f"sizeof({table})" for table in declared] or ["0"])
+        texts, lines = texts + text, f"{lines}if ({total} != {tables}) return 1;\n"
+    made = compile_c(tmp_path, f"{texts}int main(void) {{ {lines} return 0; }}\n")
+    assert subprocess.run([str(made)], check=False).returncode == 0
+
+
+def test_few_entries_are_written_as_lists_and_many_as_rows() -> None:
+    assert "wide_relu_weights_places" in to_c(case("wide_relu").model, name="wide_relu")
+    assert "m_coef_places" in to_c(case("gauss_4_square").model, name="m")
+    assert "m_centers_places" in to_c(case("sparse_gauss").model, name="m")
+    assert "_places" not in to_c(case("gauss_2_square").model)
+    assert "m_weights[" in to_c(case("linear").model, name="m")
+
+
+def test_only_single_precision_has_an_origin_and_only_far_from_zero() -> None:
+    for name in ("far_gauss", "far_relu", "far_sigmoid", "far_polynomial"):
+        assert "_origin[" in to_c(case(name).model, precision="float")
+        assert "_origin[" not in to_c(case(name).model)
+    for name in ("gauss_2_square", "relu_2_square"):
+        assert "_origin[" not in to_c(case(name).model, precision="float")
+
+
+def test_an_atom_without_coefficients_is_left_out() -> None:
+    model = copy.copy(case("gauss_2_square").model)
+    coef = model.coef_.copy()
+    coef[:, 2:5] = 0.0
+    model.model_ = dataclasses.replace(model.model_, coef=coef)
+    assert f"/* {model.n_atoms_ - 3} gauss atoms, 3 inputs, 2 classes" in to_c(model)
+
+
+ODD_NAMES = [
+    *("*/ evil", "/* evil", "*/*/", '"', "\\", "a\\", "??/", "???", "two\nlines", "\r", "\t", "%s"),
+    *("int", "class", "NAN", "M_PI", "linux", "NULL", "I", "restrict", "co_await", "EOF"),
+    *(
+        "gr\u00f6\u00dfe",
+        "\u5e74\u9f84",
+        "\u202eevil",
+        "\ud800",
+        "",
+        " ",
+        "_",
+        "__x",
+        "2nd",
+        "x_2nd",
+    ),
+    *("a b", "a-b", "a_b", "a_b_2", "A" * 100, "A" * 101, "row", "x", "out", "#error", "//"),
+]
+
+
+def test_columns_with_odd_names_become_fields(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    names = [name for name in ODD_NAMES if is_encodable(name)]
+    X = pd.DataFrame({name: rng.normal(size=40) for name in names[::2]})
+    for name in names[1::2]:
+        X[name] = rng.choice(["a", "b", "c"], 40)
+    X["*/ constant"] = 1.0
+    model = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=3))
+    model.fit(X, rng.integers(0, 2, 40))
+    text = to_c(model, name="m")
+    user = (
+        "int classify(const m_input *x);\nint classify(const m_input *x) { return m_predict(x); }"
+    )
+    for standard in ("-std=c99", "-std=gnu11"):
+        compile_c(tmp_path, f"{text}{user}\n", standard, "-c")
+
+
+@given(st.text())
+def test_strings_are_ascii_and_keep_their_bytes(text: str) -> None:
+    if "\0" in text or not is_encodable(text):
+        with pytest.raises(ValueError, match="cannot be written in C"):
+            string(text)
+        return
+    literal = string(text)
+    assert literal.isascii()
+    assert literal.isprintable()
+    body = literal[1:-1]
+    assert '"' not in body
+    assert "?" not in body
+    octal = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), body)
+    assert octal.encode("latin-1").decode() == text
+
+
+@given(st.text() | st.text(alphabet='*/?\\"\n'))
+def test_comments_end_where_they_should(text: str) -> None:
+    shown = comment(text)
+    assert shown.isascii()
+    assert shown.isprintable()
+    assert not any(bad in f"/{shown}/" for bad in ("*/", "/*", "??"))
+
+
+@given(st.lists(st.text() | st.sampled_from(ODD_NAMES), max_size=12))
+def test_fields_are_different_identifiers(names: list[str]) -> None:
+    fields = field_names(names)
+    assert len(set(fields)) == len(names)
+    for field in fields:
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", field)
+        assert field not in ("int", "class", "NAN", "NULL", "linux", "M_PI")
+
+
+def is_encodable(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def test_names_of_plain_inputs_are_told(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = blobs(2, 3)
+    model = FCGBoostClassifier(max_iter=2).fit(pd.DataFrame(X, columns=["a", "*/", "SIZES"]), y)
+    text = to_c(model)
+    assert ' * x[1] is "*\\/"\n * x[2] is "SIZES"\n' in text
+    compile_c(tmp_path, f"{text}int main(void) {{ return 0; }}\n")
+
+
+def test_a_saved_and_loaded_model_gives_the_same_text(tmp_path: Path) -> None:
+    for name in ("table_relu_3", "sparse_gauss", "label_odd"):
+        model = case(name).model
+        save_model(model, tmp_path / "model.json", trace=False)
+        assert to_c(load_model(tmp_path / "model.json"), name="m") == to_c(model, name="m")
+
+
+def test_save_c_writes_the_text_and_gives_its_size(tmp_path: Path) -> None:
+    model = case("label_text").model
+    size = save_c(model, tmp_path / "model.h", precision="float", name="m")
+    assert (tmp_path / "model.h").read_text() == to_c(model, precision="float", name="m")
+    assert (tmp_path / "model.h").stat().st_size == size
+    with pytest.raises(ValueError, match="precision"):
+        save_c(model, tmp_path / "other.h", precision="half")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.h"]
+
+
+def test_impossible_requests_have_clear_errors() -> None:
+    model = case("label_text").model
+    with pytest.raises(ValueError, match=r"precision must be one of \['double', 'float'\]"):
+        to_c(model, precision="half")
+    for name in ("", "2nd", "a b", "a-b", "_x", None):
+        with pytest.raises(ValueError, match="name must be a name in C"):
+            to_c(model, name=name)
+    with pytest.raises(NotFittedError):
+        to_c(FCGBoostClassifier())
+    with pytest.raises(TypeError, match="LogisticRegression"):
+        to_c(LogisticRegression())
+
+
+def test_parts_of_ones_own_have_clear_errors() -> None:
+    X, y = blobs(2, 2)
+    own = FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="Flipped cannot be exported: the atoms"):
+        to_c(own)
+    own = FCGBoostClassifier(loss=Doubtful(), max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="Doubtful cannot be exported: the probabilities"):
+        to_c(own)
+
+
+class Flipped(ReluDictionary):
+    """A user's dictionary with values of its own."""
+
+    def profile(self, z):
+        return super().profile(-z)
+
+
+class Doubtful(SquaredHinge):
+    """A user's loss with probabilities of its own."""
+
+    def probability(self, f):
+        return 0.5 + 0.0 * f
+
+
+def test_what_c_cannot_hold_has_clear_errors() -> None:
+    X, y = blobs(2, 2)
+    with_nul = FCGBoostClassifier(max_iter=2).fit(X, np.array(["a\0b", "c"])[y])
+    with pytest.raises(ValueError, match="text ends at its first NUL"):
+        to_c(with_nul)
+    large = FCGBoostClassifier(max_iter=2).fit(X * 1e50, y)
+    assert "double" in to_c(large)
+    with pytest.raises(ValueError, match="precision='double'"):
+        to_c(large, precision="float")
+
+
+def test_places_have_the_smallest_type_that_holds_them() -> None:
+    for largest, kind, n_bytes in [
+        (255, "unsigned char", 2),
+        (256, "unsigned short", 4),
+        (65535, "unsigned short", 4),
+        (65536, "int", 8),
+    ]:
+        table = index_table("t", [0, largest])
+        assert table.text.startswith(f"static const {kind} t[2]")
+        assert table.n_bytes == n_bytes

@@ -1,0 +1,277 @@
+"""Models in ONNX: checked, run by onnxruntime, and compared with Python."""
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from export_cases import CASES, OTHERS, PLAIN, TABLES, blobs, case, decision_of, gap, parts_of
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
+from fcgboost.export import save_onnx, to_onnx
+from fcgboost.io import load_model, save_model
+from fcgboost.tables import NumberColumn, SkippedColumn, TableEncoder
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+pytestmark = pytest.mark.extras
+each_case = pytest.mark.parametrize("name", CASES)
+each_type = pytest.mark.parametrize("input_type", ["float", "double"])
+DTYPES = {"double": np.float64, "float": np.float32}
+
+
+@cache
+def session(name: str, input_type: str) -> Any:
+    """Give a running model."""
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    graph = to_onnx(case(name).model, input_type=input_type).SerializeToString()
+    return runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def feeds(model: Any, X: Any, dtype: Any) -> dict[str, np.ndarray]:
+    """Give rows as the inputs of a graph."""
+    encoder, _ = parts_of(model)
+    if encoder is None:
+        return {"X": np.asarray(X, dtype=dtype)}
+    given = {}
+    for column in encoder.columns_:
+        values = X[column.name]
+        if isinstance(column, SkippedColumn):
+            continue
+        if not isinstance(column, NumberColumn):
+            cells = np.array([v if isinstance(v, str) else "" for v in values], dtype=object)
+        elif column.unit == "days":
+            cells = (values - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+        else:
+            cells = values
+        is_text = not isinstance(column, NumberColumn)
+        cells = np.asarray(cells, dtype=object if is_text else dtype)[:, None]
+        given["label_" if column.name == "label" else column.name] = cells
+    return given
+
+
+def run(name: str, X: Any, input_type: str) -> dict[str, np.ndarray]:
+    """Give the outputs of a graph by name."""
+    ready = session(name, input_type)
+    outputs = [output.name for output in ready.get_outputs()]
+    values = ready.run(outputs, feeds(case(name).model, X, DTYPES[input_type]))
+    return dict(zip(outputs, values, strict=True))
+
+
+def python_rows(name: str, X: Any, dtype: Any) -> np.ndarray:
+    """Give the inputs of the classifier, of numbers in the precision of the graph's inputs."""
+    encoder, _ = parts_of(case(name).model)
+    if encoder is None:
+        return X.astype(dtype).astype(np.float64)
+    X = X.copy()
+    for input_name, cells in feeds(case(name).model, X, dtype).items():
+        if cells.dtype != object:
+            X[input_name] = cells[:, 0].astype(np.float64)
+    return encoder.transform(X)
+
+
+@each_case
+@each_type
+def test_a_graph_predicts_as_python_does(name: str, input_type: str) -> None:
+    model, X = case(name)
+    _, classifier = parts_of(model)
+    found = run(name, X, input_type)
+    rows = python_rows(name, X, DTYPES[input_type])
+    decision = decision_of(classifier, rows)
+    is_clear = gap(decision) > 1e-5
+    assert is_clear.mean() > 0.9
+    assert (found["label"] == classifier.predict(rows))[is_clear].all()
+    eps = float(np.finfo(DTYPES[input_type]).eps)
+    room = 1e-10 if name.startswith(("far", "off", "quintic")) else 1e-12
+    np.testing.assert_allclose(
+        found["decision"], classifier.decision_function(rows), rtol=eps, atol=room
+    )
+    if hasattr(classifier, "predict_proba"):
+        np.testing.assert_allclose(
+            found["probabilities"], classifier.predict_proba(rows), rtol=eps, atol=room
+        )
+    else:
+        assert "probabilities" not in found
+
+
+@each_case
+def test_a_graph_passes_the_full_check(name: str) -> None:
+    made = to_onnx(case(name).model)
+    onnx.checker.check_model(made, full_check=True)
+    used = {tensor for node in made.graph.node for tensor in node.input}
+    assert {tensor.name for tensor in made.graph.initializer} <= used
+    assert {given.name for given in made.graph.input} <= used | (
+        {"X"} if "no_atom" in name else set()
+    )
+
+
+@pytest.mark.parametrize("name", ["gauss_4_cubed_hinge", "sparse_gauss", *TABLES])
+def test_another_interpreter_agrees(name: str) -> None:
+    """The reference implementation of the standard knows nothing of onnxruntime's liberties."""
+    from onnx.reference import ReferenceEvaluator
+
+    model, X = case(name)
+    evaluator = ReferenceEvaluator(to_onnx(model, input_type="double"))
+    values = evaluator.run(None, feeds(model, X, np.float64))
+    found = dict(zip(evaluator.output_names, values, strict=True))
+    assert (found["label"] == model.predict(X)).all()
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *OTHERS])
+def test_inputs_of_extreme_sizes_give_the_same_labels(name: str) -> None:
+    model = case(name).model
+    tiny = np.finfo(np.float64).smallest_subnormal
+    values = np.array([0.0, tiny, -tiny, 1e-30, 1e6, -1e6, 1e30])
+    rows = np.repeat(values[:, None], model.n_features_in_, axis=1)
+    found = run(name, rows, "double")
+    decision = decision_of(model, rows)
+    is_clear = gap(decision) > 1e-5 * (1.0 + np.abs(decision).max(axis=1))
+    assert (found["label"] == model.predict(rows))[is_clear].all()
+    np.testing.assert_allclose(found["decision"], model.decision_function(rows), rtol=1e-9)
+
+
+def test_the_number_of_rows_is_free() -> None:
+    for name in ("gauss_2_square", "gauss_4_square", "no_atom_4", "table_relu_3"):
+        X = case(name).X
+        whole = run(name, X, "double")
+        for n in (1, 3):
+            part = run(name, X[:n], "double")
+            for output, values in part.items():
+                assert values.shape == (n, *whole[output].shape[1:])
+            np.testing.assert_allclose(part["decision"], whole["decision"][:n], atol=1e-12)
+
+
+def test_a_row_in_which_all_is_missing_is_encoded_as_in_python() -> None:
+    for name in TABLES:
+        model, X = case(name)
+        rows = X[:2].copy()
+        for column in rows.columns:
+            rows[column] = None if rows[column].dtype == object else rows[column]
+        rows["age"], rows["income"] = np.nan, np.nan
+        found = run(name, rows, "double")
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("label_text", "tensor(string)"),
+        ("label_bool", "tensor(bool)"),
+        ("label_sign", "tensor(int64)"),
+        ("label_unsigned", "tensor(uint64)"),
+        ("label_float", "tensor(double)"),
+    ],
+)
+def test_labels_have_their_own_type(name: str, kind: str) -> None:
+    outputs = {output.name: output for output in session(name, "float").get_outputs()}
+    assert list(outputs) == ["label", "probabilities", "decision"]
+    assert outputs["label"].type == kind
+    assert outputs["label"].shape == ["n"]
+    assert outputs["probabilities"].type == outputs["decision"].type == "tensor(float)"
+
+
+def test_a_graph_tells_what_it_is() -> None:
+    made = to_onnx(case("table_relu_3").model)
+    facts = {entry.key: entry.value for entry in made.metadata_props}
+    assert made.producer_name == "fcgboost"
+    assert made.producer_version
+    assert "relu atoms" in made.doc_string
+    assert facts["dictionary"] == "relu"
+    assert json.loads(facts["classes"]) == ["no", "perhaps", "yes"]
+    assert json.loads(facts["columns"])["label_"] == "label"
+    assert {entry.domain: entry.version for entry in made.opset_import} == {"": 17, "ai.onnx.ml": 3}
+    notes = {given.name: given.doc_string for given in made.graph.input}
+    assert "constant" not in notes
+    assert notes["since"].startswith("Days since 1970-01-01")
+
+
+def test_a_plain_graph_needs_common_operators_only() -> None:
+    made = to_onnx(case("gauss_4_square").model)
+    assert [entry.domain for entry in made.opset_import] == [""]
+
+
+def test_columns_that_no_atom_uses_take_no_room() -> None:
+    X, y = blobs(2, 200)
+    model = FCGBoostClassifier(dictionary="relu", max_iter=1).fit(X, y)
+    n_used = int((model.atoms_[0, :-1] != 0.0).sum())
+    assert n_used < 200
+    assert [n_used, 1] in [list(tensor.dims) for tensor in to_onnx(model).graph.initializer]
+
+
+def test_names_that_a_graph_cannot_have_are_changed() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    names = ["", "label", "label_", "decision", "X", "Cast_7", "constant_5", "gr\u00f6\u00dfe"]
+    X = pd.DataFrame({name: rng.normal(size=60) for name in names})
+    y = (X["label"] + X["X"] > 0).astype(int)
+    model = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=5)).fit(X, y)
+    made = to_onnx(model, input_type="double")
+    onnx.checker.check_model(made, full_check=True)
+    columns = json.loads({e.key: e.value for e in made.metadata_props}["columns"])
+    assert sorted(columns.values()) == sorted(names)
+    ready = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    given = {name: X[column].to_numpy()[:, None] for name, column in columns.items()}
+    (decision,) = ready.run(["decision"], given)
+    np.testing.assert_allclose(decision, model.decision_function(X), atol=1e-12)
+
+
+def test_a_saved_and_loaded_model_gives_the_same_graph(tmp_path: Path) -> None:
+    for name in ("table_relu_3", "sparse_gauss", "label_odd"):
+        model = case(name).model
+        save_model(model, tmp_path / "model.json", trace=False)
+        again = to_onnx(load_model(tmp_path / "model.json"))
+        assert again.SerializeToString() == to_onnx(model).SerializeToString()
+
+
+def test_save_onnx_writes_the_graph_and_gives_its_size(tmp_path: Path) -> None:
+    model = case("label_text").model
+    size = save_onnx(model, tmp_path / "model.onnx", input_type="double")
+    assert (tmp_path / "model.onnx").stat().st_size == size
+    assert onnx.load(tmp_path / "model.onnx") == to_onnx(model, input_type="double")
+    with pytest.raises(ValueError, match="input_type"):
+        save_onnx(model, tmp_path / "other.onnx", input_type="half")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_without_onnx_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install 'fcgboost\[onnx\]'"):
+        to_onnx(case("label_text").model)
+
+
+class Flipped(ReluDictionary):
+    """A user's dictionary with values of its own."""
+
+    def profile(self, z):
+        return super().profile(-z)
+
+
+class Doubtful(SquaredHinge):
+    """A user's loss with probabilities of its own."""
+
+    def probability(self, f):
+        return 0.5 + 0.0 * f
+
+
+def test_impossible_requests_have_clear_errors() -> None:
+    X, y = blobs(2, 2)
+    with pytest.raises(ValueError, match=r"input_type must be one of \['float', 'double'\]"):
+        to_onnx(case("label_text").model, input_type="half")
+    with pytest.raises(NotFittedError):
+        to_onnx(FCGBoostClassifier())
+    with pytest.raises(TypeError, match="LogisticRegression"):
+        to_onnx(LogisticRegression())
+    with pytest.raises(ValueError, match="Flipped cannot be exported"):
+        to_onnx(FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y))
+    with pytest.raises(ValueError, match="Doubtful cannot be exported"):
+        to_onnx(FCGBoostClassifier(loss=Doubtful(), max_iter=2).fit(X, y))
+    with pytest.raises(ValueError, match="no valid Unicode text"):
+        to_onnx(FCGBoostClassifier(max_iter=2).fit(X, np.array(["a", "\ud800"])[y]))
