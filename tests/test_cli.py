@@ -157,6 +157,19 @@ def test_inspect_names_columns_levels_and_features(
     assert "left out" in text
 
 
+def test_the_rows_held_out_can_be_kept(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, test = tmp_path / "m.json", tmp_path / "test.csv"
+    command = ["fit", folder / "train.csv", "--target", "churned", "--out", out]
+    told = run_json(capsys, *command, "--test-out", test)
+    again = run_json(capsys, "evaluate", out, test)
+    assert again["n_rows"] == told["test"]["n_samples"]
+    assert again["scores"] == told["test"]["scores"]
+    kept = pd.read_csv(test)
+    assert set(kept["id"]) < set(pd.read_csv(folder / "train.csv")["id"])
+
+
 def test_auto_chooses_the_dictionary_by_cross_validation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

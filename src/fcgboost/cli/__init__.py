@@ -36,8 +36,8 @@ Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting
 
 A model in a minute, from a file with a column to predict:
 
-  fcgboost fit customers.csv --target churned --out model.json
-  fcgboost report model.json customers.csv --target churned
+  fcgboost fit customers.csv --target churned --test-out test.csv
+  fcgboost report model.json test.csv
   fcgboost predict model.json new_customers.csv --out predictions.csv
   fcgboost export model.json --to c
 """

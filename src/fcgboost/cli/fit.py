@@ -26,7 +26,7 @@ from fcgboost.cli.arguments import (
     setting,
 )
 from fcgboost.io import make_model, save_model
-from fcgboost.readers import read_table
+from fcgboost.readers import read_table, write_rows
 from fcgboost.scores import Score, evaluate
 from fcgboost.tables import TableEncoder
 from fcgboost.validation import FAMILIES
@@ -43,6 +43,7 @@ and number of steps by cross-validation and takes longer.
 examples:
   fcgboost fit customers.csv --target churned
   fcgboost fit customers.csv --target churned --auto --out churn.json
+  fcgboost fit customers.csv --target churned --test-out test.csv
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
 """
@@ -92,6 +93,12 @@ def add(commands: Any) -> None:
         help="leave the steps before the last out of the file, which becomes much smaller",
     )
     add_split(parser, 0.2)
+    parser.add_argument(
+        "--test-out",
+        type=Path,
+        metavar="FILE",
+        help="also write the rows held out, for evaluate and report (not for svmlight files)",
+    )
     add_json(parser)
 
 
@@ -99,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
     """Fit, score, save, tell."""
     X, y = read_rows(options)
     X_train, X_test, y_train, y_test = _split(X, y, options)
+    if options.test_out is not None:
+        _write_test(options, X_test, y_test)
     encoder = None if sparse.issparse(X) else TableEncoder()
     classifier = _make_classifier(options)
     start = time.perf_counter()
@@ -167,6 +176,12 @@ def _split(X: Any, y: Any, options: argparse.Namespace) -> Any:
         X, y, test_size=options.test_size, random_state=options.seed, stratify=y
     )
     return parts[0], parts[1], parts[2], parts[3]
+
+
+def _write_test(options: argparse.Namespace, X: Any, y: Any) -> None:
+    if sparse.issparse(X):
+        raise ValueError("--test-out writes tables: it can not write sparse rows.")
+    write_rows(options.test_out, [X.assign(**{options.target or "y": y})])
 
 
 def _make_classifier(options: argparse.Namespace) -> Any:
