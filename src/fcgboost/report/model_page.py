@@ -1,0 +1,291 @@
+"""The page about a fitted model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from fcgboost.files import write_whole
+from fcgboost.report.atoms import atom_table, dictionary_name
+from fcgboost.report.boundary import find_plane
+from fcgboost.report.columns import column_table
+from fcgboost.report.document import (
+    Block,
+    Card,
+    Cell,
+    Code,
+    Explorer,
+    Facts,
+    Gallery,
+    Head,
+    Page,
+    Section,
+    Table,
+    Text,
+)
+from fcgboost.report.mistakes import mistake_blocks
+from fcgboost.report.path import find_path, path_data
+from fcgboost.report.pictures import draw_boundary, draw_path, draw_pictures
+from fcgboost.report.rendering import render
+from fcgboost.report.subject import Judged, Subject, find_subject, judge
+from fcgboost.report.wording import (
+    count,
+    interval,
+    label,
+    listed,
+    percent,
+    quoted,
+    score,
+    score_title,
+    seconds,
+    shortened,
+)
+from fcgboost.scores import Score
+
+_CODE = """\
+from fcgboost import load_model
+
+model = load_model("model.json")
+model.predict(X){then}
+"""
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+) -> Path:
+    """Write one HTML page about a fitted model, which needs no network to be read.
+
+    With data the page shows how the model does on these rows, so they should be rows that the fit
+    has not seen. Without, it shows what the model itself knows.
+
+    Parameters
+    ----------
+    path : path
+        The page is there in full or not at all.
+    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
+    X : data frame, array-like or sparse matrix of shape (n_samples, n_features), default=None
+    y : array-like of shape (n_samples,), default=None
+    title : str or None, default=None
+        The heading of the page.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fcgboost import FCGBoostClassifier
+    >>> from fcgboost.datasets import make_simulation
+    >>> from fcgboost.report import write_report
+    >>> clf = FCGBoostClassifier("relu", random_state=0).fit(*make_simulation(300, random_state=0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "report.html"
+    ...     _ = write_report(page, clf, *make_simulation(200, random_state=1))
+    ...     page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    True
+    """
+    if (X is None) != (y is None):
+        raise ValueError("A model is judged on rows and their labels: pass X and y, or neither.")
+    subject = find_subject(model)
+    judged = None if X is None else judge(subject, X, y)
+    page = make_page(subject if judged is None else judged.subject, judged, title)
+    path = Path(path)
+    write_whole(path, render(page).encode("utf-8", "replace"))
+    return path
+
+
+def make_page(subject: Subject, judged: Judged | None, title: str | None) -> Page:
+    """Collect what there is to say."""
+    sections = [
+        Section("data", "Data", _data(subject, judged)),
+        Section("path", "Path", _path(subject, judged)),
+    ]
+    if pictures := draw_pictures(subject, judged):
+        sections.append(Section("pictures", "Pictures", [Gallery(pictures)]))
+    if judged is not None:
+        sections.append(Section("mistakes", "Mistakes", mistake_blocks(subject, judged)))
+    sections.append(Section("making", "How it was made", _making(subject)))
+    heading = title or _title(subject)
+    footer = f"Written by fcgboost {version('fcgboost')}. This page loads nothing from elsewhere."
+    return Page(heading, _lead(subject, judged), _cards(subject, judged), sections, footer)
+
+
+def _title(subject: Subject) -> str:
+    target = subject.about.get("target")
+    return f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
+
+
+def _lead(subject: Subject, judged: Judged | None) -> list[str]:
+    """Say in plain words what the model is and how good it is."""
+    classifier, classes = subject.classifier, subject.classes
+    atoms = count(classifier.n_atoms_, f"{dictionary_name(classifier.model_.dictionary)} atom")
+    names = [quoted(value) for value in classes]
+    what = f"tell {names[1]} from {names[0]}" if len(names) == 2 else f"tell apart {listed(names)}"
+    if classifier.n_atoms_ == 1:
+        what = what.replace("tell", "tells", 1)
+    time = f", found in {seconds(classifier.trace_[-1].seconds)}," if subject.has_path else ""
+    lines = [f"{atoms}{time} {what}."]
+    if judged is None:
+        return [*lines, "No data was given, so the page shows what the model itself knows."]
+    accuracy = judged.scores["accuracy"]
+    codes = judged.codes
+    shares = [float((codes == i).mean()) for i in range(len(classes))]
+    most = max(range(len(classes)), key=shares.__getitem__)
+    return [
+        *lines,
+        f"Of {count(len(judged), 'row')} given to this report it is right about "
+        f"{percent(accuracy.value)} (95 % interval: {interval('accuracy', accuracy)}). Always "
+        f"saying {names[most]} would be right about {percent(shares[most])}.",
+    ]
+
+
+def _cards(subject: Subject, judged: Judged | None) -> list[Card]:
+    scores = _told_scores(subject) if judged is None else judged.scores
+    when = " (when fitted)" if judged is None else ""
+    cards = [
+        Card(f"{score_title(name)}{when}", score(name, value.value), interval(name, value))
+        for name, value in scores.items()
+    ]
+    classifier = subject.classifier
+    model = classifier.model_
+    n_steps = count(classifier.n_iter_, "step")
+    n_numbers = model.coef.size + len(model.intercept)
+    # Of sparse atoms the size is what is not zero.
+    n_numbers += model.atoms.size
+    return [
+        *cards,
+        Card("Atoms", count(classifier.n_atoms_), f"in {n_steps}"),
+        Card("Size", f"{8 * n_numbers / 1000:,.1f} kB", count(n_numbers, "number")),
+    ]
+
+
+def _told_scores(subject: Subject) -> dict[str, Score]:
+    """Give the scores that the model file tells of, as far as they are scores."""
+    told = subject.told("test").get("scores")
+    found = {}
+    for name, value in told.items() if isinstance(told, Mapping) else ():
+        ends = [value.get(key) for key in ("value", "low", "high")] if _is_map(value) else []
+        if len(ends) == 3 and all(isinstance(end, Real) for end in ends):
+            found[str(name)] = Score(*map(float, ends))
+    return found
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _data(subject: Subject, judged: Judged | None) -> list[Block]:
+    blocks: list[Block] = []
+    if judged is None:
+        facts = _told_data(subject)
+        if facts:
+            blocks.append(Facts(facts))
+    else:
+        blocks += [
+            Text(
+                f"{count(len(judged), 'row')} with {count(len(subject.columns), 'column')}, as "
+                "given to this report. If the model was fitted to the same rows, all scores are "
+                "too good."
+            ),
+            _class_table(subject, judged),
+        ]
+    return [*blocks, column_table(subject, judged)]
+
+
+def _told_data(subject: Subject) -> list[tuple[str, str]]:
+    """Say what the model file tells of the data it was fitted to."""
+    data, test = subject.told("data"), subject.told("test")
+    facts = []
+    if isinstance(data.get("file"), str):
+        facts.append(("file", shortened(data["file"])))
+    for name, part in (("rows fitted to", data), ("rows held out", test)):
+        if isinstance(part.get("n_samples"), int):
+            facts.append((name, count(part["n_samples"])))
+    counts = data.get("class_counts")
+    for name, n in counts.items() if isinstance(counts, Mapping) else ():
+        if isinstance(n, int):
+            facts.append((f"rows of {quoted(name)}", count(n)))
+    return facts
+
+
+def _class_table(subject: Subject, judged: Judged) -> Table:
+    rows = []
+    for code, value in [*enumerate(subject.classes), (-1, "unknown to the model")]:
+        n = int((judged.codes == code).sum())
+        if code >= 0 or n:
+            share = Cell(percent(n / len(judged)), key=n / len(judged), share=n / len(judged))
+            rows.append([Cell(label(value)), Cell(count(n), key=float(n)), share])
+    heads = [Head("class"), Head("rows", "number"), Head("share", "number")]
+    return Table("The classes.", heads, rows)
+
+
+def _path(subject: Subject, judged: Judged | None) -> list[Block]:
+    if not subject.has_path:
+        return [Text(f"{_no_path(subject)} {_ending(subject)}"), atom_table(subject)]
+    plane = find_plane(subject, judged)
+    path = find_path(subject, judged, plane)
+    n = len(subject.classifier.trace_)
+    few = "" if len(path.ks) == n else f" {count(len(path.ks))} of {count(n, 'step')} are shown."
+    right = "the boundary" if plane is not None else "the coefficients"
+    text = (
+        "In every step one atom enters and the coefficients of all are fitted again. The dashed "
+        f"line is the chosen number of steps, the dotted one the theory's k₀.{few} "
+        f"{_ending(subject)}"
+    )
+    hint = f"Move over the curves, or use the slider, to see {right} after k steps."
+    stills = [draw_path(path)] + ([] if plane is None else [draw_boundary(plane)])
+    explorer = Explorer("path", path_data(path, judged, plane), hint, stills)
+    return [Text(text), explorer, atom_table(subject)]
+
+
+def _no_path(subject: Subject) -> str:
+    if subject.classifier.n_iter_ == 0:
+        return "The fit made no step: the model is a constant."
+    return "The model file does not hold the path (trace=False), only the final model."
+
+
+def _ending(subject: Subject) -> str:
+    return f"How the fit ended: {subject.classifier.status_.value}"
+
+
+def _making(subject: Subject) -> list[Block]:
+    found: Any = vars(subject.classifier).get("best_estimator_", subject.classifier)
+    model = found.model_
+    facts = [
+        ("dictionary", repr(model.dictionary)),
+        ("loss", repr(found._loss_)),
+        ("steps", f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}"),
+        ("ended", found.status_.name.lower().replace("_", " ")),
+        ("fcgboost", version("fcgboost")),
+    ]
+    if subject.k0 is not None:
+        facts.insert(3, ("k₀ of the theory", count(subject.k0)))
+    for key, name in (("created", "created"), ("fcgboost", "fitted with fcgboost")):
+        if isinstance(subject.about.get(key), str):
+            facts.append((name, shortened(subject.about[key])))
+    if isinstance(subject.about.get("seconds"), Real):
+        facts.append(("time of the fit", seconds(float(subject.about["seconds"]))))
+    then = "\nmodel.predict_proba(X)" if hasattr(found, "predict_proba") else ""  # not the hinge
+    load = Text("If the model is saved as model.json, for example by save_model, this loads it:")
+    return [Facts(facts), _parameters(found), load, Code(_CODE.format(then=then))]
+
+
+def _parameters(found: Any) -> Table:
+    defaults = type(found)().get_params(deep=False)
+    rows = [
+        [Cell(name), Cell(shortened(repr(value))), Cell(shortened(repr(defaults[name])))]
+        for name, value in sorted(found.get_params(deep=False).items())
+    ]
+    heads = [Head("parameter"), Head("value", "text"), Head("default", "text")]
+    return Table("All parameters.", heads, rows, is_folded=True)
