@@ -210,6 +210,18 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("plotting", "plotting.canvas", "threads"),
     },
     "demo": {"demo.*"},
+    "report.document": NOTHING,
+    "report.svg": NOTHING,
+    "report.rendering": {"report.document"},
+    "report.wording": {"scores"},
+    "report.subject": {
+        *("io", "plotting.fitted", "prediction", "scores", "stopping", "tables"),
+    },
+    "report.*": {
+        *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.marks"),
+        *("prediction", "report.*", "scores", "tables"),
+    },
+    "report": {"report.*"},
     "experiments.base": NOTHING,
     "experiments.store": {"experiments.base"},
     "experiments.display": NOTHING,
@@ -274,6 +286,7 @@ FOLDERS = {
     *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("documents.*", "export.c_*", "io.*"),
     *("demo.*", "experiments.*", "experiments.reporting.*", "plotting.*"),
+    "report.*",
 }
 
 # Beside the standard library, free in every room.
