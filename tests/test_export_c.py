@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from export_cases import (
     CASES,
+    DICTIONARIES,
     OTHERS,
     PLAIN,
     TABLES,
@@ -266,13 +267,14 @@ def test_an_unused_model_is_no_warning_and_may_be_included_twice(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("precision", "most"), [("double", 1024), ("float", 768)])
+@pytest.mark.parametrize("dictionary", DICTIONARIES)
 def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
-    tmp_path: Path, precision: str, most: int
+    tmp_path: Path, dictionary: str, precision: str, most: int
 ) -> None:
     if shutil.which("size") is None:
         pytest.skip("there is no program `size`")
     X, y = blobs(2, 2)
-    model = FCGBoostClassifier(max_iter=13).fit(X, y)
+    model = FCGBoostClassifier(dictionary=dictionary, max_iter=13).fit(X, y)
     assert model.n_atoms_ == 13
     text = to_c(model, precision=precision)
     user = (
@@ -283,7 +285,7 @@ def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
     made = compile_c(tmp_path, text + user, "-Os", "-c")
     shown = subprocess.run(["size", str(made)], capture_output=True, text=True, check=True).stdout
     code, data, zeros, *_ = map(int, shown.splitlines()[1].split()[:3])
-    print(f"{precision}: text {len(text)} bytes, compiled {code} bytes")
+    print(f"{dictionary}, {precision}: text {len(text)} bytes, compiled {code} bytes")
     assert data == zeros == 0
     assert code <= most
     assert len(text) < 3000
@@ -302,6 +304,19 @@ def test_the_opening_comment_tells_the_sizes(tmp_path: Path, precision: str) -> 
         texts, lines = texts + text, f"{lines}if ({total} != {tables}) return 1;\n"
     made = compile_c(tmp_path, f"{texts}int main(void) {{ {lines} return 0; }}\n")
     assert subprocess.run([str(made)], check=False).returncode == 0
+
+
+def test_the_program_of_the_guide_runs(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[1] / "docs" / "export.md"
+    (text,) = re.findall(r"```c\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    X, y = blobs(2, 2)
+    model = FCGBoostClassifier(max_iter=5).fit(X, y)
+    save_c(model, tmp_path / "moons.h", precision="float", name="moons")
+    made = compile_c(tmp_path, text)
+    said = subprocess.run([str(made)], capture_output=True, text=True, check=True).stdout
+    row = np.array([[0.5, -0.25]])
+    probability = model.predict_proba(row)[0, 1]
+    assert said == f"class {model.predict(row)[0]}, probability {probability:.3f}\n"
 
 
 def test_few_entries_are_written_as_lists_and_many_as_rows() -> None:

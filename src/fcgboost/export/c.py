@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from textwrap import indent
 from typing import Any
 
 from fcgboost.export.c_input import input_code
@@ -242,8 +243,8 @@ def _label_type(labels: list[Any]) -> tuple[str, list[str]]:
 def _label(formula: Formula, name: str) -> Code:
     kind, literals = _label_type(formula.labels)
     if literals:
-        table = f"static const {kind}labels[] = {{ {', '.join(literals)} }};"
+        table = f"static const {kind}labels[] = {{ {', '.join(literals)} }};\n"
     else:
-        table = text_table("labels", formula.labels).text.rstrip()
-    text = f"static inline {kind}{name}_label(int index) {{\n{table}\nreturn labels[index];\n}}\n"
-    return Code([], text)
+        table = text_table("labels", formula.labels).text
+    body = indent(f"{table}return labels[index];\n", "    ")
+    return Code([], f"static inline {kind}{name}_label(int index) {{\n{body}}}\n")
