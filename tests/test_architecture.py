@@ -212,7 +212,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "demo": {"demo.*"},
     "report.document": NOTHING,
     "report.svg": NOTHING,
-    "report.rendering": {"report.document"},
+    "report.rendering": {"files", "report.document"},
     "report.wording": {"scores"},
     "report.subject": {
         *("io", "plotting.fitted", "prediction", "scores", "stopping", "tables"),

@@ -127,7 +127,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
                 f"{type(model.dictionary).__name__} does not know its slope (SmoothDictionary); "
                 "use sklearn.inspection.permutation_importance."
             )
-        if "_sample_" not in vars(self) or self._loaded(model) is not None:
+        if "_sample_" not in vars(self):
             return self._stored_importances(model)
         totals = np.zeros(len(model.scale))
         if model.n_atoms == 0:
@@ -190,14 +190,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         model = self._fitted()
         # A search is saved as what it found.
         found = vars(self).get("best_estimator_", self)
-        has_path = len(self.trace_) >= self.n_iter_
         return Content(
             parameters={name: getattr(found, name) for name in PARAMETERS},
             classes=self.classes_,
             feature_names=getattr(self, "feature_names_in_", None),
             model=model,
             loss=self._loss_,
-            trace=self.trace_ if trace and has_path else None,
+            trace=self.trace_ if trace and self._has_path() else None,
             n_iter=self.n_iter_,
             k0=found._k0_,
             status=self.status_,
@@ -265,18 +264,18 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Give a fitted copy of the classifier as it was after k steps of its path.
 
         k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
-        validation kept. (A search's `best_estimator_` stays whole.)
+        validation kept. (A search's `best_estimator_` stays whole.) A model that was saved without
+        its path has its n_iter_ steps only.
         """
         model = self._fitted()
         check_number("k", k, 0, whole=True)
-        if k != self.n_iter_:
-            self._check_path()
-        if k > len(self.trace_) and k != self.n_iter_:
-            raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
         short = copy.copy(self)
         if k != self.n_iter_:
+            self._check_path()
+            if k > len(self.trace_):
+                raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
             short.model_ = self.trace_.model(k, model.dictionary, model.scale)
-        short.n_iter_ = k
+            short.n_iter_ = k
         return short
 
     def _fitted(self) -> Model:
@@ -288,11 +287,15 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Give decision values in full precision, where they were computed."""
         return self._shape(self._fitted().decision(check_rows(self, X)))
 
+    def _has_path(self) -> bool:
+        """Whether the steps are known; of a path that was not saved not even the start is."""
+        return len(self.trace_) >= self.n_iter_ and bool(np.isfinite(self.trace_.start).all())
+
     def _check_path(self) -> None:
-        if len(self.trace_) < self.n_iter_:
+        if not self._has_path():
             raise ValueError(
-                f"This model was saved without its path (trace=False): only the model after all "
-                f"{self.n_iter_} steps is there."
+                "This model was saved without its path (trace=False): only the model after all "
+                f"its {self.n_iter_} steps is there."
             )
 
     def _staged_decision(self, X: Any) -> Iterator[Any]:

@@ -102,7 +102,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "about": content.about,
         "encoder": encoder_document(content.encoder),
         "n_features": len(content.model.scale),
-        "feature_names": None if names is None else names.tolist(),
+        "feature_names": None if names is None else _texts(names.tolist()),
         "classes": _classes_document(content.classes),
         "parameters": parameters_document(content.parameters),
         "n_iter": int(content.n_iter),
@@ -122,9 +122,15 @@ def _own_version() -> str:
 
 
 def _classes_document(classes: NDArray[Any]) -> dict[str, Any]:
-    dtype = classes.dtype
-    name = f"U{dtype.itemsize // 4}" if dtype.kind == "U" else dtype.name
-    return {"dtype": name, "values": classes.tolist()}
+    name, labels = classes.dtype.name, classes.tolist()
+    if classes.dtype.kind == "U":
+        name = f"U{classes.dtype.itemsize // 4}"
+    return {"dtype": name, "values": _texts(labels)}
+
+
+def _texts(values: list[Any]) -> list[Any]:
+    """Give texts of whatever type, NumPy's for one, as plain ones."""
+    return [str(value) if isinstance(value, str) else value for value in values]
 
 
 def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Content:

@@ -17,7 +17,7 @@ from fcgboost.files import write_whole
 # What JSON has no limits for: digits of a number, and lists in lists.
 _LONGEST_WHOLE = 20
 _LONGEST_REAL = 400
-_MOST_BRACKETS = 1 << 20
+_MOST_BRACKETS = 1 << 19
 # A path takes more memory than its text.
 _GROWTH = 64
 _FOREIGN = {
@@ -43,15 +43,18 @@ def encode(content: Content) -> bytes:
     """Give the bytes of a model file."""
     document = document_of(content)
     try:
-        # What was written must be read again: the path aside, which is made of the loop's numbers.
+        # What is written must be read again: the path aside, which would take twice the memory.
         read_content(Spot({**document, "path": None}), known_parts(content.parts()))
-        text = _layout(document, ascii_only=False)
     except DocumentError as error:
-        raise ValueError(f"This model cannot be saved: in its file, {error}.") from error
+        raise ValueError(f"This model cannot be saved: in its file, {error}.") from None
     try:
-        return text.encode()
-    except UnicodeEncodeError:  # half a pair of surrogates somewhere
+        return _layout(document, ascii_only=False).encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates in some text
         return _layout(document, ascii_only=True).encode()
+    except ValueError as error:
+        raise ValueError(
+            "The path has coefficients that are no finite numbers: save it with trace=False."
+        ) from error
 
 
 def _layout(value: Any, ascii_only: bool, depth: int = 0) -> str:
@@ -76,19 +79,18 @@ def read(
     path: str | os.PathLike[str], *, parts: Iterable[type] = (), max_bytes: int = 2**28
 ) -> Content:
     """Read a model file; whatever is wrong with it is a `ModelFileError`."""
-    known = known_parts(parts)
+    known, name = known_parts(parts), os.fspath(path)
     try:
-        content = _bytes_of(path, max_bytes)
-        document = Spot(_parse(content))
+        data = _bytes_of(path, max_bytes)
+        allowed = min(_GROWTH * len(data) + 2**26, 4 * max_bytes)
+        document = Spot(_parse(data))
+        del data
         _check_version(document)
-        allowed = min(_GROWTH * len(content) + 2**26, 4 * max_bytes)
         return read_content(document, known, allowed)
     except DocumentError as error:
-        raise ModelFileError(f"{os.fspath(path)!r}: {error}.") from error
+        raise ModelFileError(f"{name!r}: {error}.") from error.__cause__
     except RecursionError:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} has too many lists inside one another."
-        ) from None
+        raise ModelFileError(f"{name!r}: the file has too many lists inside one another.") from None
 
 
 def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:

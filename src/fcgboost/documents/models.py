@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.dictionaries import (
-    Dictionary,
-    GaussDictionary,
-    InnerProductDictionary,
-    PolynomialDictionary,
-)
+from fcgboost.dictionaries import Dictionary, GaussDictionary, InnerProductDictionary
 from fcgboost.documents.parts import Known, plain, read_part
 from fcgboost.documents.spots import Spot
 from fcgboost.model import Model
@@ -25,8 +20,6 @@ _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 _DTYPES = ("float64", "float32", "int64", "int32")
 # Larger shapes than SciPy's indices are for no dictionary.
 _MOST_PARAMETERS = 2**31 - 2
-# A prediction multiplies so often.
-_LARGEST_DEGREE = 1000
 _MOST_STEPS = 2**31 - 1
 
 
@@ -161,8 +154,6 @@ def _read_storage(spot: Spot, dictionary: Dictionary, n_features: int) -> Storag
     is_wide = isinstance(dictionary, GaussDictionary | InnerProductDictionary)
     if is_wide and n != n_features + 1:
         n_parameters.refuse(f"must be {n_features + 1}, one more than n_features, and is {n}")
-    if isinstance(dictionary, PolynomialDictionary) and dictionary.degree > _LARGEST_DEGREE:
-        spot.refuse(f"belongs to polynomials of a degree of more than {_LARGEST_DEGREE}")
     return Storage(kind.word("dense", *_SPARSE), dtype.word(*_DTYPES), n)
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.documents.spots import SPECIAL, DocumentError, Spot, special
+from fcgboost.dictionaries import PolynomialDictionary
+from fcgboost.documents.spots import SPECIAL, Spot, special
 from fcgboost.parts import Part
-from fcgboost.validation import FAMILIES
+from fcgboost.schemes import FullyCorrective
+from fcgboost.validation import FAMILIES, make_part
 
 #: A document's names of the package's own parts.
 BUILT_IN: Mapping[str, type[Part]] = {
@@ -19,6 +21,9 @@ BUILT_IN: Mapping[str, type[Part]] = {
 }
 
 Known = Mapping[str, type[Part]]
+
+# A prediction multiplies as often as this.
+_LARGEST_DEGREE = 1000
 
 
 def known_parts(parts: Iterable[type]) -> Known:
@@ -96,12 +101,18 @@ def _read_part(spot: Spot, known: Known) -> Part:
             parameters.refuse(f"has {key[:60]!a}, which {part.__name__} does not take")
     try:
         made = part(**given)
-        made.check_parameters()
-    except (ValueError, TypeError, ArithmeticError) as error:
-        if isinstance(error, DocumentError):
-            raise
-        parameters.refuse(f"is refused: {str(error)[:200]}")
+        _check_part(made)
+    except Exception as error:  # a user's own class may raise anything
+        raise parameters.fault(f"is refused: {str(error)[:200]}") from error
     return made
+
+
+def _check_part(part: Part) -> None:
+    part.check_parameters()
+    if isinstance(part, PolynomialDictionary) and part.degree > _LARGEST_DEGREE:
+        raise ValueError(f"a degree of more than {_LARGEST_DEGREE}")
+    if isinstance(part, FullyCorrective) and part.solver not in (None, "auto"):
+        make_part("solver", part.solver)
 
 
 def _read_value(spot: Spot, known: Known) -> Any:
@@ -214,8 +225,8 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: parameters[name] for name in PARAMETERS}
     if not isinstance(given["scoring"], str):
         given["scoring"] = None
-    if not isinstance(given["random_state"], Integral):
-        given["random_state"] = None
+    is_seed = isinstance(given["random_state"], Integral)
+    given["random_state"] = int(given["random_state"]) if is_seed else None
     if isinstance(given["class_weight"], Mapping):
         given["class_weight"] = list(given["class_weight"].items())
     return {name: plain(value, name) for name, value in given.items()}

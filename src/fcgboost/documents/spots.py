@@ -56,7 +56,11 @@ class Spot:
 
     def refuse(self, problem: str) -> NoReturn:
         """Say what is wrong here."""
-        raise DocumentError(f"{self.place} {problem}")
+        raise self.fault(problem)
+
+    def fault(self, problem: str) -> DocumentError:
+        """Give the error that says what is wrong here."""
+        return DocumentError(f"{self.place} {problem}")
 
     def _must_be(self, wanted: str) -> NoReturn:
         self.refuse(f"must be {wanted}, and is {shown(self.value)}")
