@@ -1,0 +1,402 @@
+"""The server of the playground: who is answered, what is refused, and who waits for whom."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from suites.playgrounds import SMALL, Client
+
+from fcgboost import theory_steps
+from fcgboost.playground import Playground
+from fcgboost.playground.desk import Desk, SupersededError
+from fcgboost.playground.fits import Fit
+from fcgboost.playground.handler import MOST_BYTES, TOKEN_HEADER, Handler
+from fcgboost.playground.server import MOST_CONNECTIONS
+from fcgboost.playground.settings import Settings
+
+# A path that would take minutes, for tests that end it.
+SLOW = Settings(loss="hinge", l2=0.0, n_samples=2000, max_iter=200)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Playground() as playground:
+        yield Client(playground.url)
+
+
+class TestWhoIsAnswered:
+    @pytest.mark.parametrize("token", [None, "", "wrong", "t\u00f6ken", "x" * 5000])
+    @pytest.mark.parametrize(
+        ("method", "path"), [("GET", "/"), ("POST", "/fit"), ("POST", "/step")]
+    )
+    def test_a_missing_or_wrong_token_is_refused(self, client, method, path, token) -> None:
+        status, answer, _ = client.send(method, path, {}, headers={TOKEN_HEADER: token})
+        assert status == 403
+        assert client.token not in str(answer)
+
+    def test_the_token_of_the_address_opens_the_page_and_nothing_else(self, client) -> None:
+        without = {TOKEN_HEADER: None}
+        address = f"/?token={client.token}"
+        assert client.send("GET", address, headers=without)[0] == 200
+        assert client.send("GET", "/?token=" + client.token[:-1], headers=without)[0] == 403
+        assert client.send("GET", "/?token=", headers=without)[0] == 403
+        assert client.send("POST", f"/fit?token={client.token}", {}, headers=without)[0] == 403
+
+    def test_every_playground_has_its_own_token(self) -> None:
+        with Playground() as first, Playground() as second:
+            tokens = [Client(playground.url).token for playground in (first, second)]
+        assert tokens[0] != tokens[1]
+        assert min(map(len, tokens)) >= 32
+
+    @pytest.mark.parametrize(
+        "host",
+        [None, "evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0:{port}"],
+    )
+    def test_another_host_is_refused(self, client, host) -> None:
+        sent = host and host.format(port=client.port)
+        status, _, _ = client.send("GET", "/", headers={"Host": sent})
+        assert status == 421
+
+    def test_two_hosts_are_refused(self, client) -> None:
+        answer = talk(
+            client,
+            f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nHost: evil.example\r\n"
+            f"{TOKEN_HEADER}: {client.token}\r\n\r\n",
+        )
+        assert answer.startswith(b"HTTP/1.0 421")
+
+    def test_localhost_is_the_same_host(self, client) -> None:
+        assert client.send("GET", "/", headers={"Host": f"localhost:{client.port}"})[0] == 200
+
+    @pytest.mark.parametrize(
+        "origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", ""]
+    )
+    def test_another_origin_is_refused(self, client, origin) -> None:
+        sent = {"Origin": origin.format(port=client.port)}
+        assert client.send("POST", "/fit", {}, headers=sent)[0] == 403
+
+    def test_its_own_origin_is_answered(self, client) -> None:
+        sent = {"Origin": f"http://127.0.0.1:{client.port}"}
+        body = {"settings": asdict(SMALL)}
+        assert client.send("POST", "/fit", body, headers=sent)[0] == 200
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address")
+    def test_no_other_address_is_served(self, client) -> None:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", client.port), timeout=5)
+
+
+def talk(client: Client, request: str) -> bytes:
+    """Send bytes and give all that comes back."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+        connection.sendall(request.encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+class TestWhatIsServed:
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..", "/."),
+            *("/page.js", "/page.css", "/page.html", "/settings.py", "/favicon.ico", "/fit/", "*"),
+            *("/page.html/../server.py", "\\..\\server.py", "/?/../fit/x".replace("?", "%3F")),
+            "http://127.0.0.1/",
+        ],
+    )
+    def test_no_other_path_exists(self, client, path) -> None:
+        assert client.send("GET", path)[0] == 404
+        assert client.send("POST", path, {})[0] == 404
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            *(("GET", "/fit"), ("GET", "/step"), ("POST", "/"), ("PUT", "/fit"), ("DELETE", "/")),
+            *(("PATCH", "/fit"), ("OPTIONS", "/fit"), ("TRACE", "/"), ("HEAD", "/")),
+        ],
+    )
+    def test_another_method_is_refused(self, client, method, path) -> None:
+        status, _, headers = client.send(method, path)
+        assert status == 405
+        assert not [name for name in headers if name.lower().startswith("access-control")]
+
+    def test_what_is_no_method_of_http_is_refused_without_an_echo(self, client) -> None:
+        answer = talk(client, f"<script> / HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.0 501")
+        assert b"script>" not in answer
+
+    def test_what_is_no_http_is_refused(self, client) -> None:
+        assert b"Bad Request" in talk(client, "no request at all\r\n\r\n")
+
+    @pytest.mark.parametrize(
+        ("method", "path", "token"),
+        [("GET", "/", True), ("GET", "/", False), ("GET", "/x", True), ("POST", "/fit", True)],
+    )
+    def test_every_answer_says_that_it_is_private(self, client, method, path, token) -> None:
+        sent = {} if token else {TOKEN_HEADER: None}
+        _, _, headers = client.send(method, path, {}, headers=sent)
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["X-Frame-Options"] == "DENY"
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert headers["Server"].strip() == "fcgboost"
+
+    def test_the_page_is_whole_and_only_its_own_scripts_may_run(self, client) -> None:
+        _, page, headers = client.send("GET", "/")
+        text, policy = page.decode(), headers["Content-Security-Policy"]
+        (nonce,) = set(re.findall(r"'nonce-([^']+)'", policy))
+        assert text.count(f'nonce="{nonce}"') == text.count("<script") + text.count("<style")
+        assert text.count("</script") == 1
+        assert "unsafe" not in policy
+        assert "connect-src 'self'" in policy
+        assert client.token not in text
+        for name in ("page.css", "drawing.js", "page.js"):
+            assert (files("fcgboost.playground") / name).read_text("utf-8") in text
+        assert client.send("GET", "/")[1] != page  # the next one has another nonce
+
+    def test_the_page_refers_to_nothing_outside(self, client) -> None:
+        _, page, _ = client.send("GET", "/")
+        addresses = set(re.findall(r"https?://[^\s\"'`)]+", page.decode()))
+        assert addresses == {"http://www.w3.org/2000/svg"}
+
+    def test_nothing_is_written_on_the_terminal(self, client, capfd) -> None:
+        client.send("GET", "/")
+        client.send("GET", "/nowhere")
+        assert capfd.readouterr() == ("", "")
+
+
+class TestBodies:
+    def test_a_body_that_is_too_large_is_refused(self, client) -> None:
+        for n_bytes in (MOST_BYTES + 1, 300_000):
+            status, answer, _ = client.send("POST", "/fit", b" " * n_bytes)
+            assert status == 413
+            assert str(MOST_BYTES) in answer["error"]
+
+    def test_a_length_that_is_no_number_is_refused(self, client) -> None:
+        for length in (None, "many", "-1", "1e3", "+5", "9" * 30):
+            sent = {"Content-Length": length}
+            assert client.send("POST", "/fit", headers=sent)[0] in (411, 413)
+
+    def test_a_body_in_chunks_is_refused(self, client) -> None:
+        sent = {"Transfer-Encoding": "chunked", "Content-Length": None}
+        assert client.send("POST", "/fit", b"0\r\n\r\n", headers=sent)[0] == 411
+
+    @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+    def test_another_type_is_refused(self, client, kind) -> None:
+        assert client.send("POST", "/fit", {}, headers={"Content-Type": kind})[0] == 415
+
+    @pytest.mark.parametrize(
+        ("body", "reason"),
+        [
+            (b"", "no JSON"),
+            (b"{", "no JSON"),
+            (b"\xff\xfe", "no JSON"),
+            (b"[" * 4000, "no JSON"),
+            (b"1" * 4000, "must be an object"),
+            (b"[]", "must be an object"),
+            (b"null", "must be an object"),
+            (b'{"settings": []}', "settings must be an object"),
+            (b'{"more": 1}', "must be an object with the keys"),
+            (b'{"k": 1, "k": 2}', "twice"),
+            (b'{"settings": {"level": NaN}}', "NaN"),
+            (b'{"settings": {"level": Infinity}}', "Infinity"),
+            (b'{"settings": {"l2": 1e999}}', "l2 must be a number from 0.0 to 10.0, or auto"),
+        ],
+    )
+    def test_what_is_no_request_is_refused(self, client, body, reason) -> None:
+        status, answer, _ = client.send("POST", "/fit", body)
+        assert status == 400
+        assert reason in answer["error"]
+
+    @pytest.mark.parametrize(
+        ("name", "values"),
+        [
+            ("data", ["iris", "", None, 1, ["simulation"], "/etc/passwd"]),
+            ("noise", ["gaussian", None, False]),
+            ("level", [-0.01, 0.51, "0.3", True, None]),
+            ("n_samples", [19, 2001, 500.0, "500", True, 10**30, None]),
+            ("seed", [-1, 10_000, 0.5, "0", False]),
+            ("dictionary", ["Gauss", "__class__", 0]),
+            ("width", [0.0, 0.04, 5.1, "scale", None, True]),
+            ("degree", [0, 9, 2.0, "3"]),
+            ("loss", ["log", None]),
+            ("scheme", ["newton", {}]),
+            ("l2", [-1e-9, 10.1, "none", "AUTO", None, False]),
+            ("fit_intercept", [0, 1, "true", None]),
+            ("max_iter", [0, 201, 10.0, "theory", None, True]),
+        ],
+    )
+    def test_a_setting_of_a_wrong_type_or_size_is_named(self, client, name, values) -> None:
+        for value in values:
+            status, answer, _ = client.send("POST", "/fit", {"settings": {name: value}})
+            assert status == 400, value
+            assert answer["error"].startswith(f"{name} must be "), value
+
+
+class TestManyRequests:
+    def test_a_newer_request_ends_the_fit_in_work(self) -> None:
+        desk, outcome = Desk(), []
+
+        def ask() -> None:
+            with pytest.raises(SupersededError):
+                desk.fit(SLOW)
+            outcome.append("dropped")
+
+        older = threading.Thread(target=ask)
+        older.start()
+        wait_until(lambda: desk._working.locked())
+        newer = desk.fit(SMALL)
+        older.join(20)
+        assert outcome == ["dropped"]
+        assert newer.n_steps == 10
+
+    def test_requests_that_wait_are_dropped_but_for_the_newest(self) -> None:
+        desk = Desk()
+        with ThreadPoolExecutor(8) as pool:
+            with desk._working:
+                waiting = []
+                for seed in range(8):
+                    waiting.append(pool.submit(desk.fit, replace(SMALL, seed=seed)))
+                    wait_until(lambda n=seed: desk._newest == n + 1)
+            results = [job.exception() for job in waiting]
+        assert [type(error) for error in results] == [SupersededError] * 7 + [type(None)]
+        assert waiting[-1].result().settings.seed == 7
+
+    def test_looking_at_a_step_disturbs_no_fit(self) -> None:
+        desk = Desk()
+        kept = desk.fit(SMALL)
+        newest = desk._newest
+        assert desk.step(SMALL) is kept
+        assert desk._newest == newest
+
+    def test_settings_one_comes_back_to_are_kept_but_not_for_ever(self) -> None:
+        desk = Desk()
+        first = desk.fit(SMALL)
+        assert desk.fit(SMALL) is first
+        for seed in range(1, 9):
+            desk.fit(replace(SMALL, n_samples=20, seed=seed))
+        assert desk.fit(SMALL) is not first
+
+    def test_many_at_once_are_each_right_or_superseded(self, client) -> None:
+        wanted = [replace(SMALL, seed=seed) for seed in range(12)]
+
+        def ask(settings: Settings) -> tuple[int, Any]:
+            body = {"settings": asdict(settings), "k": 5}
+            return client.send("POST", "/fit", body)[:2]
+
+        with ThreadPoolExecutor(12) as pool:
+            answers = list(pool.map(ask, wanted))
+        assert {status for status, _ in answers} <= {200, 409}
+        assert [status for status, _ in answers].count(200) >= 1
+        for settings, (status, answer) in zip(wanted, answers, strict=True):
+            if status == 200:
+                expected = Fit(settings, lambda: False).step(5)
+                assert answer["step"] == expected
+
+    def test_closing_ends_the_fit_in_work(self) -> None:
+        with Playground() as playground:
+            client, answers = Client(playground.url), []
+            body = {"settings": asdict(SLOW)}
+            asking = threading.Thread(
+                target=lambda: answers.append(client.send("POST", "/fit", body)[0])
+            )
+            asking.start()
+            wait_until(playground._server.desk._working.locked)
+        asking.join(20)
+        assert answers == [409]
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", client.port), timeout=5)
+
+    def test_connections_beyond_the_limit_are_turned_away_until_others_end(self) -> None:
+        with Playground() as playground:
+            client = Client(playground.url)
+            where = ("127.0.0.1", client.port)
+            idle = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
+            wait_until(lambda: playground._server._room._value == 0)
+            assert talk(client, "").startswith(b"HTTP/1.1 503")
+            for connection in idle:
+                connection.close()
+            wait_until(lambda: playground._server._room._value == MOST_CONNECTIONS)
+            assert client.send("GET", "/")[0] == 200
+
+    def test_a_connection_that_says_nothing_is_closed(self, client, monkeypatch) -> None:
+        monkeypatch.setattr(Handler, "timeout", 0.1)
+        assert talk(client, "") == b""
+        assert talk(client, "POST /fit HTTP/1.1\r\nHost:") == b""
+
+    def test_one_that_leaves_before_its_answer_does_no_harm(self, client, capfd) -> None:
+        body = json.dumps({"settings": asdict(replace(SMALL, seed=99))})
+        request = (
+            f"POST /fit HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n{TOKEN_HEADER}: {client.token}"
+            f"\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+        )
+        connection = socket.create_connection(("127.0.0.1", client.port))
+        # Closing with a reset, so that the answer meets a connection that is gone.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        connection.sendall(request.encode())
+        connection.close()
+        assert client.fit(SMALL)["step"]["k"] == theory_steps(100)
+        assert capfd.readouterr().err == ""
+
+
+def wait_until(is_so: Any, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+
+
+class TestServing:
+    def test_a_port_that_is_taken_is_named(self) -> None:
+        with Playground() as playground:
+            port = Client(playground.url).port
+            with pytest.raises(OSError, match=f"Port {port} of 127.0.0.1 can not be used"):
+                Playground(port).__enter__()
+
+    @pytest.mark.parametrize("port", [-1, 65536, "80", None])
+    def test_what_is_no_port_is_refused(self, port) -> None:
+        with pytest.raises(ValueError, match="port must be a whole number from 0 to 65535"):
+            Playground(port)
+
+    def test_a_port_that_was_just_used_can_be_used_again(self) -> None:
+        with Playground() as first:
+            client = Client(first.url)
+            client.send("GET", "/")
+        with Playground(client.port) as second:
+            assert Client(second.url).port == client.port
+
+    @pytest.mark.skipif(os.name == "nt", reason="needs the signals of POSIX")
+    def test_it_prints_its_address_opens_it_and_ends_at_ctrl_c(self, tmp_path) -> None:
+        script = (
+            "import webbrowser\n"
+            "webbrowser.open = lambda url: print('opened', url, flush=True)\n"
+            "from fcgboost.playground import serve\n"
+            "serve()\n"
+        )
+        command, pipe = [sys.executable, "-c", script], subprocess.PIPE
+        process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+        try:
+            address = process.stdout.readline().split()[-1]
+            process.stdout.readline()
+            assert process.stdout.readline() == f"opened {address}\n"
+            client = Client(address)
+            assert client.send("GET", "/")[0] == 200
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+        assert (process.returncode, err) == (0, "")
+        assert "has ended" in out

@@ -1,0 +1,280 @@
+"""What the playground shows: the numbers of the package, code that gives them, and controls."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from html.parser import HTMLParser
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+from suites.playgrounds import SMALL, Client, grid_of
+
+from fcgboost import FCGBoostClassifier, theory_steps
+from fcgboost.datasets import make_simulation
+from fcgboost.playground import Playground, samples
+from fcgboost.playground.fits import Fit, make_classifier
+from fcgboost.playground.settings import (
+    CHECKS,
+    Choice,
+    SettingError,
+    Settings,
+    read_request,
+    read_settings,
+)
+from fcgboost.validation import FAMILIES
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Playground() as playground:
+        yield Client(playground.url)
+
+
+class TestSettings:
+    @pytest.mark.parametrize("k", [-1, 201, 1.0, "all", None, True])
+    def test_steps_that_can_not_be_are_refused(self, k) -> None:
+        with pytest.raises(SettingError, match="k must be a whole number from 0 to 200"):
+            read_request({"k": k})
+
+    def test_an_unknown_setting_is_refused_by_name(self) -> None:
+        with pytest.raises(SettingError, match="no setting of the name 'n_jobs'"):
+            read_settings({"n_jobs": 2})
+
+    def test_outliers_need_the_simulation(self) -> None:
+        with pytest.raises(SettingError, match="set data=simulation"):
+            read_settings({"noise": "outlier", "data": "moons"})
+
+    def test_what_is_not_named_has_its_default(self) -> None:
+        assert read_request({}) == (Settings(), None)
+        assert read_request({"settings": {"seed": 7}, "k": 3}) == (Settings(seed=7), 3)
+
+
+class TestNumbers:
+    def test_decision_values_are_those_of_the_same_fit_to_the_last_bit(self, client) -> None:
+        settings = replace(SMALL, dictionary="relu", level=0.2, seed=5, l2=0.01)
+        answer = client.fit(settings, 7)
+        X, y = make_simulation(100, level=0.2, random_state=5)
+        fitted = FCGBoostClassifier("relu", l2=0.01, max_iter=10, random_state=5).fit(X, y)
+        model = fitted.truncate(7)
+        step = answer["step"]
+        assert step["k"] == 7
+        assert np.array_equal(step["decision"], model.decision_function(grid_of(answer)))
+        assert np.array_equal(step["coef"], model.coef_[0])
+        assert step["intercept"] == model.intercept_[0]
+        assert np.array_equal(answer["points"]["x"], X)
+        assert np.array_equal(answer["points"]["label"], y)
+
+    def test_the_path_holds_the_errors_of_every_step(self, client) -> None:
+        answer = client.fit(SMALL)
+        fit = Fit(SMALL, lambda: False)
+        X_test, y_test = make_simulation(samples.N_TEST, noise=None, random_state=1)
+        assert len(answer["path"]["test"]) == 11
+        for k in (0, 4, 10):
+            model = fit.classifier.truncate(k)
+            assert answer["path"]["test"][k] == np.mean(model.predict(X_test) != y_test)
+            wrong = model.predict(fit.sample.X) != fit.sample.y
+            assert answer["path"]["training"][k] == np.mean(wrong)
+        assert answer["path"]["k0"] == theory_steps(100) == answer["step"]["k"]
+        assert not answer["path"]["is_cut"]
+
+    def test_a_step_is_the_one_of_the_fit(self, client) -> None:
+        whole = client.fit(SMALL, 3)
+        body = {"settings": asdict(SMALL), "k": 3}
+        assert client.send("POST", "/step", body)[1] == {"step": whole["step"]}
+
+    def test_a_step_of_a_fit_that_is_not_kept_is_fitted(self, client) -> None:
+        settings = replace(SMALL, seed=4711)
+        status, answer, _ = client.send("POST", "/step", {"settings": asdict(settings), "k": 2})
+        assert status == 200
+        assert answer["step"] == client.fit(settings, 2)["step"]
+
+    def test_steps_beyond_the_path_are_its_last_one(self, client) -> None:
+        assert client.fit(SMALL, 200)["step"]["k"] == 10
+        assert client.fit(SMALL, 0)["step"]["coef"] == []
+
+    @pytest.mark.parametrize("dictionary", CHECKS["dictionary"].names)
+    def test_atoms_say_where_they_are(self, client, dictionary) -> None:
+        answer = client.fit(replace(SMALL, dictionary=dictionary), 10)
+        atoms, model = answer["atoms"], Fit(replace(SMALL, dictionary=dictionary), lambda: False)
+        assert len(atoms["entered"]) == len(answer["step"]["coef"]) == 10
+        assert atoms["entered"] == list(range(1, 11))
+        if dictionary == "gauss":
+            points, values = np.array(atoms["centers"]), 1.0
+        else:
+            lines = np.array(atoms["lines"])
+            points = -lines[:, :2] * lines[:, 2:] / (lines[:, :2] ** 2).sum(axis=1)[:, None]
+            values = {"relu": 0.0, "sigmoid": 0.5, "polynomial": 0.0}[dictionary]
+        found = np.diag(model.classifier.model_.columns(points))
+        np.testing.assert_allclose(found, values, atol=1e-12)
+
+    def test_a_gauss_atom_is_one_width_wide_along_both_axes(self, client) -> None:
+        settings = replace(SMALL, width=0.3)
+        atoms, fit = client.fit(settings)["atoms"], Fit(settings, lambda: False)
+        for axis in (0, 1):
+            points = np.array(atoms["centers"])
+            points[:, axis] += atoms["radii"][axis]
+            values = np.diag(fit.classifier.model_.columns(points))
+            np.testing.assert_allclose(values, np.exp(-0.5))
+
+    def test_flipped_labels_are_marked(self, client) -> None:
+        answer = client.fit(replace(SMALL, noise="uniform", level=0.25))
+        clean = make_simulation(100, noise=None, random_state=0)[1]
+        flipped = np.array(answer["points"]["label"]) != clean
+        assert answer["points"]["flipped"] == flipped.tolist()
+        assert answer["flipped"] == flipped.mean() > 0.1
+        assert client.fit(replace(SMALL, noise="none"))["flipped"] == 0.0
+
+    @pytest.mark.parametrize("data", CHECKS["data"].names)
+    def test_the_best_rule_is_better_than_any_fit(self, client, data) -> None:
+        settings = Settings(data=data, noise="none", n_samples=1000, width=0.3)
+        answer = client.fit(settings)
+        assert answer["bayes"] <= min(answer["path"]["test"])
+        assert answer["bayes"] <= 0.02
+        assert min(answer["path"]["test"]) <= answer["bayes"] + 0.02
+        # What is drawn is the same rule.
+        drawn = np.sign(answer["truth"]) == np.sign(samples.truth(data, grid_of(answer)))
+        assert drawn.mean() > 0.999
+
+    @pytest.mark.parametrize("data", CHECKS["data"].names)
+    def test_the_frame_shows_all_but_a_few_points(self, data) -> None:
+        sample = samples.draw(Settings(data=data, n_samples=2000, noise="none"))
+        low, high = np.array(samples.frame(data)).T
+        outside = (np.clip(sample.X, low, high) != sample.X).any(axis=1)
+        assert outside.mean() < 0.005
+
+    def test_scheme_loss_and_constant_reach_the_classifier(self) -> None:
+        settings = Settings(loss="square", scheme="rescaled", fit_intercept=False, degree=5)
+        classifier = make_classifier(replace(settings, dictionary="polynomial"))
+        assert (classifier.loss, classifier.scheme) == ("square", "rescaled")
+        assert classifier.fit_intercept is False
+        assert classifier.dictionary.degree == 5
+
+    def test_a_fit_that_takes_too_long_is_cut_and_says_so(self) -> None:
+        fit = Fit(SMALL, lambda: False, seconds=0.0)
+        summary = fit.summary()
+        assert fit.n_steps == 1
+        assert summary["path"]["is_cut"]
+        assert "ended after 1 steps" in summary["path"]["status"]
+        assert np.array_equal(fit.step(1)["decision"], run_code(fit, 1))
+
+
+def run_code(fit: Fit, k: int) -> np.ndarray:
+    """Run the Python that a page shows, and give its model's decision values."""
+    space: dict[str, Any] = {}
+    exec(fit.code(k), space)
+    assert len(space["y_test"]) == len(space["X_test"]) == samples.N_TEST
+    assert np.array_equal(space["X_test"], fit.sample.X_test)
+    assert np.array_equal(space["y_test"], fit.sample.y_test)
+    return space["clf"].decision_function(fit.grid)
+
+
+class TestCode:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {},
+            {"noise": "none"},
+            {"noise": "outlier", "level": 0.4, "seed": 3},
+            {"data": "moons", "level": 0.1, "seed": 9},
+            {"data": "moons", "noise": "none"},
+            {"data": "rings", "level": 0.35},
+            {"dictionary": "polynomial", "degree": 4, "l2": 0.0018},
+            {"dictionary": "polynomial"},
+            {"dictionary": "sigmoid", "loss": "square", "fit_intercept": False},
+            {"dictionary": "relu", "loss": "hinge", "l2": 1},
+            {"width": 0.17, "loss": "cubed_hinge", "l2": 0, "max_iter": 25},
+            *({"scheme": scheme} for scheme in CHECKS["scheme"].names),
+        ],
+        ids=str,
+    )
+    def test_the_code_that_is_shown_gives_the_same_model(self, change, capsys) -> None:
+        fit = Fit(replace(Settings(n_samples=100), **change), lambda: False)
+        k = fit.n_steps // 2
+        assert np.array_equal(fit.step(k)["decision"], run_code(fit, k))
+        score, n_atoms = capsys.readouterr().out.split()
+        assert float(score) == pytest.approx(1.0 - fit.summary()["path"]["test"][k])
+        assert int(n_atoms) == len(fit.step(k)["coef"])
+
+    def test_its_lines_are_short_and_in_order(self) -> None:
+        code = Fit(
+            Settings(
+                n_samples=100, data="moons", loss="cubed_hinge", scheme="rescaled", l2=0.0018,
+                fit_intercept=False, max_iter=200,
+            ),
+            lambda: False,
+        ).code(3)  # fmt: skip
+        assert max(map(len, code.splitlines())) <= 90
+        imports = [line for line in code.splitlines() if "import" in line]
+        assert imports == [
+            "import numpy as np",
+            "from sklearn.datasets import make_moons",
+            "from fcgboost import FCGBoostClassifier, GaussDictionary",
+        ]
+
+
+@pytest.fixture(scope="module")
+def controls() -> "Page":
+    page = Page()
+    page.feed((files("fcgboost.playground") / "page.html").read_text("utf-8"))
+    return page
+
+
+class TestControls:
+    """The controls of the page, read from its text."""
+
+    def test_every_setting_has_a_control_with_a_label(self, controls) -> None:
+        assert set(CHECKS) <= set(controls.inputs)
+        assert set(controls.inputs) - {"steps"} <= controls.labels | controls.wrapped
+
+    def test_choices_are_those_that_the_server_takes(self, controls) -> None:
+        for name, check in CHECKS.items():
+            if isinstance(check, Choice):
+                assert tuple(controls.options[name]) == check.names
+
+    def test_names_are_those_of_the_package(self) -> None:
+        for family in ("dictionary", "loss", "scheme"):
+            assert set(CHECKS[family].names) == set(FAMILIES[family][1])
+
+    @pytest.mark.parametrize("name", ["level", "n_samples", "degree", "seed"])
+    def test_ranges_lie_within_those_of_the_server(self, controls, name) -> None:
+        low, high = (float(controls.inputs[name][end]) for end in ("min", "max"))
+        check = CHECKS[name]
+        assert check.low <= low < high == check.high
+
+    def test_lengths_of_the_path_are_taken(self, controls) -> None:
+        auto, *lengths = controls.options["max_iter"]
+        assert auto == "auto"
+        assert all(CHECKS["max_iter"].accepts(int(length)) for length in lengths)
+
+
+class Page(HTMLParser):
+    """The controls of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: dict[str, dict[str, str | None]] = {}
+        self.options: dict[str, list[str]] = {}
+        self.labels: set[str] = set()
+        #: Controls that stand inside their label.
+        self.wrapped: set[str] = set()
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("input", "select"):
+            self.inputs[given["id"]] = given
+            if "label" in self._open:
+                self.wrapped.add(given["id"])
+        if tag == "select":
+            self.options[given["id"]] = []
+        if tag == "option":
+            self.options[list(self.options)[-1]].append(given["value"])
+        if tag == "label" and "for" in given:
+            self.labels.add(given["for"])
+        if tag == "label":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "label":
+            self._open.pop()
