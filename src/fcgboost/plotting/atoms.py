@@ -18,6 +18,9 @@ from fcgboost.plotting.canvas import (
     check_matplotlib,
     ink,
     label_name,
+    more_features,
+    room,
+    tick_size,
     two_sided,
 )
 from fcgboost.plotting.influence import shortened
@@ -181,11 +184,10 @@ class AtomDisplay(Display):
         heat.set_yticks(np.arange(0, len(rows), every), self.numbers[rows][::every].astype(str))
         names = [shortened(self.names[j], 20) for j in columns]
         turned = len(names) > 4 or max(map(len, names)) > 12
-        heat.set_xticks(np.arange(len(columns)), names)
-        if turned:
-            heat.tick_params(axis="x", labelrotation=90)
+        size = tick_size(len(names), room(heat)[0]) if turned else None
+        heat.set_xticks(np.arange(len(columns)), names, rotation=90 if turned else 0, fontsize=size)
         n_left = len(self.names) - len(columns)
-        heat.set_xlabel(f"{n_left} more features are smaller" if n_left else "")
+        heat.set_xlabel(more_features(n_left) if n_left else "")
         n_out = len(self.coef) - len(rows)
         heat.set_ylabel(
             "atom, in order of entry" + (f"\n({n_out} smaller ones left out)" if n_out else "")
@@ -201,7 +203,7 @@ class AtomDisplay(Display):
         bars.axvline(0.0, color=ink(bars), linewidth=0.8)
         bars.set_ylim(len(rows) - 0.5, -0.5)
         bars.set_yticks([])
-        bars.locator_params(axis="x", nbins=3)
+        bars.locator_params(axis="x", nbins=max(1, int(room(bars)[0] / 25.0)))
         label = (
             "coefficient"
             if self.class_name is None

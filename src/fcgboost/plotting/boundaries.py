@@ -19,6 +19,7 @@ from fcgboost.plotting.canvas import (
     ink,
     label_name,
     legend_below,
+    set_labels,
     two_sided,
 )
 from fcgboost.plotting.marks import AtomMarks, clipped_line, find_marks
@@ -195,7 +196,7 @@ class DecisionBoundaryDisplay(Display):
         if self.marks is not None:
             self._draw_atoms(ax, self.marks)
         ax.set(xlim=self.xx0[[0, -1]], ylim=self.xx1[[0, -1]])
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        set_labels(ax, *self.names)
         legend_below(ax)
         return self
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,8 @@ MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
 
 # In font sizes: clears the tick labels and the axis label.
 _LEGEND_PAD = 3.6
+# The mean width of a letter in its size.
+_LETTER = 0.52
 
 
 class Display:
@@ -78,13 +82,59 @@ def colors_of(n: int) -> list[str]:
     return [PALETTE[i % len(PALETTE)] for i in range(n)]
 
 
+def room(ax: Axes) -> tuple[float, float]:
+    """Give the width and the height of Axes in points, before a layout makes them a bit smaller."""
+    extent = ax.get_window_extent()
+    return 72.0 * extent.width / ax.figure.dpi, 72.0 * extent.height / ax.figure.dpi
+
+
+def wrapped(text: str, width: float, size: float) -> str:
+    """Break a label into lines that are no wider than Axes are, in points."""
+    return textwrap.fill(text, max(12, int(width / (_LETTER * size))), break_long_words=False)
+
+
+def set_labels(ax: Axes, x: str, y: str) -> None:
+    """Name both axes, in several lines where they are short."""
+    width, height = room(ax)
+    size = float(ax.xaxis.label.get_fontsize())
+    lines = (wrapped(line, width, size) for line in x.split("\n"))
+    ax.set(xlabel="\n".join(lines), ylabel=wrapped(y, height, size))
+
+
+def tick_size(n: int, length: float) -> float:
+    """Give the size of letters, in points, at which n lines of text lie side by side."""
+    return min(_points("ytick.labelsize"), max(4.0, 0.75 * length / max(1, n)))
+
+
 def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Put the legend below the axis label, where it covers nothing."""
-    handles, _ = ax.get_legend_handles_labels()
-    if handles:
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-        style: dict[str, Any] = {"ncols": ncols, "frameon": False, "labelcolor": ink(ax)}
-        ax.legend(**place, **style, borderaxespad=_LEGEND_PAD, markerscale=1.5)
+    """Put the legend below the axis label, where it covers nothing, no wider than the Axes."""
+    handles, names = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    most = 1.1 * room(ax)[0]
+    ncols = next((n for n in range(ncols, 1, -1) if _legend_width(names, n) <= most), 1)
+    pad = _LEGEND_PAD + 1.5 * ax.get_xlabel().count("\n")
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    style: dict[str, Any] = {"ncols": ncols, "frameon": False, "labelcolor": ink(ax)}
+    ax.legend(**place, **style, borderaxespad=pad, markerscale=1.5)
+
+
+def _legend_width(names: list[str], ncols: int) -> float:
+    """Estimate the width of a legend in points; it fills one column after the other."""
+    # Dollars and underscores set formulas.
+    lengths = np.array([len(re.sub(r"[$_{}]", "", name)) for name in names])
+    longest = sum(int(column.max(initial=0)) for column in np.array_split(lengths, ncols))
+    # Beside its text an entry has a handle and gaps.
+    return _points("legend.fontsize") * (_LETTER * longest + 4.0 * ncols)
+
+
+def _points(setting: str) -> float:
+    """Give a size of letters among matplotlib's settings, which may be a word, in points."""
+    import matplotlib as mpl
+    from matplotlib.font_manager import FontProperties
+
+    settings: Any = mpl.rcParams
+    return float(FontProperties(size=settings[setting]).get_size_in_points())
 
 
 def two_sided(strongest: float = 1.0) -> Any:
@@ -101,3 +151,8 @@ def two_sided(strongest: float = 1.0) -> Any:
 def label_name(value: Any) -> str:
     """Give the name of a class: 1.0 is '1'."""
     return str(value).removesuffix(".0")
+
+
+def more_features(n: int) -> str:
+    """Say how many features are not drawn."""
+    return f"{n} more features are smaller" if n > 1 else "1 more feature is smaller"

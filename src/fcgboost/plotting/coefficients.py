@@ -16,6 +16,8 @@ from fcgboost.plotting.canvas import (
     ink,
     label_name,
     legend_below,
+    room,
+    set_labels,
 )
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # Grey is for the atoms that have no name.
 *_COLORS, _GREY = PALETTE
+# In points, with a gap.
+_NAME_HEIGHT = 12.0
 
 
 class CoefficientPathDisplay(Display):
@@ -154,7 +158,7 @@ class CoefficientPathDisplay(Display):
         label = (
             "coefficient" if self.class_name is None else f"coefficient for label {self.class_name}"
         )
-        ax.set(xlabel="steps $k$", ylabel=label)
+        set_labels(ax, "steps $k$", label)
         ax.set_xlim(1, max(2, len(self.coefs)))
         self._name(ax, named)
         legend_below(ax)
@@ -171,7 +175,7 @@ class CoefficientPathDisplay(Display):
         """Write names right of the curves' ends, apart from one another."""
         ends = self.coefs[-1, named] if len(self.coefs) else np.zeros(0)
         low, high = ax.get_ylim()
-        heights = _spread((ends - low) / (high - low), 0.045)
+        heights = _spread((ends - low) / (high - low), _NAME_HEIGHT / room(ax)[1])
         self.texts_ = []
         for j, height in zip(named, heights, strict=True):
             atom = int(self.atoms[j])

@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 from sklearn.inspection import permutation_importance
 
 from fcgboost.plotting import fitted
-from fcgboost.plotting.canvas import CLASS_COLORS, Array, Display, check_matplotlib, ink
+from fcgboost.plotting.canvas import (
+    CLASS_COLORS,
+    Array,
+    Display,
+    check_matplotlib,
+    ink,
+    more_features,
+    room,
+    set_labels,
+    tick_size,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,13 +156,13 @@ class FeatureInfluenceDisplay(Display):
         style = {"color": CLASS_COLORS[1], "ecolor": ink(ax), "capsize": 2, **kwargs}
         places = np.arange(len(shown))
         self.bars_ = ax.barh(places, self.values[shown], xerr=errors, **style)
-        ax.set_yticks(places, names)
+        ax.set_yticks(places, names, fontsize=tick_size(len(shown), room(ax)[1]))
         ax.set_ylim(len(shown) - 0.5, -0.5)
         if (self.values[shown] < 0.0).any() or errors is not None:
             ax.axvline(0.0, color=ink(ax), linewidth=0.8)
         n_left = len(self.values) - len(shown)
-        rest = f"\n{n_left} more features are smaller" if n_left else ""
-        ax.set_xlabel(self.xlabel + rest)
+        rest = f"\n{more_features(n_left)}" if n_left else ""
+        set_labels(ax, self.xlabel + rest, "")
         return self
 
 

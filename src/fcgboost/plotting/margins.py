@@ -15,12 +15,14 @@ from fcgboost.plotting.canvas import (
     check_matplotlib,
     ink,
     legend_below,
+    set_labels,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _N_BINS = 40
+_Y_LABELS = {"histogram": "rows", "ecdf": "share of rows with a smaller margin"}
 _LEAD = "margin: value of the true class − largest of the others"
 # What the rows are called that are not an active set.
 _NO_SET = "unsure or wrong"
@@ -178,7 +180,7 @@ class MarginDisplay(Display):
         -------
         MarginDisplay
         """
-        if kind not in ("histogram", "ecdf"):
+        if kind not in _Y_LABELS:
             raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
         ax = self._take(ax)
         edges = _edges(self.margins)
@@ -193,7 +195,8 @@ class MarginDisplay(Display):
         )
         for place, style in ((0.0, "-"), (1.0, ":")):
             ax.axvline(place, color=ink(ax), linestyle=style, linewidth=1.0)
-        ax.set(xlabel=self.xlabel, xlim=(low, high))
+        ax.set_xlim(low, high)
+        set_labels(ax, self.xlabel, _Y_LABELS[kind])
         legend_below(ax, ncols=2)
         return self
 
@@ -202,13 +205,11 @@ class MarginDisplay(Display):
         style = {"bins": edges, **options}
         ax.hist(right, **{"color": _DONE_COLOR, "label": self._right_name(), **style})
         ax.hist(wrong, **{"color": _ERROR_COLOR, "label": self._error_name(), **style})
-        ax.set_ylabel("rows")
 
     def _draw_ecdf(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.ecdf(self.margins, **{"color": _DONE_COLOR, "label": "share of rows", **options})
         ax.plot(0.0, self.error_share, "o", color=_ERROR_COLOR, label=self._error_name())
         ax.plot(1.0, self.active_share, "o", color=_ACTIVE_COLOR)
-        ax.set_ylabel("share of rows with a smaller margin")
 
     def _error_name(self) -> str:
         return f"error (margin < 0): {self.error_share:.1%}"

@@ -16,6 +16,7 @@ from fcgboost.plotting.canvas import (
     ink,
     label_name,
     legend_below,
+    set_labels,
 )
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class ReliabilityDisplay(Display):
         self.line_ = ax.errorbar(self.prob_pred, self.prob_true, np.maximum(reach, 0.0), **style)
         self._draw_counts(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
-        ax.set(xlabel=f"predicted probability of {self.event}", ylabel="share of hits")
+        set_labels(ax, f"predicted probability of {self.event}", "share of hits")
         legend_below(ax, ncols=1)
         return self
 
@@ -219,7 +220,7 @@ class ReliabilityDisplay(Display):
             self.edges[:, 0], heights, widths, align="edge", edgecolor=ink(ax), **style
         )
         ax.axhline(-0.04, color=ink(ax), linewidth=0.6)
-        note = f"rows per bin, at most {self.counts.max()}"
+        note = f"rows (at most {self.counts.max()})"
         ax.text(0.5, -0.055, note, ha="center", va="top", fontsize="small", color=ink(ax))
 
 

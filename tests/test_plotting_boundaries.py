@@ -1,0 +1,300 @@
+"""Decision boundaries and their atoms, by the numbers they hold and the Axes they draw."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from suites.pictures import (
+    BLOBS,
+    COLORS,
+    X,
+    legend_texts,
+    lines_of,
+    offsets,
+    three_classes,
+    two_classes,
+    y,
+)
+
+from fcgboost import FCGBoostClassifier, PolynomialDictionary, ReluDictionary, SigmoidDictionary
+from fcgboost.datasets import bayes_boundary
+from fcgboost.plotting import CLASS_COLORS, DecisionBoundaryDisplay
+from fcgboost.plotting.canvas import colors_of
+from fcgboost.plotting.marks import clipped_line
+from fcgboost.tables import TableEncoder
+
+
+@pytest.fixture
+def model() -> FCGBoostClassifier:
+    return two_classes("gauss")
+
+
+@pytest.fixture
+def several() -> FCGBoostClassifier:
+    return three_classes()
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_a_boundary_names_its_axes_points_lines_and_atoms(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, X, y, true_boundary=bayes_boundary, ax=ax
+    )
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("feature 1", "feature 2")
+    assert legend_texts(ax) == [
+        "label -1",
+        "label 1",
+        "decision boundary",
+        "true boundary",
+        "centre for label -1",
+        "centre for label 1",
+    ]
+
+
+def test_a_boundary_draws_only_what_is_asked_for(model: FCGBoostClassifier, ax: Axes) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(model, X, atoms=False, ax=ax)
+    assert legend_texts(ax) == ["decision boundary"]
+    assert display.atoms_ == []
+
+
+def test_a_boundary_shows_every_point_in_the_colour_of_its_label(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
+    for value, name, color in zip((-1.0, 1.0), ("label -1", "label 1"), CLASS_COLORS, strict=True):
+        assert_allclose(offsets(ax, name), X[y == value])
+        (points,) = [c for c in ax.collections if c.get_label() == name]
+        assert to_hex(points.get_facecolors()[0]).upper() == color
+
+
+def test_the_boundary_line_is_where_the_decision_value_is_zero(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, X, y, true_boundary=bayes_boundary, ax=ax
+    )
+    (line,) = display.boundary_
+    vertices = np.vstack([path.vertices for path in line.get_paths()])
+    assert_allclose(model.decision_function(vertices), 0.0, atol=0.01)
+    first, second = lines_of(ax)["true boundary"].get_data()
+    assert_allclose(second, bayes_boundary(first))
+
+
+def test_the_plane_is_filled_by_the_decision_values_of_its_grid(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
+    i, j = 17, 200
+    value = model.decision_function([[display.xx0[j], display.xx1[i]]])
+    assert_allclose(display.response[i, j], value)
+    assert_allclose(display.surface_.get_array()[i, j], np.clip(value, -1.0, 1.0)[0])
+    assert display.surface_.get_clim() == (-1.0, 1.0)
+
+
+def test_gauss_atoms_lie_at_their_centres_sized_by_coefficient_and_coloured_by_sign(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
+    (coef,) = model.coef_
+    for drawn, sign, color in zip(display.atoms_, (-1.0, 1.0), CLASS_COLORS, strict=True):
+        mine = np.sign(coef) == sign
+        assert_allclose(drawn.get_offsets(), model.atoms_[mine, :2])
+        assert to_hex(drawn.get_facecolors()[0]).upper() == color
+        # The order of the areas is that of the coefficients.
+        assert_array_equal(np.argsort(drawn.get_sizes()), np.argsort(np.abs(coef[mine])))
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("q", ["scale", 2.0])
+@pytest.mark.parametrize("max_iter", [1, 5])
+def test_polynomial_atoms_lie_at_the_training_points_they_are_centred_at(
+    standardize: bool, q: Any, max_iter: int, ax: Axes
+) -> None:
+    moved = X * [3.0, 0.5] + [4.0, -2.0]
+    dictionary = PolynomialDictionary(q=q)
+    model = FCGBoostClassifier(
+        dictionary, max_iter=max_iter, standardize=standardize, random_state=0
+    ).fit(moved, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, moved, y, ax=ax)
+    assert display.marks is not None
+    gaps = np.abs(display.marks.places[:, None] - moved).max(axis=2).min(axis=1)
+    assert len(gaps) == max_iter
+    assert_allclose(gaps, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "kind"), [(ReluDictionary(), "hinge"), (SigmoidDictionary(), "half-way line")]
+)
+def test_neurons_are_the_lines_on_which_they_bend_cut_at_the_edge(
+    dictionary: Any, kind: str, ax: Axes
+) -> None:
+    model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
+    assert {f"{kind} for label -1", f"{kind} for label 1"} <= set(legend_texts(ax))
+    (coef,) = model.coef_
+    low = np.array([display.xx0[0], display.xx1[0]])
+    high = np.array([display.xx0[-1], display.xx1[-1]])
+    n_drawn = 0
+    for drawn, sign in zip(display.atoms_, (-1.0, 1.0), strict=True):
+        rows = model.atoms_[np.sign(coef) == sign]
+        seen = [row for row in rows if clipped_line(row, low, high) is not None]
+        for row, ends in zip(seen, drawn.get_segments(), strict=True):
+            assert_allclose(ends @ row[:2] + row[2], 0.0, atol=1e-9)
+            on_edge = np.isclose(ends, low) | np.isclose(ends, high)
+            assert on_edge.any(axis=1).all()
+        n_drawn += len(seen)
+        widths = np.asarray(drawn.get_linewidths())
+        assert widths.min() >= 0.6
+        assert widths.max() <= 3.2
+    # Hinges go through training points, so every one of them is seen.
+    assert n_drawn == model.n_atoms_
+
+
+@pytest.mark.parametrize(
+    ("row", "ends"),
+    [
+        ((1.0, 0.0, -0.25), [[0.25, 0.0], [0.25, 2.0]]),
+        ((0.0, 1.0, -1.5), [[0.0, 1.5], [1.0, 1.5]]),
+        ((1.0, 1.0, -1.0), [[0.0, 1.0], [1.0, 0.0]]),
+        ((1.0, 1.0, -4.0), None),
+        ((1.0, 0.0, 1.0), None),
+        ((0.0, 0.0, 1.0), None),
+    ],
+)
+def test_lines_are_cut_to_the_box(row: Any, ends: Any) -> None:
+    found = clipped_line(np.array(row), np.array([0.0, 0.0]), np.array([1.0, 2.0]))
+    if ends is None:
+        assert found is None
+    else:
+        assert_allclose(found[np.lexsort(found.T[::-1])], ends)
+
+
+def test_k_shows_the_model_after_k_steps(model: FCGBoostClassifier, ax: Axes) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, k=2, ax=ax)
+    short = model.truncate(2)
+    assert sum(len(drawn.get_offsets()) for drawn in display.atoms_) == 2
+    points = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
+    assert_allclose(display.response.ravel(), short.decision_function(points))
+    nothing = DecisionBoundaryDisplay.from_estimator(model, X, y, k=0, ax=Figure().subplots())
+    assert nothing.atoms_ == []
+    assert nothing.boundary_ == []
+
+
+def test_several_classes_have_regions_where_they_win_and_lines_where_two_are_equal(
+    several: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
+    points = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1)
+    predicted = several.predict(points.reshape(-1, 2)).reshape(points.shape[:2])
+    image = display.surface_.get_array()
+    for value, color in enumerate(colors_of(3)):
+        region = image[predicted == value]
+        assert_allclose(region[:, :3], np.tile(to_rgba(color)[:3], (len(region), 1)), rtol=1e-6)
+    assert len(display.boundary_) == 3
+    for line in display.boundary_:
+        vertices = np.vstack([path.vertices for path in line.get_paths()])
+        values = np.sort(several.decision_function(vertices), axis=1)
+        assert_allclose(values[:, -1], values[:, -2], atol=0.02)
+
+
+def test_atoms_of_several_classes_have_the_class_of_their_largest_coefficient(
+    several: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = DecisionBoundaryDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
+    assert legend_texts(ax)[-1] == "centre of an atom (hollow: against the class)"
+    largest = np.abs(several.coef_).argmax(axis=0)
+    is_for = several.coef_[largest, np.arange(several.n_atoms_)] > 0.0
+    groups = [
+        (c, f) for c in range(3) for f in (True, False) if ((largest == c) & (is_for == f)).any()
+    ]
+    for drawn, (value, speaks_for) in zip(display.atoms_, groups, strict=True):
+        mine = (largest == value) & (is_for == speaks_for)
+        assert_allclose(drawn.get_offsets(), several.atoms_[mine, :2])
+        assert (len(drawn.get_facecolors()) > 0) == speaks_for
+
+
+@pytest.mark.parametrize(
+    "classifier", [SVC(), RandomForestClassifier(5, random_state=0), DummyClassifier(), LinearSVC()]
+)
+def test_any_classifier_can_be_drawn(classifier: Any, ax: Axes) -> None:
+    classifier.fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(classifier, X, y, ax=ax)
+    assert display.marks is None
+    assert display.surface_.get_clim() == (-1.0, 1.0)
+
+
+def test_several_classes_of_pairwise_decision_values_are_drawn_by_prediction(ax: Axes) -> None:
+    points, labels = make_blobs(60, centers=4, random_state=0)
+    classifier = SVC(decision_function_shape="ovo").fit(points, labels)
+    display = DecisionBoundaryDisplay.from_estimator(classifier, points, labels, ax=ax)
+    grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
+    assert_array_equal(display.response.argmax(axis=2).ravel(), classifier.predict(grid))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_data_frame_name_the_axes(frame: type, ax: Axes) -> None:
+    table = frame({"height": X[:, 0], "weight": X[:, 1]})
+    labels = np.where(y > 0, "ill", "well")
+    model = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(table, labels)
+    DecisionBoundaryDisplay.from_estimator(model, table, labels, atoms=False, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
+    assert legend_texts(ax) == ["label ill", "label well", "decision boundary"]
+
+
+def test_a_pipeline_shows_its_atoms_only_in_the_units_they_are_in(ax: Axes) -> None:
+    table = pd.DataFrame(X, columns=["a", "b"])
+    same = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=3, random_state=0))
+    moved = make_pipeline(StandardScaler(), FCGBoostClassifier(max_iter=3, random_state=0))
+    shown = DecisionBoundaryDisplay.from_estimator(same.fit(table, y), table, y, k=2, ax=ax)
+    assert_allclose(shown.marks.places, same[-1].atoms_[:2, :2])
+    hidden = DecisionBoundaryDisplay.from_estimator(moved.fit(X, y), X, y, ax=Figure().subplots())
+    assert hidden.marks is None
+    with pytest.raises(ValueError, match="no atoms that can be shown"):
+        DecisionBoundaryDisplay.from_estimator(moved, X, y, atoms=True)
+
+
+def test_sparse_points_are_drawn_as_dense_ones(model: FCGBoostClassifier, ax: Axes) -> None:
+    DecisionBoundaryDisplay.from_estimator(model, sparse.csr_array(X), y, ax=ax)
+    assert_allclose(offsets(ax, "label 1"), X[y == 1.0])
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_a_boundary_needs_two_features(n_features: int, ax: Axes) -> None:
+    points = np.random.default_rng(0).uniform(size=(30, n_features))
+    labels = np.arange(30) % 2
+    model = FCGBoostClassifier(max_iter=2, random_state=0).fit(points, labels)
+    with pytest.raises(ValueError, match=rf"2 features, but X has shape \(30, {n_features}"):
+        DecisionBoundaryDisplay.from_estimator(model, points, labels, ax=ax)
+
+
+def test_a_boundary_needs_a_label_for_every_point(model: FCGBoostClassifier, ax: Axes) -> None:
+    with pytest.raises(ValueError, match=r"X has 80 rows, but y has shape \(79,\)"):
+        DecisionBoundaryDisplay.from_estimator(model, X, y[:-1], ax=ax)

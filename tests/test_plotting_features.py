@@ -1,0 +1,214 @@
+"""The influence of features, and atoms, by the numbers they hold and the Axes they draw."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.inspection import PartialDependenceDisplay, permutation_importance
+from sklearn.pipeline import make_pipeline
+from suites.pictures import BLOBS, X, three_classes, two_classes, y
+
+from fcgboost import Dictionary, FCGBoostClassifier
+from fcgboost.plotting import AtomDisplay, DecisionBoundaryDisplay, FeatureInfluenceDisplay
+from fcgboost.tables import TableEncoder
+
+
+@pytest.fixture
+def model() -> FCGBoostClassifier:
+    return two_classes("gauss")
+
+
+@pytest.fixture
+def relu() -> FCGBoostClassifier:
+    return two_classes("relu")
+
+
+@pytest.fixture
+def several() -> FCGBoostClassifier:
+    return three_classes()
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def make_table() -> pd.DataFrame:
+    noise = np.random.default_rng(0).normal(size=len(X))
+    return pd.DataFrame({"noise": noise, "first": X[:, 0], "second": X[:, 1]})
+
+
+def test_slopes_are_the_feature_importances_in_order(ax: Axes) -> None:
+    table = make_table()
+    model = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(table, y)
+    display = FeatureInfluenceDisplay.from_estimator(model, n_shown=2, ax=ax)
+    order = np.argsort(-model.feature_importances_)[:2]
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(table.columns[order])
+    assert_allclose([bar.get_width() for bar in display.bars_], model.feature_importances_[order])
+    assert ax.get_xlabel().endswith("1 more feature is smaller")
+    # The first bar is on top.
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+
+def test_permutations_are_those_of_scikit_learn_with_their_deviation(ax: Axes) -> None:
+    table = make_table()
+    model = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(table, y)
+    options = {"n_repeats": 4, "random_state": 3, "scoring": "roc_auc"}
+    display = FeatureInfluenceDisplay.from_estimator(
+        model, table, y, method="permutation", options=options, ax=ax
+    )
+    found = permutation_importance(model, table, y, **options)
+    assert_allclose(display.values, found.importances_mean)
+    assert_allclose(display.errors, found.importances_std)
+    assert display.names == list(table.columns)
+    assert "roc_auc" in ax.get_xlabel()
+    (bars,) = display.bars_.errorbar.lines[2]
+    order = np.argsort(-display.values)
+    spans = [segment[:, 0] for segment in bars.get_segments()]
+    expected = display.values[order, None] + np.outer(display.errors[order], [-1.0, 1.0])
+    assert_allclose(spans, expected)
+
+
+def test_a_pipeline_has_slopes_of_encoded_columns_and_permutations_of_its_own(ax: Axes) -> None:
+    table = make_table().assign(group=np.where(X[:, 1] > 0.5, "high", "low"))
+    pipe = make_pipeline(TableEncoder(), FCGBoostClassifier("relu", max_iter=8, random_state=0))
+    pipe.fit(table, y)
+    slopes = FeatureInfluenceDisplay.from_estimator(pipe, ax=ax)
+    assert slopes.names == ["noise", "first", "second", "group=high", "group=low"]
+    shuffled = FeatureInfluenceDisplay.from_estimator(
+        pipe, table, y, method="permutation", options={"n_repeats": 2}, ax=Figure().subplots()
+    )
+    assert shuffled.names == ["noise", "first", "second", "group"]
+
+
+def test_any_classifier_has_permutations(ax: Axes) -> None:
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    display = FeatureInfluenceDisplay.from_estimator(
+        forest, X, y, method="permutation", options={"n_repeats": 2}, ax=ax
+    )
+    assert display.names == ["feature 1", "feature 2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"method": "permutation"}, "pass X and y"), ({"method": "shap"}, "method must be")],
+)
+def test_impossible_influences_are_errors(
+    relu: FCGBoostClassifier, options: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        FeatureInfluenceDisplay.from_estimator(relu, **options)
+
+
+def test_partial_dependence_of_scikit_learn_takes_our_classifiers(ax: Axes) -> None:
+    model = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(X, y)
+    (first, both) = PartialDependenceDisplay.from_estimator(
+        model, X, [1, (0, 1)], grid_resolution=5, ax=ax
+    ).pd_results
+    value = first["grid_values"][0][2]
+    moved = np.column_stack([X[:, 0], np.full(len(X), value)])
+    assert_allclose(first["average"][0, 2], model.predict_proba(moved)[:, 1].mean())
+    assert both["average"].shape == (1, 5, 5)
+
+
+def test_partial_dependence_of_scikit_learn_takes_tables_with_text(ax: Axes) -> None:
+    table = make_table().assign(group=np.where(X[:, 1] > 0.5, "high", "low"))
+    pipe = make_pipeline(TableEncoder(), FCGBoostClassifier("relu", max_iter=8, random_state=0))
+    pipe.fit(table, y)
+    number, text = PartialDependenceDisplay.from_estimator(
+        pipe, table, ["second", "group"], categorical_features=["group"], grid_resolution=5, ax=ax
+    ).pd_results
+    assert number["average"].shape == (1, 5)
+    assert_array_equal(text["grid_values"][0], ["high", "low"])
+    expected = [
+        pipe.predict_proba(table.assign(group=value))[:, 1].mean() for value in ("high", "low")
+    ]
+    assert_allclose(text["average"][0], expected)
+
+
+def test_directions_of_neurons_are_in_standardised_units_beside_their_coefficients(
+    ax: Axes,
+) -> None:
+    table = make_table()
+    model = FCGBoostClassifier("relu", max_iter=5, random_state=0).fit(table, y)
+    display = AtomDisplay.from_estimator(model, ax=ax)
+    shown = display.image_.get_array()
+    assert_allclose(shown, model.atoms_[:, :3] * model.model_.scale)
+    # The dictionary draws unit directions.
+    assert_allclose(np.linalg.norm(shown, axis=1), 1.0)
+    assert_allclose([bar.get_width() for bar in display.bars_], model.coef_[0])
+    assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == list(table.columns)
+    assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == list("12345")
+    low, high = display.image_.get_clim()
+    assert low == -high == -np.abs(shown).max()
+
+
+def test_only_the_largest_atoms_and_features_are_shown_in_their_order(ax: Axes) -> None:
+    values = np.array([[1.0, 0.0, 5.0], [2.0, 0.1, 5.0], [3.0, 0.2, 5.0]])
+    display = AtomDisplay(values, np.array([0.5, 0.1, -0.9]), np.array([2, 4, 7]), list("abc"))
+    display.plot(ax, n_atoms=2, n_shown=2)
+    assert_allclose(display.image_.get_array(), [[1.0, 5.0], [3.0, 5.0]])
+    assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == ["2", "7"]
+    assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == ["a", "c"]
+    assert "1 smaller ones left out" in display.heat_ax_.get_ylabel()
+    assert_allclose([bar.get_width() for bar in display.bars_], [0.5, -0.9])
+
+
+def test_gauss_atoms_are_shown_by_their_centres(several: FCGBoostClassifier, ax: Axes) -> None:
+    display = AtomDisplay.from_estimator(several, BLOBS, class_of_interest=1, ax=ax)
+    own = np.flatnonzero(several.coef_[1])
+    expected = (several.atoms_[own, :2] - BLOBS.mean(axis=0)) / several.model_.scale
+    assert_allclose(display.values, expected)
+    assert_array_equal(display.numbers, own + 1)
+    alone = AtomDisplay.from_estimator(several, class_of_interest=1, ax=Figure().subplots())
+    assert_allclose(np.diff(alone.values, axis=0), np.diff(expected, axis=0))
+
+
+def test_sparse_data_have_atoms_to_show(ax: Axes) -> None:
+    rows = sparse.random_array((60, 6), density=0.4, rng=np.random.default_rng(0), format="csr")
+    labels = (rows.toarray()[:, 0] > 0.2).astype(int)
+    model = FCGBoostClassifier("gauss", max_iter=3, random_state=0).fit(rows, labels)
+    display = AtomDisplay.from_estimator(model, rows, ax=ax)
+    centers = model.atoms_.toarray()[:, :6]
+    expected = (centers - rows.toarray().mean(axis=0)) / model.model_.scale
+    assert_allclose(display.values, expected)
+
+
+class Corners(Dictionary):
+    """1 right of and above a point, else 0: neither a centre nor a direction."""
+
+    def candidates(self, sample: Any, n: int, key: int) -> Any:
+        return sample.dense_rows()[:n]
+
+    def evaluate(self, X: Any, atoms: Any, scale: Any) -> Any:
+        return (X[:, None] >= atoms).all(axis=2) * 1.0
+
+
+def test_atoms_without_centre_and_direction_are_left_out_or_an_error(ax: Axes) -> None:
+    model = FCGBoostClassifier(Corners(), max_iter=3, random_state=0).fit(X, y)
+    assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).marks is None
+    with pytest.raises(ValueError, match="pass atoms='auto'"):
+        DecisionBoundaryDisplay.from_estimator(model, X, y, atoms=True, ax=ax)
+    with pytest.raises(ValueError, match=r"have a direction or a centre.*not Corners"):
+        AtomDisplay.from_estimator(model)
+    with pytest.raises(AttributeError, match="permutation_importance"):
+        FeatureInfluenceDisplay.from_estimator(model)
+
+
+def test_a_model_without_atoms_is_an_error(model: FCGBoostClassifier) -> None:
+    with pytest.raises(ValueError, match="no atoms for label 1 to draw"):
+        AtomDisplay.from_estimator(model.truncate(0))

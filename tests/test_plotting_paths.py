@@ -1,0 +1,242 @@
+"""Errors and coefficients along a path, by the numbers they hold and the Axes they draw."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
+from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, three_classes, two_classes, y
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
+from fcgboost.datasets import make_simulation
+from fcgboost.plotting import DICTIONARY_COLORS, CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting.coefficients import _spread
+from fcgboost.tables import TableEncoder
+
+X_test, y_test = make_simulation(60, random_state=1)
+
+
+@pytest.fixture
+def model() -> FCGBoostClassifier:
+    return two_classes("gauss")
+
+
+@pytest.fixture
+def relu() -> FCGBoostClassifier:
+    return two_classes("relu")
+
+
+@pytest.fixture
+def several() -> FCGBoostClassifier:
+    return three_classes()
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_known_curves_are_drawn_over_steps_with_k0_and_chosen_steps(ax: Axes) -> None:
+    curves = {"gauss": [0.3, 0.2, 0.1], "relu": [0.3, 0.1, 0.2], "mine": [0.4, 0.3]}
+    display = PathDisplay.from_predictions(
+        curves, k0=2, chosen={"relu": 3, "mine": 1}, ylabel="test error", ax=ax
+    )
+    assert display.ax_ is ax
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("steps $k$", "test error")
+    assert legend_texts(ax) == ["gauss", "relu", "mine", "chosen number of steps", "$k_0$ = 2"]
+    for name, values in curves.items():
+        assert_allclose(display.lines_[name].get_data(), [np.arange(1, len(values) + 1), values])
+    assert_allclose(lines_of(ax)["$k_0$ = 2"].get_xdata(), 2)
+    marked = {name: np.ravel(mark.get_data()).tolist() for name, mark in display.marks_.items()}
+    assert marked == {"relu": [3.0, 0.2], "mine": [1.0, 0.4]}
+
+
+def test_dictionaries_have_their_colours_and_other_curves_have_others(ax: Axes) -> None:
+    names = [*reversed(DICTIONARY_COLORS), "one", "two"]
+    display = PathDisplay.from_predictions({name: [0.2, 0.1] for name in names}, ax=ax)
+    colors = {name: line.get_color() for name, line in display.lines_.items()}
+    assert {name: colors[name] for name in DICTIONARY_COLORS} == dict(DICTIONARY_COLORS)
+    assert len(set(colors.values())) == len(names)
+
+
+def test_one_curve_needs_no_name_and_no_legend(ax: Axes) -> None:
+    PathDisplay.from_predictions([0.3, 0.2], ylabel="validation error", ax=ax, linewidth=3.0)
+    assert ax.get_legend() is None
+    assert ax.get_ylabel() == "validation error"
+    assert [line.get_linewidth() for line in ax.lines] == [3.0]
+
+
+@pytest.mark.parametrize("values", [[], [[0.1, 0.2]], 0.1])
+def test_a_curve_is_one_number_per_step(values: Any, ax: Axes) -> None:
+    with pytest.raises(ValueError, match="one number per step"):
+        PathDisplay.from_predictions({"gauss": values}, ax=ax)
+
+
+def test_a_path_needs_a_curve(ax: Axes) -> None:
+    with pytest.raises(ValueError, match="at least one curve"):
+        PathDisplay.from_predictions({}, ax=ax)
+
+
+@pytest.mark.parametrize("chosen", [{"relu": 1}, {"gauss": 0}, {"gauss": 3}])
+def test_a_chosen_step_must_lie_on_its_curve(chosen: dict[str, int], ax: Axes) -> None:
+    with pytest.raises(ValueError, match="where there is no curve"):
+        PathDisplay.from_predictions({"gauss": [0.2, 0.1]}, chosen=chosen, ax=ax)
+
+
+def test_path_error_covers_the_whole_path_of_a_truncated_model(model: FCGBoostClassifier) -> None:
+    errors = path_error(model.truncate(2), X, y)
+    expected = [1.0 - model.truncate(k).score(X, y) for k in range(1, 7)]
+    assert_allclose(errors, expected)
+
+
+def test_a_classifiers_path_shows_train_and_validation_errors_and_marks_its_steps(
+    model: FCGBoostClassifier, ax: Axes
+) -> None:
+    short = model.truncate(3)
+    display = PathDisplay.from_estimator(short, X, y, X_test, y_test, ax=ax)
+    assert list(display.curves) == ["train", "validation"]
+    for name, data in (("train", (X, y)), ("validation", (X_test, y_test))):
+        steps, values = display.lines_[name].get_data()
+        assert_array_equal(steps, np.arange(1, 7))
+        assert_allclose(values, path_error(model, *data))
+        assert_allclose(np.ravel(display.marks_[name].get_data()), [3.0, values[2]])
+    assert ax.get_xlabel() == "atoms"
+    k0 = theory_steps(80)
+    assert legend_texts(ax)[2:] == ["chosen $k$ = 3", f"$k_0$ = {k0}"]
+    assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), k0)
+
+
+def test_the_fits_own_validation_scores_are_drawn_without_data(ax: Axes) -> None:
+    model = FCGBoostClassifier(validation_fraction=0.3, max_iter=7, random_state=0).fit(X, y)
+    display = PathDisplay.from_estimator(model, x="steps", ax=ax)
+    assert list(display.curves) == ["validation"]
+    assert_allclose(display.curves["validation"], 1.0 - model.trace_.column("validation_score"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("steps $k$", "error")
+
+
+def test_scores_that_are_no_accuracy_are_not_called_errors(ax: Axes) -> None:
+    model = FCGBoostClassifier(
+        validation_fraction=0.3, scoring="roc_auc", max_iter=4, random_state=0
+    ).fit(X, y)
+    alone = PathDisplay.from_estimator(model, ax=ax)
+    assert ax.get_ylabel() == "score (roc_auc)"
+    assert_allclose(alone.curves["validation"], model.trace_.column("validation_score"))
+    beside = PathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
+    assert list(beside.curves) == ["train"]
+    assert beside.ax_.get_ylabel() == "error"
+
+
+def test_a_search_shows_the_mean_over_its_folds_for_the_best_setting(ax: Axes) -> None:
+    search = FCGBoostClassifierCV(
+        {"gauss": {"width": [0.3, 1.0]}}, l2s=[0.1, 0.001], cv=3, max_iter=6, random_state=0
+    ).fit(X, y)
+    display = PathDisplay.from_estimator(search, X, y, ax=ax)
+    rows = [
+        (setting["max_iter"], 1.0 - mean)
+        for setting, mean in zip(
+            search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+        )
+        if str(setting["dictionary"]) == str(search.best_params_["dictionary"])
+        and setting["l2"] == search.best_params_["l2"]
+    ]
+    assert len(rows) == 6
+    assert_allclose(np.transpose(display.lines_["cross-validation"].get_data()), rows)
+    assert_allclose(
+        np.ravel(display.marks_["cross-validation"].get_data()),
+        [search.n_iter_, 1.0 - search.best_score_],
+    )
+
+
+def test_steps_of_several_classes_bring_several_atoms(
+    several: FCGBoostClassifier, ax: Axes
+) -> None:
+    counts = several.trace_.column("n_atoms")
+    assert counts[-1] > len(counts)
+    by_atoms = PathDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
+    assert_array_equal(by_atoms.lines_["train"].get_xdata(), counts)
+    # k0 is among the steps made, and its line stands at the atoms of that step.
+    k0 = theory_steps(90)
+    assert k0 <= len(counts)
+    assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), counts[k0 - 1])
+    by_steps = PathDisplay.from_estimator(several, BLOBS, COLORS, x="steps", ax=Figure().subplots())
+    assert_array_equal(by_steps.lines_["train"].get_xdata(), np.arange(1, len(counts) + 1))
+
+
+def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) -> None:
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 0] > 0.5, "p", "q")})
+    pipe = make_pipeline(TableEncoder(), FCGBoostClassifier("relu", max_iter=4, random_state=0))
+    pipe.fit(table, y)
+    display = PathDisplay.from_estimator(pipe, table, y, ax=ax)
+    assert_allclose(display.curves["train"], path_error(pipe[-1], pipe[:-1].transform(table), y))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((), {}, "no error to draw"),
+        ((X,), {}, "needs rows and their labels"),
+        ((X, y, X_test), {}, "'validation' needs rows"),
+        ((X, y), {"x": "seconds"}, "x must be 'atoms' or 'steps', got 'seconds'"),
+    ],
+)
+def test_what_a_path_can_not_draw_is_said(
+    model: FCGBoostClassifier, arguments: Any, options: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        PathDisplay.from_estimator(model, *arguments, **options)
+
+
+def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
+    relu: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = CoefficientPathDisplay.from_estimator(relu.truncate(4), n_named=2, ax=ax)
+    assert sorted(display.lines_) == [1, 2, 3, 4, 5, 6]
+    for atom, line in display.lines_.items():
+        steps, values = line.get_data()
+        assert_array_equal(steps, np.arange(1, 7))
+        assert np.isnan(values[: atom - 1]).all()
+        expected = [step.coef[0, atom - 1] for step in relu.trace_[atom - 1 :]]
+        assert_allclose(values[atom - 1 :], expected)
+    assert legend_texts(ax) == [f"$k_0$ = {theory_steps(80)}", "chosen $k$ = 4"]
+    largest = np.argsort(-np.abs(relu.coef_[0]))[:2] + 1
+    assert [text.get_text() for text in display.texts_] == [f"atom {j}" for j in largest]
+    for text, atom in zip(display.texts_, largest, strict=True):
+        assert text.get_color() == display.lines_[atom].get_color()
+
+
+def test_one_class_of_several_shows_its_own_atoms(several: FCGBoostClassifier, ax: Axes) -> None:
+    display = CoefficientPathDisplay.from_estimator(several, class_of_interest=2, ax=ax)
+    own = sorted({int(step.chosen[2]) for step in several.trace_} - {-1})
+    assert_array_equal(display.atoms, np.array(own) + 1)
+    assert_allclose(display.coefs[-1], several.coef_[2, own])
+    assert ax.get_ylabel() == "coefficient for label 2"
+    with pytest.raises(ValueError, match=r"7 is no class: they are \[0, 1, 2\]"):
+        CoefficientPathDisplay.from_estimator(several, class_of_interest=7)
+
+
+def test_two_classes_have_one_set_of_coefficients(relu: FCGBoostClassifier) -> None:
+    with pytest.raises(ValueError, match="coefficients speak for"):
+        CoefficientPathDisplay.from_estimator(relu, class_of_interest=-1.0)
+
+
+def test_names_are_moved_apart_and_no_further_than_needed() -> None:
+    heights = np.array([0.5, 0.51, 0.9, 0.0, 1.0, 0.99])
+    spread = _spread(heights, 0.05)
+    assert np.diff(np.sort(spread)).min() >= 0.05 - 1e-12
+    assert spread.min() >= 0.0
+    assert spread.max() <= 1.0
+    assert_array_equal(np.argsort(spread), np.argsort(heights))
+    assert_allclose(spread[[2, 3]], heights[[2, 3]])
+    assert_allclose(spread[:2], [0.48, 0.53])

@@ -1,0 +1,203 @@
+"""Margins and probabilities, by the numbers they hold and the Axes they draw."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss
+from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, three_classes, two_classes, y
+
+from fcgboost import FCGBoostClassifier
+from fcgboost.plotting import MarginDisplay, ReliabilityDisplay
+
+
+@pytest.fixture
+def model() -> FCGBoostClassifier:
+    return two_classes("gauss")
+
+
+@pytest.fixture
+def relu() -> FCGBoostClassifier:
+    return two_classes("relu")
+
+
+@pytest.fixture
+def several() -> FCGBoostClassifier:
+    return three_classes()
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_margins_are_labels_times_decision_values(model: FCGBoostClassifier, ax: Axes) -> None:
+    display = MarginDisplay.from_estimator(model, X, y, ax=ax)
+    margins = y * model.decision_function(X)
+    assert_allclose(display.margins, margins)
+    assert display.error_share == pytest.approx(1.0 - model.score(X, y))
+    assert display.active_share == np.mean(margins < 1.0)
+    assert legend_texts(ax) == [
+        f"right (margin ≥ 0): {np.mean(margins >= 0.0):.1%}",
+        f"error (margin < 0): {np.mean(margins < 0.0):.1%}",
+        f"active set (margin < 1): {np.mean(margins < 1.0):.1%}",
+    ]
+
+
+def test_the_histogram_of_margins_counts_every_row_and_has_edges_at_0_and_1(ax: Axes) -> None:
+    margins = np.array([-0.5, -0.1, 0.0, 0.3, 1.0, 1.0, 2.2])
+    MarginDisplay(margins).plot(ax)
+    right, wrong = ax.containers
+    assert sum(bar.get_height() for bar in wrong) == 2
+    assert sum(bar.get_height() for bar in right) == 5
+    assert sum(bar.get_height() for bar in wrong if bar.get_x() > -1e-9) == 0
+    # The two rows at just 1 are no part of the active set.
+    assert sum(bar.get_height() for bar in right if bar.get_x() > 1.0 - 1e-9) == 3
+    (shade,) = [patch for patch in ax.patches if "active set" in str(patch.get_label())]
+    assert shade.get_x() + shade.get_width() == pytest.approx(1.0)
+    assert shade.get_x() <= -0.5
+
+
+def test_margins_can_be_drawn_as_shares(model: FCGBoostClassifier, ax: Axes) -> None:
+    display = MarginDisplay.from_estimator(model, X, y, kind="ecdf", ax=ax)
+    curve = lines_of(ax)["share of rows"]
+    places, shares = curve.get_data()
+    assert_allclose(places[1:], np.sort(display.margins))
+    assert_allclose(shares[[0, -1]], [0.0, 1.0])
+    marks = [np.ravel(line.get_data()).tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert marks == [[0.0, display.error_share], [1.0, display.active_share]]
+
+
+def test_margins_of_several_classes_are_leads_over_the_best_other_class(ax: Axes) -> None:
+    decision = [[0.9, -0.2, 0.1], [0.3, 0.5, -1.0], [-0.7, -0.9, -0.8]]
+    display = MarginDisplay.from_predictions(
+        ["a", "a", "c"], decision, classes=["a", "b", "c"], ax=ax
+    )
+    assert_allclose(display.margins, [0.8, -0.2, -0.1])
+    assert "true class" in ax.get_xlabel()
+    assert not any("active set" in text for text in legend_texts(ax))
+
+
+def test_only_losses_that_end_have_an_active_set(ax: Axes) -> None:
+    model = FCGBoostClassifier(loss="square", max_iter=3, random_state=0).fit(X, y)
+    MarginDisplay.from_estimator(model, X, y, ax=ax)
+    assert not any("active set" in text for text in legend_texts(ax))
+
+
+@pytest.mark.parametrize(
+    ("labels", "decision", "options", "message"),
+    [
+        ([0, 1], [0.1], {}, "y has 2 rows, but the decision has shape"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "is for 2 classes, but they are"),
+        ([0, 3], [0.1, 0.2], {"classes": [0, 1]}, r"y holds \[3\]"),
+        ([0, 1], [0.1, 0.2], {"kind": "pie"}, "kind must be"),
+    ],
+)
+def test_impossible_margins_are_errors(
+    labels: Any, decision: Any, options: Any, message: str, ax: Axes
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        MarginDisplay.from_predictions(labels, decision, ax=ax, **options)
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_bins_agree_with_those_of_scikit_learn(strategy: Any, ax: Axes) -> None:
+    rng = np.random.default_rng(0)
+    prob = rng.uniform(size=500)
+    happened = rng.uniform(size=500) < prob
+    display = ReliabilityDisplay.from_predictions(happened, prob, strategy=strategy, ax=ax)
+    shares, means = calibration_curve(happened, prob, n_bins=10, strategy=strategy)
+    assert_allclose(display.prob_true, shares)
+    assert_allclose(display.prob_pred, means)
+    assert display.counts.sum() == 500
+    assert display.brier == pytest.approx(brier_score_loss(happened, prob))
+    assert f"Brier score {display.brier:.3f}" in legend_texts(ax)[1]
+    line, caps, _ = display.line_
+    assert_allclose(line.get_data(), [means, shares])
+    assert_allclose([cap.get_ydata() for cap in caps], [display.low, display.high])
+    heights = np.array([bar.get_height() for bar in display.bars_])
+    assert_allclose(heights / heights.max(), display.counts / display.counts.max())
+
+
+def test_intervals_are_wilsons() -> None:
+    # Newcombe, Statist. Med. 17 (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+    hits, n = np.array([81, 15, 0, 1]), np.array([263, 148, 20, 29])
+    display = ReliabilityDisplay(hits / n, hits / n, n, np.zeros((4, 2)), 0.0)
+    assert_allclose(display.low, [0.2553, 0.0624, 0.0, 0.0061], atol=5e-5)
+    assert_allclose(display.high, [0.3662, 0.1605, 0.1611, 0.1718], atol=5e-5)
+
+
+def test_a_classifiers_probabilities_are_those_of_the_second_class(
+    relu: FCGBoostClassifier, ax: Axes
+) -> None:
+    display = ReliabilityDisplay.from_estimator(relu, X, y, n_bins=4, ax=ax)
+    prob = relu.predict_proba(X)[:, 1]
+    assert display.brier == pytest.approx(np.mean((prob - (y > 0)) ** 2))
+    assert ax.get_xlabel() == "predicted probability of label 1"
+    other = ReliabilityDisplay.from_estimator(
+        relu, X, y, pos_label=-1.0, n_bins=4, ax=Figure().subplots()
+    )
+    assert other.brier == pytest.approx(display.brier)
+    assert other.ax_.get_xlabel() == "predicted probability of label -1"
+    assert_allclose(np.average(other.prob_true, weights=other.counts), np.mean(y < 0))
+
+
+def test_of_several_classes_the_predicted_or_a_chosen_one_is_judged(
+    several: FCGBoostClassifier, ax: Axes
+) -> None:
+    proba = several.predict_proba(BLOBS)
+    top = ReliabilityDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
+    hits = proba.argmax(axis=1) == COLORS
+    assert top.brier == pytest.approx(np.mean((proba.max(axis=1) - hits) ** 2))
+    assert ax.get_xlabel() == "predicted probability of the predicted class"
+    one = ReliabilityDisplay.from_estimator(
+        several, BLOBS, COLORS, pos_label=2, ax=Figure().subplots()
+    )
+    assert one.brier == pytest.approx(np.mean((proba[:, 2] - (COLORS == 2)) ** 2))
+
+
+def test_many_equal_probabilities_make_fewer_bins(ax: Axes) -> None:
+    prob = np.r_[np.zeros(50), np.ones(50), 0.4, 0.6]
+    display = ReliabilityDisplay.from_predictions(prob > 0.5, prob, ax=ax)
+    assert display.counts.sum() == 102
+    assert len(display.counts) < 10
+    single = ReliabilityDisplay.from_predictions([0, 1], [0.5, 0.5], ax=Figure().subplots())
+    assert_array_equal(single.counts, [2])
+
+
+@pytest.mark.parametrize(
+    ("labels", "prob", "options", "message"),
+    [
+        ([0, 1], [0.1, 1.2], {}, "between 0 and 1"),
+        ([0, 1], [0.1, np.nan], {}, "between 0 and 1"),
+        ([0, 1], [0.1], {}, "y has 2 rows, but the probabilities have shape"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "Pass pos_label"),
+        ([0, 1], [[0.1, 0.2, 0.7]] * 2, {}, "3 columns of probabilities for 2 classes"),
+        ([0, 1], [0.1, 0.2], {"strategy": "equal"}, "strategy must be"),
+        ([0, 1], [0.1, 0.2], {"n_bins": 0}, "n_bins must be at least 1"),
+        ([0, 1], [0.1, 0.2], {"pos_label": 5}, r"5 is no class: they are \[0, 1\]"),
+    ],
+)
+def test_impossible_probabilities_are_errors(
+    labels: Any, prob: Any, options: Any, message: str, ax: Axes
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        ReliabilityDisplay.from_predictions(labels, prob, ax=ax, **options)
+
+
+def test_a_loss_without_probabilities_says_so() -> None:
+    model = FCGBoostClassifier(loss="hinge", max_iter=2, random_state=0).fit(X, y)
+    with pytest.raises(AttributeError, match="FCGBoostClassifier has no predict_proba here"):
+        ReliabilityDisplay.from_estimator(model, X, y)
