@@ -4,12 +4,23 @@ The pages need nothing from the network, neither to be built nor to be read: for
 text, fonts and scripts lie beside the pages, and other projects are not linked to by inventory.
 """
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import fcgboost
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+# Dask need not be installed to build the page about its classifier. (Sphinx's own stand-ins can
+# not be called, which decorators are.)
+if importlib.util.find_spec("distributed") is None:
+    for name in ("", ".array", ".base", ".delayed", ".optimization"):
+        sys.modules[f"dask{name}"] = MagicMock()
+    sys.modules |= {name: MagicMock() for name in ("cloudpickle", "distributed", "psutil")}
 
 project = "fcgboost"
 author = "The fcgboost developers"
@@ -38,18 +49,17 @@ default_role = "py:obj"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_member_order = "groupwise"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
-# Dask need not be there to build the pages about it.
-autodoc_mock_imports = ["dask", "distributed"]
 
 sphinx_gallery_conf = {
     "examples_dirs": [str(DOCS.parent / "examples")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"demo\.py",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.ReadingOrder",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -57,7 +67,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("fcgboost",),
-    "reference_url": {"fcgboost": None},
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
     "abort_on_example_error": True,
@@ -70,6 +79,8 @@ html_static_path = ["_static"]
 html_css_files = ["fcgboost.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Pages without others below them have nothing to show beside the text.
+html_sidebars = {page: [] for page in ("index", "start", "how-it-works", "glossary")}
 html_theme_options = {
     "logo": {"text": "fcgboost"},
     "navbar_end": ["theme-switcher"],
@@ -88,14 +99,21 @@ def name_anchors(app, docname, source):
     source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
 
 
-def keep_bars(app, what, name, obj, options, lines):
-    """Keep the bars of absolute values and norms, which would be substitutions to docutils."""
+def read_literally(app, what, name, obj, options, lines):
+    """Keep |x| and names such as n_iter_ as they are: docutils takes them for references.
+
+    Docstrings are read in editors more often than here, so they are written without escapes.
+    """
     for i, line in enumerate(lines):
-        if not line.lstrip().startswith(">>>"):
-            lines[i] = re.sub(r"(?<!\\)\|", r"\\|", line)
+        if not line.lstrip().startswith((">>>", "...", "..")):
+            parts = re.split(r"(``.*?``|`[^`]*`)", line)
+            parts[::2] = [
+                re.sub(r"(?<!\\)\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]
+            ]
+            lines[i] = "".join(parts)
 
 
 def setup(app):
     app.connect("source-read", name_anchors)
     # After numpydoc, which has the default priority.
-    app.connect("autodoc-process-docstring", keep_bars, priority=900)
+    app.connect("autodoc-process-docstring", read_literally, priority=900)

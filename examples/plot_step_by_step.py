@@ -52,7 +52,7 @@ def scores(f):
 
 steps = (1, 2, 3, 12)
 figure, axes = plt.subplots(
-    2, len(steps), figsize=(12, 5), sharex=True, sharey="row", layout="constrained"
+    2, len(steps), figsize=(10, 4.6), sharex=True, sharey="row", layout="constrained"
 )
 for (top, bottom), k in zip(axes.T, steps, strict=True):
     model = clf.truncate(k)

@@ -1,0 +1,188 @@
+"""The documentation: its code runs, its links lead somewhere, it is complete, it builds."""
+
+import importlib
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+#: Folders without pages, or with pages that Sphinx writes.
+NO_PAGES = {DOCS / "_templates", DOCS / "gallery", DOCS / "api" / "generated"}
+#: What users import from, besides `fcgboost` itself.
+PUBLIC = (
+    *("fcgboost", "fcgboost.datasets", "fcgboost.export", "fcgboost.io", "fcgboost.plotting"),
+    *("fcgboost.tables",),
+)
+
+
+class Block(NamedTuple):
+    """A piece of Python in a page: the line it begins at, and the mark above it."""
+
+    line: int
+    code: str
+    mark: str
+
+
+def pages() -> list[Path]:
+    found = sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")])
+    return [path for path in found if not NO_PAGES & set(path.parents)]
+
+
+TEXTS = [*pages(), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+each_text = pytest.mark.parametrize("path", TEXTS, ids=[path.name for path in TEXTS])
+
+
+def blocks(path: Path) -> Iterator[Block]:
+    """Give the fenced Python of a page; a comment right above a fence is its mark."""
+    lines, above, mark, start = path.read_text(encoding="utf-8").splitlines(), "", "", 0
+    for number, line in enumerate(lines, 1):
+        if start and line == "```":
+            yield Block(start, "\n".join(lines[start : number - 1]), mark)
+            start = 0
+        elif not start and line == "```python":
+            start, mark = number, above
+        above = line if line.startswith("<!--") else ""
+
+
+RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(path))]
+
+
+@pytest.mark.parametrize("path", RUNNABLE, ids=[path.name for path in RUNNABLE])
+def test_the_code_of_a_page_runs(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All blocks of a page share one namespace and one empty folder."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="pages draw pictures")
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__page__"}
+    for block in blocks(path):
+        if not block.mark:
+            # Blank lines first, so that a traceback names the line of the page.
+            code = compile("\n" * block.line + block.code, str(path), "exec")
+            exec(code, namespace)
+    plt.close("all")
+
+
+@each_text
+def test_code_that_does_not_run_says_why(path: Path) -> None:
+    marks = [block.mark for block in blocks(path) if block.mark]
+    assert all(re.fullmatch(r"<!-- not run: .{5,} -->", mark) for mark in marks)
+
+
+def source_of(target: Path) -> Path:
+    """Give the file in the repository that a file of the gallery is made from."""
+    gallery = DOCS / "gallery"
+    if gallery not in target.parents:
+        return target
+    name = re.sub(r"^sphx_glr_(\w+)_\d{3}$", r"\1", target.stem)
+    return ROOT / "examples" / ("GALLERY_HEADER.rst" if name == "index" else f"{name}.py")
+
+
+@each_text
+def test_relative_links_lead_to_something(path: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    here = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    missing = [
+        target for target in here if not source_of((path.parent / target).resolve()).exists()
+    ]
+    assert not missing
+
+
+def test_pictures_say_what_they_show() -> None:
+    bare = [path.name for path in TEXTS if "![](" in path.read_text(encoding="utf-8")]
+    assert not bare
+
+
+def toctree(path: Path) -> Iterator[Path]:
+    """Give the pages that a page's tables of contents name."""
+    text = path.read_text(encoding="utf-8")
+    for body in re.findall(r"```\{toctree\}\n(.*?)```", text, flags=re.DOTALL):
+        for line in body.splitlines():
+            entry = re.sub(r".*<(.*)>", r"\1", line.strip())
+            if entry and not entry.startswith(":"):
+                yield path.parent / entry
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    named = {target for path in pages() for target in toctree(path)} | {DOCS / "index"}
+    lost = [path for path in pages() if path.with_suffix("") not in named]
+    assert not lost
+
+
+def test_every_entry_of_a_table_of_contents_is_a_page() -> None:
+    there = {path.with_suffix("") for path in pages()} | {DOCS / "gallery" / "index"}
+    named = {target for path in pages() for target in toctree(path)}
+    assert named <= there
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_names_all_that_is_public(module: str) -> None:
+    listed = set(
+        re.findall(r"^   ([\w.]+)$", (DOCS / "api" / "index.rst").read_text(), re.MULTILINE)
+    )
+    prefix = module.removeprefix("fcgboost").removeprefix(".")
+    names = {f"{prefix}.{name}".lstrip(".") for name in importlib.import_module(module).__all__}
+    # A module is listed by what is in it; a class of a sub-module may be listed as the package's.
+    import fcgboost
+
+    known = {name for name in names if name not in PUBLIC and f"fcgboost.{name}" not in PUBLIC}
+    short = {name.rpartition(".")[2] for name in listed} & set(fcgboost.__all__)
+    assert {name for name in known - listed if name.rpartition(".")[2] not in short} == set()
+
+
+def test_the_gallery_has_an_order() -> None:
+    order = runpy.run_path(str(DOCS / "gallery_order.py"))["ORDER"]
+    assert sorted(order) == sorted(path.stem for path in ROOT.glob("examples/plot_*.py"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build everything, the gallery too, from a copy: the working tree stays as it is."""
+    for package in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "sphinx_gallery"):
+        pytest.importorskip(package, reason="the documentation needs fcgboost[docs]")
+    folder = tmp_path_factory.mktemp("documentation")
+    left_out = shutil.ignore_patterns("gallery", "generated", "rows", "__pycache__")
+    shutil.copytree(DOCS, folder / "docs", ignore=left_out)
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run(
+        [*command, str(folder / "docs"), str(folder / "built")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "built"
+
+
+@pytest.mark.extras
+@pytest.mark.xdist_group("documentation")
+def test_the_documentation_builds_without_warnings(built: Path) -> None:
+    for page in ("index", "start", "gallery/index", "api/generated/fcgboost.FCGBoostClassifier"):
+        assert (built / f"{page}.html").stat().st_size > 10_000
+
+
+@pytest.mark.extras
+@pytest.mark.xdist_group("documentation")
+def test_no_page_loads_anything_from_elsewhere(built: Path) -> None:
+    loads = re.compile(
+        r"<(?:script|link|img|iframe|source|video|audio)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*"
+    )
+    styles = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']*")
+    found = {
+        f"{path.name}: {match}"
+        for pattern, ending in ((loads, "html"), (styles, "css"))
+        for path in built.rglob(f"*.{ending}")
+        for match in pattern.findall(path.read_text(encoding="utf-8"))
+    }
+    assert not found
