@@ -1,0 +1,126 @@
+"""What columns of text hold, looked at as a whole: whole numbers, numbers, dates or words.
+
+Texts are Arrow arrays. What a column holds is found by reading it as each kind in turn, strictest
+first; kinds of several batches join into the one that fits all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fcgboost.tables import CategoryColumn, Column, NumberColumn
+from fcgboost.tables.cells import text_of
+
+#: Texts that stand for a missing value, spaces around them left out.
+MISSING = (
+    *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>"),
+    *("NaN", "nan", "NaT", "null", "NULL", "None"),
+)
+
+
+def clean(texts: Any) -> Any:
+    """Take the spaces around texts away, and give nothing where a text stands for nothing."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    trimmed = compute.utf8_trim_whitespace(texts)
+    is_missing = compute.is_in(trimmed, value_set=pa.array(MISSING))
+    return compute.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def kind_of(texts: Any, has_comma: bool) -> str:
+    """Name the strictest kind that all texts are.
+
+    Parameters
+    ----------
+    texts : arrow array of str
+    has_comma : bool
+        Whether the decimal mark may be a comma.
+
+    Returns
+    -------
+    {"empty", "whole", "number", "comma", "date", "moment", "text"}
+    """
+    if texts.null_count == len(texts):
+        return "empty"
+    # Not "whole" first: as whole numbers, and only as these, hexadecimal ones are read too.
+    if _cast(texts, "number") is not None:
+        return "whole" if _cast(texts, "whole") is not None else "number"
+    others = ("comma", "date", "moment") if has_comma else ("date", "moment")
+    return next((kind for kind in others if _cast(texts, kind) is not None), "text")
+
+
+def join(first: str, second: str) -> str:
+    """Name the strictest kind that holds all that two kinds hold."""
+    if first == second or "empty" in (first, second):
+        return second if first == "empty" else first
+    numbers = ("whole", "number", "comma")
+    if first in numbers and second in numbers:
+        return max(first, second, key=numbers.index)
+    return "text"
+
+
+def settle(kind: str, has_missing: bool) -> str:
+    """Name the kind for good: whole numbers that may be missing are floats everywhere."""
+    return "number" if kind == "empty" or (kind == "whole" and has_missing) else kind
+
+
+def convert(texts: Any, kind: str) -> Any:
+    """Give texts as the kind they are."""
+    return texts if kind == "text" else _cast(texts, kind)
+
+
+def convert_for(texts: Any, column: Column | None, has_comma: bool) -> Any:
+    """Give texts as an encoder's column needs them.
+
+    What should be a number and is not stays text: the encoder reads some texts as numbers or
+    dates, and says what is wrong with the others.
+    """
+    if isinstance(column, NumberColumn) and column.unit == "number":
+        numbers = _cast(texts, "comma" if has_comma else "number")
+        return texts if numbers is None else numbers
+    return _match_levels(texts, column.levels) if isinstance(column, CategoryColumn) else texts
+
+
+def _cast(texts: Any, kind: str) -> Any:
+    """Read texts as a kind; None if one of them is not."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    types = {
+        "whole": pa.int64(),
+        "number": pa.float64(),
+        "comma": pa.float64(),
+        "date": pa.timestamp("us"),
+        "moment": pa.timestamp("us", tz="UTC"),
+    }
+    if kind == "comma":
+        texts = compute.replace_substring(texts, ",", ".")
+    try:
+        return compute.cast(texts, types[kind])
+    except pa.ArrowInvalid:
+        return None
+
+
+def _match_levels(texts: Any, levels: Iterable[str]) -> Any:
+    """Write numbers as the levels do: a level 1 may have become 1.0 when the file was written."""
+    import pyarrow as pa
+
+    known = set(levels)
+    encoded = texts.combine_chunks().dictionary_encode()
+    written = encoded.dictionary.to_pylist()
+    matched = [_match(text, known) for text in written]
+    if matched == written:
+        return texts
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(matched)).cast(pa.string())
+
+
+def _match(text: str, known: set[str]) -> str:
+    if text in known:
+        return text
+    try:
+        number = text_of(float(text))
+    except ValueError:
+        return text
+    return number if number in known else text
