@@ -139,7 +139,7 @@ def test_a_loaded_model_is_drawn_as_it_was(
 
 def drawn_numbers(ax: Axes) -> list[Any]:
     """Give all texts, and the extents of all that is drawn, of Axes and those inside."""
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     texts = [text.get_text() for text in ax.figure.findobj(Text)]
     return [texts, [str(artist.get_window_extent()) for artist in ax.findobj(Artist)]]
 
@@ -150,10 +150,11 @@ def test_a_narrow_picture_with_long_names_keeps_its_width(draw: Draw) -> None:
     model = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(X, labels)
     figure = Figure(figsize=(14.0, 4.0), layout="constrained")
     axes = figure.subplots(1, 4)
-    draw(model, axes[1], labels)
-    figure.canvas.draw()
+    for ax in axes:
+        draw(model, ax, labels)
+    figure.draw_without_rendering()
     # An equal share would be a quarter; labels and ticks take some of it.
-    assert axes[1].get_position().width > 0.12
+    assert min(ax.get_position().width for ax in axes) > 0.12
 
 
 @each_display
@@ -191,7 +192,7 @@ def test_nothing_is_cut_off_and_legends_lie_below_the_axes(
 ) -> None:
     display = draw(relu)
     figure, ax = display.figure_, display.ax_
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     inside = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert inside.x0 >= -0.01

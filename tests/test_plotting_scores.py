@@ -123,7 +123,7 @@ def test_bins_agree_with_those_of_scikit_learn(strategy: Any, ax: Axes) -> None:
     assert_allclose(display.prob_pred, means)
     assert display.counts.sum() == 500
     assert display.brier == pytest.approx(brier_score_loss(happened, prob))
-    assert f"Brier score {display.brier:.3f}" in legend_texts(ax)[1]
+    assert legend_texts(ax)[:2] == ["perfectly calibrated", f"Brier score {display.brier:.3f}"]
     line, caps, _ = display.line_
     assert_allclose(line.get_data(), [means, shares])
     assert_allclose([cap.get_ydata() for cap in caps], [display.low, display.high])

@@ -202,13 +202,15 @@ class ReliabilityDisplay(Display):
         ax = self._take(ax)
         ax.plot([0.0, 1.0], [0.0, 1.0], ":", color=ink(ax), label="perfectly calibrated")
         reach = np.stack([self.prob_true - self.low, self.high - self.prob_true])
-        label = f"share of hits, 95 % interval (Brier score {self.brier:.3f})"
+        label = "share of hits, 95 % interval"
         style = {"fmt": "o-", "color": CLASS_COLORS[1], "capsize": 3, "label": label, **kwargs}
         self.line_ = ax.errorbar(self.prob_pred, self.prob_true, np.maximum(reach, 0.0), **style)
         self._draw_counts(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
         set_labels(ax, f"predicted probability of {self.event}", "share of hits")
-        legend_below(ax, ncols=1)
+        # A line in the legend without anything in the picture.
+        ax.plot([], [], " ", label=f"Brier score {self.brier:.3f}")
+        legend_below(ax, ncols=2)
         return self
 
     def _draw_counts(self, ax: Axes) -> None:
