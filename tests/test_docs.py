@@ -3,6 +3,7 @@
 import importlib
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
+import fcgboost
+from fcgboost.cli import make_parser
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: Folders without pages, or with pages that Sphinx writes.
@@ -19,16 +23,24 @@ NO_PAGES = {DOCS / "_templates", DOCS / "gallery", DOCS / "api" / "generated"}
 #: What users import from, besides `fcgboost` itself.
 PUBLIC = (
     *("fcgboost", "fcgboost.datasets", "fcgboost.export", "fcgboost.io", "fcgboost.plotting"),
-    *("fcgboost.tables",),
+    *("fcgboost.playground", "fcgboost.readers", "fcgboost.report", "fcgboost.tables"),
+)
+
+
+#: A mark, Python, and what it prints; only the second is always there.
+PYTHON = re.compile(
+    r"^(?:(<!--[^\n]*-->)\n)?```python\n(.*?)^```$(?:\n\n```\n(.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
 )
 
 
 class Block(NamedTuple):
-    """A piece of Python in a page: the line it begins at, and the mark above it."""
+    """A piece of Python in a page."""
 
     line: int
-    code: str
     mark: str
+    code: str
+    output: str
 
 
 def pages() -> list[Path]:
@@ -41,15 +53,11 @@ each_text = pytest.mark.parametrize("path", TEXTS, ids=[path.name for path in TE
 
 
 def blocks(path: Path) -> Iterator[Block]:
-    """Give the fenced Python of a page; a comment right above a fence is its mark."""
-    lines, above, mark, start = path.read_text(encoding="utf-8").splitlines(), "", "", 0
-    for number, line in enumerate(lines, 1):
-        if start and line == "```":
-            yield Block(start, "\n".join(lines[start : number - 1]), mark)
-            start = 0
-        elif not start and line == "```python":
-            start, mark = number, above
-        above = line if line.startswith("<!--") else ""
+    """Give the fenced Python of a page with the mark above it and the output below."""
+    text = path.read_text(encoding="utf-8")
+    for found in PYTHON.finditer(text):
+        mark, code, output = (group or "" for group in found.groups())
+        yield Block(text.count("\n", 0, found.start(2)), mark, code, output)
 
 
 RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(path))]
@@ -57,7 +65,10 @@ RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(pat
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=[path.name for path in RUNNABLE])
 def test_the_code_of_a_page_runs(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """All blocks of a page share one namespace and one empty folder."""
     plt = pytest.importorskip("matplotlib.pyplot", reason="pages draw pictures")
@@ -66,9 +77,20 @@ def test_the_code_of_a_page_runs(
     for block in blocks(path):
         if not block.mark:
             # Blank lines first, so that a traceback names the line of the page.
-            code = compile("\n" * block.line + block.code, str(path), "exec")
-            exec(code, namespace)
+            exec(compile("\n" * block.line + block.code, str(path), "exec"), namespace)
+            printed = capsys.readouterr().out
+            assert block.output in ("", printed)
     plt.close("all")
+
+
+@each_text
+def test_commands_are_what_the_command_line_understands(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for fence in re.findall(r"^```(?:console|text)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        for line in fence.splitlines():
+            words = shlex.split(line, comments=True) if line.startswith("fcgboost ") else []
+            if words:
+                make_parser().parse_args(words[1:])
 
 
 @each_text
@@ -132,8 +154,6 @@ def test_the_reference_names_all_that_is_public(module: str) -> None:
     prefix = module.removeprefix("fcgboost").removeprefix(".")
     names = {f"{prefix}.{name}".lstrip(".") for name in importlib.import_module(module).__all__}
     # A module is listed by what is in it; a class of a sub-module may be listed as the package's.
-    import fcgboost
-
     known = {name for name in names if name not in PUBLIC and f"fcgboost.{name}" not in PUBLIC}
     short = {name.rpartition(".")[2] for name in listed} & set(fcgboost.__all__)
     assert {name for name in known - listed if name.rpartition(".")[2] not in short} == set()
