@@ -185,7 +185,6 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "dask.estimators": CORE | {"dask.collections", "dask.crews", "estimators", "spread"},
     "dask": {"dask.*"},
     "scores": NOTHING,
-    "comparison": {"__init__", "scores", "tables"},
     "datasets.simulation": NOTHING,
     "datasets.catalog": NOTHING,
     "datasets.home": NOTHING,
@@ -204,6 +203,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "stopping"},
     "plotting": {"plotting.*"},
     "__init__": {"*"},
+    "comparison": {"__init__", "scores", "tables"},
     # The demo, too, uses the package as a user would.
     "demo.*": {
         *("__init__", "datasets", "demo.*", "files"),
@@ -215,7 +215,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "report.rendering": {"files", "report.document"},
     "report.wording": {"scores"},
     "report.subject": {
-        *("io", "plotting.fitted", "prediction", "scores", "stopping", "tables"),
+        *("io", "plotting.fitted", "prediction", "report.wording", "scores", "stopping"),
+        "tables",
     },
     "report.*": {
         *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.marks"),

@@ -21,6 +21,8 @@ _MOST_BYTES = 1_300_000
 _MOST_POINTS = 500
 _USUAL_SIDE, _LEAST_SIDE, _LARGEST_SIDE = 56, 16, 96
 _LARGEST_WHOLE = 2**31 - 1
+# With more classes a picture of them all says little, and takes too much room.
+_MOST_CLASSES = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class Plane:
 
 def find_plane(subject: Subject, judged: Judged | None) -> Plane | None:
     """Say whether a model looks at two numbers only."""
-    if judged is None or not subject.has_path:
+    if judged is None or not subject.has_path or len(subject.classes) > _MOST_CLASSES:
         return None
     columns = [column for column in subject.columns if not isinstance(column, SkippedColumn)]
     if len(columns) != 2 or not all(isinstance(column, NumberColumn) for column in columns):

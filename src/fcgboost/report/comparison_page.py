@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from fcgboost.comparison import Comparison, Row
-from fcgboost.files import write_whole
 from fcgboost.report.document import (
     Block,
     Card,
@@ -23,7 +22,7 @@ from fcgboost.report.document import (
     Section,
     Table,
 )
-from fcgboost.report.rendering import render
+from fcgboost.report.rendering import write_page
 from fcgboost.report.wording import (
     count,
     interval,
@@ -64,9 +63,7 @@ def write_comparison(
     -------
     Path
     """
-    path = Path(path)
-    write_whole(path, render(make_page(comparison, title)).encode("utf-8", "replace"))
-    return path
+    return write_page(path, make_page(comparison, title))
 
 
 def make_page(comparison: Comparison, title: str | None) -> Page:

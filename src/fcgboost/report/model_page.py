@@ -9,7 +9,6 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from fcgboost.files import write_whole
 from fcgboost.report.atoms import atom_table, dictionary_name
 from fcgboost.report.boundary import find_plane
 from fcgboost.report.columns import column_table
@@ -30,7 +29,7 @@ from fcgboost.report.document import (
 from fcgboost.report.mistakes import mistake_blocks
 from fcgboost.report.path import find_path, path_data
 from fcgboost.report.pictures import draw_boundary, draw_path, draw_pictures
-from fcgboost.report.rendering import render
+from fcgboost.report.rendering import write_page
 from fcgboost.report.subject import Judged, Subject, find_subject, judge
 from fcgboost.report.wording import (
     count,
@@ -100,9 +99,7 @@ def write_report(
     subject = find_subject(model)
     judged = None if X is None else judge(subject, X, y)
     page = make_page(subject if judged is None else judged.subject, judged, title)
-    path = Path(path)
-    write_whole(path, render(page).encode("utf-8", "replace"))
-    return path
+    return write_page(path, page)
 
 
 def make_page(subject: Subject, judged: Judged | None, title: str | None) -> Page:
@@ -187,11 +184,7 @@ def _is_map(value: Any) -> bool:
 
 def _data(subject: Subject, judged: Judged | None) -> list[Block]:
     blocks: list[Block] = []
-    if judged is None:
-        facts = _told_data(subject)
-        if facts:
-            blocks.append(Facts(facts))
-    else:
+    if judged is not None:
         blocks += [
             Text(
                 f"{count(len(judged), 'row')} with {count(len(subject.columns), 'column')}, as "
@@ -276,6 +269,7 @@ def _making(subject: Subject) -> list[Block]:
             facts.append((name, shortened(subject.about[key])))
     if isinstance(subject.about.get("seconds"), Real):
         facts.append(("time of the fit", seconds(float(subject.about["seconds"]))))
+    facts += _told_data(subject)
     then = "\nmodel.predict_proba(X)" if hasattr(found, "predict_proba") else ""  # not the hinge
     load = Text("If the model is saved as model.json, for example by save_model, this loads it:")
     return [Facts(facts), _parameters(found), load, Code(_CODE.format(then=then))]

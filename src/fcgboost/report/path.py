@@ -17,7 +17,7 @@ from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import count, label
 
 # What the page has room for: steps, coefficients (a megabyte), rows whose errors are counted.
-_MOST_STEPS = 400
+_MOST_STEPS, _FEWEST_STEPS = 400, 20
 _MOST_COEFFICIENTS = 200_000
 _MOST_ROWS = 20_000
 
@@ -91,7 +91,9 @@ def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[st
         "boundary": None if plane is None or judged is None else boundary_data(plane, path.ks),
     }
     if data["boundary"] is None:
-        data["coef"] = {"outputs": _outputs(subject), "values": _coefficients(steps)}
+        # Of very many classes, the first ones.
+        names = _outputs(subject)[: max(1, _MOST_COEFFICIENTS // sum(n_atoms))]
+        data["coef"] = {"outputs": names, "values": _coefficients(steps, len(names))}
         data["atoms"] = [{"label": _atom(j, text)} for j, text in enumerate(texts, 1)]
     return data
 
@@ -123,9 +125,9 @@ def _kept_steps(subject: Subject, most: int) -> list[int]:
             few = np.unique(np.geomspace(1, n, most).round().astype(int))
             ks = sorted({*few.tolist(), *marked, n})
         size = sum(outputs * trace[k - 1].n_atoms for k in ks)
-        if size <= _MOST_COEFFICIENTS or most <= 10:
+        if size <= _MOST_COEFFICIENTS or most <= _FEWEST_STEPS:
             return ks
-        most = max(10, min(most, len(ks)) * 3 // 4)
+        most = max(_FEWEST_STEPS, min(most, len(ks)) * 3 // 4)
 
 
 def _errors(subject: Subject, judged: Judged, ks: Sequence[int]) -> Array:
@@ -167,8 +169,9 @@ def _cross_validated(classifier: Any, results: Any) -> dict[int, float]:
     }
 
 
-def _coefficients(steps: Sequence[Any]) -> str:
-    return packed(np.concatenate([step.coef.astype(np.float32).ravel() for step in steps]))
+def _coefficients(steps: Sequence[Any], n_outputs: int) -> str:
+    rows = [step.coef[:n_outputs].astype(np.float32).ravel() for step in steps]
+    return packed(np.concatenate(rows))
 
 
 def _outputs(subject: Subject) -> list[str]:

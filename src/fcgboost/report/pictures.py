@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from fcgboost.dictionaries import GaussDictionary, InnerProductDictionary
-from fcgboost.losses import Square
 from fcgboost.plotting import (
     AtomDisplay,
     CoefficientPathDisplay,
@@ -45,8 +44,9 @@ def draw_path(path: Path) -> Picture:
     chosen = dict.fromkeys(curves, path.subject.classifier.n_iter_)
     ylabel = "error" if path.curves else "training objective"
     display = PathDisplay(curves, steps=steps, k0=path.subject.k0, chosen=chosen, ylabel=ylabel)
-    caption = f"{ylabel.capitalize()} after each step."
-    return _picture(path.subject, display, "still-path", ("The path", caption))
+    with drawing(path.subject.has_dollars) as ax:
+        display.plot(ax)
+    return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
 
 
 def draw_boundary(plane: Plane) -> Picture:
@@ -74,66 +74,60 @@ def draw_boundary(plane: Plane) -> Picture:
 
 def _of_predictions(subject: Subject, judged: Judged) -> Iterator[Picture]:
     known = np.flatnonzero(judged.codes >= 0)
-    if len(known) == 0:
-        return
     rows = known[np.isin(known, judged.some(_MOST_ROWS))]
     part = "" if len(rows) == len(judged) else f" Drawn from {count(len(rows), 'row')}."
-    y, classes = judged.y[rows], subject.classes
+    classifier, inputs, y = subject.classifier, judged.some_inputs(rows), judged.y[rows]
     with drawing(subject.has_dollars) as ax:
-        margins = MarginDisplay.from_predictions(y, judged.decision[rows], classes=classes, ax=ax)
-    if isinstance(subject.classifier._loss_, Square):
-        # Every row has a loss then: there is no active set.
-        margins.active_name = "unsure or wrong"
+        margins = MarginDisplay.from_estimator(classifier, inputs, y, ax=ax)
     wrong, active = percent(margins.error_share), percent(margins.active_share)
     caption = (
         f"How far the model is on the right side: {wrong} of the rows have a margin below 0 and "
         f"are mistakes, {active} have one below 1.{part}"
     )
-    yield _picture(subject, margins, "margins", ("Margins", caption))
+    yield _picture(ax, "margins", "Margins", caption)
     if judged.proba is not None:
         with drawing(subject.has_dollars) as ax:
-            reliability = ReliabilityDisplay.from_predictions(
-                y, judged.proba[rows], classes=classes, ax=ax
-            )
+            ReliabilityDisplay.from_estimator(classifier, inputs, y, ax=ax)
         caption = (
             "Whether probabilities mean what they say: points on the dotted line do. Below, how "
             f"many rows each point stands for.{part}"
         )
-        yield _picture(subject, reliability, "reliability", ("Reliability", caption))
+        yield _picture(ax, "reliability", "Reliability", caption)
 
 
 def _of_model(subject: Subject) -> Iterator[Picture]:
-    classifier = subject.classifier
     if subject.has_path:
-        caption = "How the coefficients moved while atoms came in; the largest ones have names."
         with drawing(subject.has_dollars) as ax:
-            path = CoefficientPathDisplay.from_estimator(classifier, ax=ax)
-        yield _picture(subject, path, "coefficients", ("Coefficient path", caption))
+            CoefficientPathDisplay.from_estimator(subject.classifier, ax=ax)
+        caption = "How the coefficients moved while atoms came in; the largest ones have names."
+        yield _picture(ax, "coefficients", "Coefficient path", caption)
     if subject.influence is not None:
         names = [shortened(column.name) for column in subject.columns]
+        with drawing(subject.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
+            FeatureInfluenceDisplay(subject.influence, names, xlabel="influence").plot(ax)
         caption = (
             "How strongly the model reacts to each column: the mean size of its slope, in standard "
             "deviations of the column, as a share of all."
         )
-        influence = FeatureInfluenceDisplay(subject.influence, names, xlabel="influence")
-        height = min(3.6, 1.0 + 0.28 * len(names))
-        texts = ("Influence of the columns", caption)
-        yield _picture(subject, influence, "influence", texts, height)
-    dictionary = classifier.model_.dictionary
-    if classifier.n_atoms_ and isinstance(dictionary, GaussDictionary | InnerProductDictionary):
-        caption = "What the atoms look at: each row is an atom, each column a feature."
-        with drawing(subject.has_dollars) as ax:
-            atoms = AtomDisplay.from_estimator(classifier, ax=ax)
-        # The classifier knows the names of its features only where it was fitted to a data frame.
-        atoms.names = subject.feature_names
-        height = 2.4 + 0.13 * min(_MOST_ATOMS, classifier.n_atoms_)
-        yield _picture(subject, atoms, "atoms", ("Atoms", caption), height)
+        yield _picture(ax, "influence", "Influence of the columns", caption)
+    dictionary = subject.classifier.model_.dictionary
+    has_atoms = subject.classifier.n_atoms_ > 0
+    if has_atoms and isinstance(dictionary, GaussDictionary | InnerProductDictionary):
+        yield _atoms(subject)
 
 
-def _picture(
-    subject: Subject, display: Any, name: str, texts: tuple[str, str], height: float = 3.6
-) -> Picture:
-    title, caption = texts
+def _atoms(subject: Subject) -> Picture:
+    height = 2.4 + 0.13 * min(_MOST_ATOMS, subject.classifier.n_atoms_)
     with drawing(subject.has_dollars, height) as ax:
-        display.plot(ax)
+        display = AtomDisplay.from_estimator(subject.classifier, ax=ax)
+    if list(display.names) != subject.feature_names:
+        # A classifier behind an encoder does not know the names of its features.
+        display.names = subject.feature_names
+        with drawing(subject.has_dollars, height) as ax:
+            display.plot(ax)
+    caption = "What the atoms look at: each row is an atom, each column a feature."
+    return _picture(ax, "atoms", "Atoms", caption)
+
+
+def _picture(ax: Any, name: str, title: str, caption: str) -> Picture:
     return Picture(name, markup(ax.figure, name, f"{title}. {caption}"), title, caption)

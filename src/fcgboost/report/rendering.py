@@ -5,14 +5,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from fcgboost.files import write_whole
 from fcgboost.report.document import Explorer, Page
 
 _SCRIPTS = ("tools", "tables", "path", "boundary", "coefficients", "intervals", "start")
 # Inside a script element, only these could end it or be taken for markup.
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def write_page(path: str | os.PathLike[str], page: Page) -> Path:
+    """Write a page, which is there in full or as it was before."""
+    path = Path(path)
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"The folder for the report {path} does not exist.")
+    # Half a pair of surrogates in somebody's names is no text that a file could hold.
+    write_whole(path, render(page).encode("utf-8", "replace"))
+    return path
 
 
 def render(page: Page) -> str:

@@ -15,6 +15,7 @@ from scipy import sparse
 from fcgboost.io import split_model
 from fcgboost.plotting.fitted import theory_k0
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.report.wording import listed
 from fcgboost.scores import Score, score_predictions
 from fcgboost.stopping import theory_steps
 from fcgboost.tables import Column, NumberColumn, TableEncoder
@@ -144,6 +145,10 @@ class Judged:
         if hasattr(self.X, "columns"):  # a data frame of any library
             name = self.subject.columns[place].name
             by_name = {str(label): label for label in self.X.columns}
+            if self.subject.encoder is None and hasattr(
+                self.X, "iloc"
+            ):  # pandas: a name may repeat
+                return self.X.iloc[:, place]
             return self.X[by_name[name]] if name in by_name else None
         return self.X[:, [place]].toarray()[:, 0] if sparse.issparse(self.X) else self.X[:, place]
 
@@ -184,6 +189,11 @@ def judge(subject: Subject, X: Any, y: Any) -> Judged:
             f"{X.shape[0]} rows, y has shape {truth.shape}."
         )
     classifier = subject.classifier
+    if not any(np.any(truth == value) for value in classifier.classes_):
+        raise ValueError(
+            f"No label in y is a class of the model: y begins with {truth[:3].tolist()}, the "
+            f"classes are {listed([repr(value) for value in classifier.classes_.tolist()])}."
+        )
     inputs = X if subject.encoder is None else subject.encoder.transform(X)
     labels, decision = np.asarray(classifier.predict(inputs)), classifier.decision_function(inputs)
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge

@@ -200,6 +200,8 @@ function drawSteps(svg, scale, { low, high, bottom, width }) {
 
 function drawMarks(svg, path, scale, { bottom, width }) {
   const marks = [{ k: path.chosen, name: `chosen: ${path.chosen}`, style: "kept" }];
+  // A model cut down to no step at all.
+  if (path.chosen < path.ks[0]) marks.pop();
   if (path.k0 !== null && path.k0 <= path.ks.at(-1)) {
     if (path.k0 === path.chosen) marks[0].name = `chosen = k\u2080 = ${path.k0}`;
     else marks.push({ k: path.k0, name: `k\u2080 = ${path.k0}`, style: "mark" });

@@ -62,8 +62,11 @@ function ticks(low, high, about) {
   return found;
 }
 
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
+
 function tickText(value, all, isPercent) {
   const step = (all.length > 1 ? all[1] - all[0] : 1) * (isPercent ? 100 : 1);
+  if (!isPercent && Math.max(...all.map(Math.abs)) >= 1e5) return minus(COMPACT.format(value));
   const digits = clamp(Math.ceil(-Math.log10(step) - 1e-9), 0, 8);
   return isPercent ? percent(value, digits) : minus(value.toFixed(digits));
 }
