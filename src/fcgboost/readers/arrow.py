@@ -22,10 +22,11 @@ class TypedFile(FrameFile):
         super().__init__(path, batch_rows)
         with self._explained():
             schema = self._schema()
+            found = list(schema.names)
         about = _about_pandas(schema)
         # In these pandas keeps the names of rows, which are no features.
         index = about.get("index_columns", [])
-        names = [name for name in schema.names if name not in index]
+        names = [name for name in found if name not in index]
         self.names = self.columns = check_distinct(path, names)
         self._categories = [
             column.get("name")
