@@ -32,7 +32,7 @@ X, y, _ = draw(1000, 0)
 X_test, y_test, truth = draw(10_000, 1)
 
 # %%
-# All three see the same rows. Platt's method fits five machines for its calibration.
+# Both see the same rows. Platt's method fits five machines for its calibration.
 models = {
     "fcgboost (relu)": FCGBoostClassifier("relu", random_state=0),
     "SVC + Platt": CalibratedClassifierCV(SVC(), ensemble=False, cv=5),
