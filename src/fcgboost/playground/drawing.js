@@ -376,11 +376,18 @@ const drawing = (() => {
     return { left: box.left, right: box.right, n };
   }
 
+  // A number beside others, the largest of which is known; four or five signs at most.
+  function short(value, largest) {
+    const size = Math.floor(Math.log10(largest));
+    if (value === 0 || (size >= -2 && size < 3)) return number(value + 0, Math.min(3, Math.max(0, 1 - size)));
+    const style = size < 0 ? { notation: "scientific" } : { notation: "compact" };
+    return value.toLocaleString("en", { ...style, maximumFractionDigits: 1 }).replace("-", "−");
+  }
+
   // A bar per atom; gives which atom lies at a place of the picture.
   function bars(svg, { coef, chosen }) {
     const largest = Math.max(...coef.map(Math.abs), 1e-12);
-    const digits = Math.max(0, 1 - Math.floor(Math.log10(largest)));
-    const { box, y } = chart(svg, [-1.1 * largest, 1.1 * largest], 4, (value) => number(value + 0, Math.min(6, digits)));
+    const { box, y } = chart(svg, [-1.1 * largest, 1.1 * largest], 4, (value) => short(value, largest));
     const slot = (box.right - box.left) / Math.max(12, coef.length);
     const width = Math.max(1, Math.min(slot * 0.7, 18));
     coef.forEach((value, place) => {

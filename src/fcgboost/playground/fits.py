@@ -48,17 +48,14 @@ class Fit:
     settings : Settings
     is_stale : callable
         Asked after every step; a fit that nobody waits for ends.
-    seconds : float, default=SECONDS
     """
 
-    def __init__(
-        self, settings: Settings, is_stale: Callable[[], bool], seconds: float = SECONDS
-    ) -> None:
+    def __init__(self, settings: Settings, is_stale: Callable[[], bool]) -> None:
         self.settings = settings
         self.sample = samples.draw(settings)
         classifier = make_classifier(settings)
         start = time.perf_counter()
-        end = start + seconds
+        end = start + SECONDS
         classifier.set_callbacks(lambda step: is_stale() or time.perf_counter() > end)
         classifier.fit(self.sample.X, self.sample.y)
         self.seconds = time.perf_counter() - start

@@ -441,7 +441,9 @@
     find("plane").addEventListener("pointerdown", pointAt);
     find("plane").addEventListener("pointerleave", () => { cursor = null; if (shown.fit) drawPlane(); });
     find("plane").addEventListener("keydown", movePointer);
-    find("atoms").addEventListener("pointermove", (event) => chooseAtom(atomAt(place(event)[0])));
+    for (const name of ["pointermove", "pointerdown"]) {
+      find("atoms").addEventListener(name, (event) => chooseAtom(atomAt(place(event)[0])));
+    }
     find("atoms").addEventListener("pointerleave", () => chooseAtom(null));
     find("atoms").addEventListener("keydown", moveAtom);
     find("atoms").addEventListener("blur", () => chooseAtom(null));
