@@ -73,7 +73,7 @@ figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right"
 plt.show()
 
 # %%
-# The twelfth atom finds little left to do: its score is a few per cent of the first one. The
+# The twelfth atom finds little left to do: its score is a hundredth of the first one. The
 # sum of twelve bells is close to the dashed curve, although every single label is -1 or +1.
 distance = np.sqrt(np.mean((clf.decision_function(X) - truth(x)) ** 2))
 share = clf.trace_.column("scores")[-1, 0] / clf.trace_.column("scores")[0, 0]
