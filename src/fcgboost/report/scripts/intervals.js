@@ -19,7 +19,7 @@ function intervalExplorer(host, intervals) {
     width = now;
     show(shown);
   });
-  Object.assign(api, {
+  offer({
     setMetric: (name) => show(intervals.metrics.findIndex((metric) => metric.name === name)),
     get metric() {
       return intervals.metrics[shown].name;

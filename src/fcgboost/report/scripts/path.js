@@ -15,8 +15,8 @@ function pathExplorer(host, path) {
   const views = make("div", { class: "views" }, curves, other);
   host.replaceChildren(make("p", { class: "hint" }, host.dataset.hint), views);
   show(state.place);
-  const svg = curves.querySelector("svg");
-  Object.assign(api, {
+  const svg = curves.querySelector("svg.chart");
+  offer({
     get k() {
       return path.ks[state.place];
     },

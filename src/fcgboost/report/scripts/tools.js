@@ -5,6 +5,10 @@ const data = JSON.parse(document.getElementById("page-data").textContent);
 const api = {};
 window.fcgboost = api;
 
+function offer(parts) {
+  Object.defineProperties(api, Object.getOwnPropertyDescriptors(parts));
+}
+
 // The name of SVG's elements is an address; the page holds none, so the parser is asked for it.
 const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.firstChild
   .namespaceURI;

@@ -1,0 +1,303 @@
+"""The pages about models and comparisons in a real browser, without a network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from suites.browsers import OpenBrowser, browser, open_page
+
+from fcgboost import FCGBoostClassifier
+from fcgboost.comparison import Comparison, Row
+from fcgboost.datasets import make_simulation
+from fcgboost.report import write_comparison, write_report
+from fcgboost.scores import Score
+from fcgboost.tables import TableEncoder
+
+pytestmark = pytest.mark.extras
+
+NAMES = np.array(["no", "yes"])
+EVIL = "<script>document.title='broken'</script>"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[OpenBrowser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def model() -> FCGBoostClassifier:
+    X, y = make_simulation(400, noise="uniform", level=0.1, random_state=0)
+    clf = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0)
+    return clf.fit(X, NAMES[(y > 0).astype(int)])
+
+
+@pytest.fixture(scope="module")
+def plane(model: FCGBoostClassifier, folder: Path) -> str:
+    """Write a page with a boundary; give its address."""
+    X, y = make_simulation(300, noise="uniform", level=0.1, random_state=1)
+    return write_report(folder / "plane.html", model, X, NAMES[(y > 0).astype(int)]).as_uri()
+
+
+@pytest.fixture(scope="module")
+def table(folder: Path) -> str:
+    """Write a page about a table with words and gaps, and names that would like to be markup."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((200, 4)), columns=["a", "b", "c", f"d {EVIL}"])
+    X["word"] = rng.choice(["x", "y", EVIL], 200)
+    X.loc[::7, "b"] = np.nan
+    y = np.where(X["a"] + X["c"] > 0.3 * rng.standard_normal(200), EVIL, "other")
+    fitted = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=9, random_state=0))
+    fitted.fit(X, y)
+    return write_report(folder / "table.html", fitted, X, y, title=EVIL).as_uri()
+
+
+@pytest.fixture(scope="module")
+def comparison(folder: Path) -> str:
+    rows = [
+        Row(
+            name,
+            {"accuracy": Score(a, a - 0.05, a + 0.04), "brier": Score(b, b - 0.02, b + 0.02)},
+            t,
+            f"{n} trees",
+        )
+        for name, a, b, t, n in (
+            ("first", 0.9, 0.2, 3.0, 100),
+            ("fcgboost", 0.88, 0.1, 0.2, 9),
+            ("third", 0.85, 0.15, 20.0, 20),
+        )
+    ]
+    data = {"n_train": 75, "n_test": 25, "classes": {"no": 0.5, "yes": 0.5}}
+    return write_comparison(folder / "comparison.html", Comparison(data, tuple(rows))).as_uri()
+
+
+def names() -> list[str]:
+    return ["plane", "table", "comparison"]
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+def test_a_page_opens_alone_and_fits(
+    name: str, width: int, dark: bool, chromium: OpenBrowser, request: pytest.FixtureRequest
+) -> None:
+    url = request.getfixturevalue(name)
+    page, errors = open_page(chromium, "about:blank", width=width, dark=dark)
+    asked: list[str] = []
+    page.context.set_offline(True)
+    page.on("request", lambda one: asked.append(one.url))
+    page.goto(url)
+    assert page.evaluate("window.fcgboost.ready") is True
+    assert [one for one in asked if not one.startswith("data:")] == [url]
+    assert errors == []
+    assert page.title() != "broken"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, back[4:-1].split(","))) < 150) is dark
+    page.context.close()
+
+
+def decision_on_grid(page: Any, model: FCGBoostClassifier, k: int) -> tuple[Any, Any]:
+    """Give what the page draws, and what the model says there."""
+    grid = page.evaluate(
+        "JSON.parse(document.getElementById('page-data').textContent).path.boundary"
+    )
+    points = np.stack(np.meshgrid(grid["xs"], grid["ys"]), axis=-1).reshape(-1, 2)
+    found = page.evaluate("window.fcgboost.decision()")
+    return np.array(found), model.truncate(k).decision_function(points)
+
+
+def test_hovering_shows_the_boundary_of_that_step(
+    chromium: OpenBrowser, plane: str, model: FCGBoostClassifier
+) -> None:
+    page, _ = open_page(chromium, plane)
+    page.locator("#path").scroll_into_view_if_needed()
+    assert page.evaluate("window.fcgboost.k") == model.n_iter_
+    for k in (2, 9, len(model.trace_) - 3):
+        place = page.evaluate("(k) => window.fcgboost.positionOf(k)", k)
+        page.mouse.move(place["x"], place["y"])
+        assert page.evaluate("window.fcgboost.k") == k
+        assert page.locator("#path output").inner_text() == f"k = {k}"
+        found, expected = decision_on_grid(page, model, k)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert_colours_follow(page, expected)
+        error = page.locator("#path .legend li", has_text="validation").inner_text()
+        assert f"{100 * (1 - model.trace_[k - 1].validation_score):.1f}" in error
+    page.context.close()
+
+
+#: Gives the colour of the canvas at every point of the grid.
+PIXELS = """() => {
+  const { xs, ys } = JSON.parse(document.getElementById("page-data").textContent).path.boundary;
+  const canvas = document.querySelector("#path canvas");
+  const ratio = canvas.width / canvas.clientWidth;
+  const [w, h] = [canvas.clientWidth, canvas.clientHeight];
+  const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const colors = [];
+  for (let j = 0; j < ys.length; j += 1) {
+    for (let i = 0; i < xs.length; i += 1) {
+      const x = 50 + (i / (xs.length - 1)) * (w - 58);
+      const y = h - 40 - (j / (ys.length - 1)) * (h - 48);
+      const at = 4 * (Math.floor(y * ratio) * canvas.width + Math.floor(x * ratio));
+      colors.push(Array.from(image.data.slice(at, at + 3)));
+    }
+  }
+  return colors;
+}"""
+
+
+def assert_colours_follow(page: Any, decision: Any) -> None:
+    """Where the model is rather sure, the plane has the colour of the class it says."""
+    red, _, blue = np.array(page.evaluate(PIXELS)).T
+    sure = np.abs(decision) > 0.3
+    assert sure.sum() > 100
+    # Points and lines cover a part of the plane.
+    assert np.mean((blue > red)[sure] == (decision > 0.0)[sure]) > 0.9
+
+
+def test_the_keyboard_and_the_buttons_move_k(
+    chromium: OpenBrowser, plane: str, model: FCGBoostClassifier
+) -> None:
+    page, _ = open_page(chromium, plane)
+    slider = page.get_by_role("slider", name="number of steps k")
+    slider.focus()
+    slider.press("Home")
+    assert page.evaluate("window.fcgboost.k") == 1
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    assert page.evaluate("window.fcgboost.k") == 3
+    assert slider.get_attribute("aria-valuetext") == "k = 3"
+    page.get_by_role("button", name="k₀").click()
+    assert page.evaluate("window.fcgboost.k") == model._k0_
+    page.get_by_role("button", name="chosen").press("Enter")
+    assert page.evaluate("window.fcgboost.k") == model.n_iter_
+    found, expected = decision_on_grid(page, model, model.n_iter_)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    page.context.close()
+
+
+def test_a_finger_moves_k(chromium: OpenBrowser, plane: str) -> None:
+    size = {"width": 390, "height": 844}
+    context = chromium.chromium.new_context(viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(plane)
+    page.locator("#path svg.chart").first.scroll_into_view_if_needed()
+    place = page.evaluate("window.fcgboost.positionOf(6)")
+    page.touchscreen.tap(place["x"], place["y"])
+    assert page.evaluate("window.fcgboost.k") == 6
+    context.close()
+
+
+def test_a_point_of_the_plane_can_be_read(chromium: OpenBrowser, plane: str) -> None:
+    page, _ = open_page(chromium, plane)
+    page.locator("#path canvas").hover()
+    text = page.locator("#path .reading").inner_text()
+    assert text.startswith("feature 1 0.")
+    assert text.endswith(("class no", "class yes"))
+    page.context.close()
+
+
+def test_other_inputs_show_the_coefficients_of_that_step(chromium: OpenBrowser, table: str) -> None:
+    page, _ = open_page(chromium, table)
+    page.locator("#path").scroll_into_view_if_needed()
+    for k in (1, 4, 9):
+        place = page.evaluate("(k) => window.fcgboost.positionOf(k)", k)
+        page.mouse.move(place["x"], place["y"])
+        assert len(page.evaluate("window.fcgboost.coefficients()")) == k
+        assert page.locator("#path circle.newest").count() == 1
+        assert page.locator("#path line.stem").count() == k
+    assert page.locator("#path .inside li").count() == 6
+    page.context.close()
+
+
+def column(page: Any, section: str, place: int) -> list[str]:
+    cells = page.locator(f"#{section} table").last.locator(f"tbody tr > :nth-child({place})")
+    return [text.strip() for text in cells.all_inner_texts()]
+
+
+def test_tables_sort_by_click_and_key(chromium: OpenBrowser, table: str) -> None:
+    page, _ = open_page(chromium, table)
+    before = column(page, "data", 1)
+    head = page.locator("#data table").last.locator("th", has_text="median")
+    place = 1 + head.evaluate("(cell) => cell.cellIndex")
+    button = head.get_by_role("button")
+    button.click()
+    assert head.get_attribute("aria-sort") == "descending"
+    found = column(page, "data", place)
+    # A column of words has no median: it stays below, whichever way the others are sorted.
+    values = [float(text.replace("\N{MINUS SIGN}", "-")) for text in found[:-1]]
+    assert values == sorted(values, reverse=True)
+    assert found[-1] == ""
+    button.focus()
+    button.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column(page, "data", place) == [*found[-2::-1], ""]
+    button.press("Space")
+    assert head.get_attribute("aria-sort") is None
+    assert column(page, "data", 1) == before
+    name = page.locator("#data table").last.locator("th", has_text="column")
+    name.get_by_role("button").click()
+    assert name.get_attribute("aria-sort") == "ascending"
+    assert column(page, "data", 1) == sorted(before)
+    page.context.close()
+
+
+def test_what_is_typed_as_a_name_is_shown_as_text(chromium: OpenBrowser, table: str) -> None:
+    page, _ = open_page(chromium, table)
+    assert page.title() == EVIL
+    assert page.locator("h1").inner_text() == EVIL
+    assert page.locator("#mistakes th", has_text=EVIL).count() >= 1
+    assert page.locator("script").count() == 2
+    page.context.close()
+
+
+def test_a_comparison_sorts_its_methods_by_the_chosen_score(
+    chromium: OpenBrowser, comparison: str
+) -> None:
+    page, _ = open_page(chromium, comparison)
+    assert page.evaluate("window.fcgboost.methods()") == ["first", "fcgboost", "third"]
+    page.get_by_role("button", name="Brier score").first.click()
+    assert page.evaluate("window.fcgboost.metric") == "brier"
+    assert page.evaluate("window.fcgboost.methods()") == ["fcgboost", "third", "first"]
+    assert page.locator("#scores text.ours").text_content() == "fcgboost"
+    page.context.close()
+
+
+def test_paper_is_white_also_in_dark_mode(chromium: OpenBrowser, plane: str, folder: Path) -> None:
+    page, _ = open_page(chromium, plane, dark=True)
+    page.emulate_media(media="print")
+    back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert back == "rgb(255, 255, 255)"
+    corner = "document.querySelector('#path canvas').getContext('2d').getImageData(1, 1, 1, 1).data"
+    page.wait_for_function(f"{corner}[0] === 255")
+    assert page.locator("nav").is_hidden()
+    page.pdf(path=folder / "page.pdf", format="A4", print_background=True)
+    assert (folder / "page.pdf").read_bytes().startswith(b"%PDF")
+    page.context.close()
+
+
+def test_without_scripts_tables_and_pictures_are_there(chromium: OpenBrowser, plane: str) -> None:
+    context = chromium.chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(plane)
+    assert page.locator("#still-path svg").is_visible()
+    assert page.locator("#still-boundary img").is_visible()
+    assert page.locator("#mistakes table").first.is_visible()
+    assert page.locator("#pictures svg[role=img]").count() == 5
+    context.close()
+
+
+def test_drawings_follow_the_colour_of_the_text(chromium: OpenBrowser, plane: str) -> None:
+    """Style attributes would be ignored: the page's policy allows none."""
+    page, _ = open_page(chromium, plane, dark=True)
+    color = "getComputedStyle(document.querySelector('#margins svg')).fill"
+    assert page.evaluate(color) == page.evaluate("getComputedStyle(document.body).color")
+    page.context.close()
