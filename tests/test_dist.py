@@ -72,7 +72,10 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
     modules = {name.removeprefix("src/") for name in python_files("src")}
     about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     metadata = {f"{info}/{name}" for name in about}
-    data = {"fcgboost/py.typed", "fcgboost/experiments/reporting/published.json"}
+    # Pages, schemas and published figures: named by their kinds, so that nothing else slips in.
+    kinds = ("py.typed", "*.json", "*.html", "*.jinja", "*.css", "*.js")
+    found = (path for kind in kinds for path in (SOURCE / "fcgboost").rglob(kind))
+    data = {path.relative_to(SOURCE).as_posix() for path in found}
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert names == modules | data | metadata
@@ -100,12 +103,15 @@ def test_sdist_holds_source_tests_and_project_files(sdist_names: set[str]) -> No
 
 
 def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:
-    made = {"__pycache__", "build", "demo", "dist"}
+    made_at_the_top, made = {"build", "demo", "dist"}, {"__pycache__"}
     hidden = {".ci", ".gitignore"}
     unwanted = {
         name
         for name in sdist_names
         for part in PurePosixPath(name).parts
-        if part in made or part.endswith(".pyc") or (part.startswith(".") and part not in hidden)
+        if part in made
+        or name.partition("/")[0] in made_at_the_top
+        or part.endswith(".pyc")
+        or (part.startswith(".") and part not in hidden)
     }
     assert not unwanted
