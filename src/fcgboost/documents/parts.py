@@ -13,7 +13,7 @@ from fcgboost.dictionaries import PolynomialDictionary
 from fcgboost.documents.spots import SPECIAL, Spot, special
 from fcgboost.parts import Part
 from fcgboost.schemes import FullyCorrective
-from fcgboost.validation import FAMILIES, make_part
+from fcgboost.validation import FAMILIES
 
 #: A document's names of the package's own parts.
 BUILT_IN: Mapping[str, type[Part]] = {
@@ -95,10 +95,13 @@ def _read_part(spot: Spot, known: Known) -> Part:
             "pass it to load_model(..., parts=[...])"
         )
     given = {key: _read_value(value, known) for key, value in parameters.entries().items()}
-    accepted = inspect.signature(part).parameters
-    for key in given:
+    accepted = _accepted(part)
+    for key, value in given.items():
         if key not in accepted:
             parameters.refuse(f"has {key[:60]!a}, which {part.__name__} does not take")
+        has_part = next(iter(parts_within(value)), None) is not None
+        if has_part and name.value in BUILT_IN and part is not FullyCorrective:
+            parameters.refuse(f"has a part as {key!a}")
     try:
         made = part(**given)
         _check_part(made)
@@ -107,12 +110,22 @@ def _read_part(spot: Spot, known: Known) -> Part:
     return made
 
 
+def _accepted(part: type[Part]) -> set[str]:
+    """Give the names of a part's parameters."""
+    if part.__init__ is object.__init__:
+        return set()  # of which `inspect` would parse a text
+    return set(inspect.signature(part.__init__).parameters) - {"self"}
+
+
 def _check_part(part: Part) -> None:
     part.check_parameters()
     if isinstance(part, PolynomialDictionary) and part.degree > _LARGEST_DEGREE:
         raise ValueError(f"a degree of more than {_LARGEST_DEGREE}")
-    if isinstance(part, FullyCorrective) and part.solver not in (None, "auto"):
-        make_part("solver", part.solver)
+    if isinstance(part, FullyCorrective) and part.solver is not None:
+        contract, presets = FAMILIES["solver"]
+        is_name = isinstance(part.solver, str) and part.solver in ("auto", *presets)
+        if not (is_name or isinstance(part.solver, contract)):
+            raise ValueError("the solver is none")
 
 
 def _read_value(spot: Spot, known: Known) -> Any:
