@@ -490,6 +490,23 @@ def test_an_about_that_cannot_travel_is_refused(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("dictionary", DICTIONARIES)
+def test_the_page_about_the_format_tells_how_to_predict(
+    dictionary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "model-file.md").read_text("utf-8")
+    _, *blocks = page.split("```python\n")
+    program = next(block.partition("```")[0] for block in blocks if "def decision" in block)
+    monkeypatch.chdir(tmp_path)
+    model = fit(3, dictionary=dictionary)
+    model.save_model("model.json", trace=False)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    X = sample(n_samples=20)[0]
+    values = [names["decision"](names["document"], x) for x in X.tolist()]
+    np.testing.assert_allclose(values, model.decision_function(X), rtol=1e-12, atol=1e-12)
+
+
 # Models and their parts
 
 
