@@ -149,6 +149,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "data": {"hashing", "sums", "validation"},
     # A model in a file: knows parts, models and paths, and no estimator.
     "documents.spots": NOTHING,
+    "documents.parsing": {"documents.spots"},
     "documents.parts": {"dictionaries", "documents.spots", "parts", "schemes", "validation"},
     "documents.*": {
         *("dictionaries", "documents.*", "files", "greedy", "losses", "model", "parts"),
@@ -220,7 +221,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "report.*": {
         *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.marks"),
-        *("prediction", "report.*", "scores", "tables"),
+        *("prediction", "report.*", "schemes", "scores", "tables"),
     },
     "report": {"report.*"},
     "experiments.base": NOTHING,

@@ -42,6 +42,7 @@ class Reader(HTMLParser):
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
+        self.code = ""
         self.blocks: dict[str, list[str]] = {"script": [], "style": []}
         self.tables: list[list[list[str]]] = []
         self.feed(text)
@@ -72,6 +73,8 @@ class Reader(HTMLParser):
         inner = self.open[-1] if self.open else ""
         if inner in self.blocks:
             self.blocks[inner][-1] += data
+        elif inner == "code":
+            self.code += data
         elif {"td", "th"} & set(self.open):
             self.tables[-1][-1][-1] += data
         else:
@@ -479,6 +482,17 @@ def test_a_file_without_its_path_gives_a_page_without_one(table_model: Any, tmp_
     page = read(write_report(tmp_path / "page.html", loaded, *mixed(60, 1)))
     assert "path" not in page.data
     assert "The model file does not hold the path" in page.text
+
+
+def test_the_lines_on_the_page_load_the_model(
+    page: Reader, model: Any, judged: tuple[Any, Any], tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_model(model, "model.json")
+    lines = page.code[page.code.index("from fcgboost") :]
+    scope = {"X": judged[0]}
+    exec(lines, scope)
+    np.testing.assert_array_equal(scope["model"].predict(judged[0]), model.predict(judged[0]))
 
 
 def test_a_strange_note_in_a_model_file_does_no_harm(model: Any, tmp_path: Path) -> None:

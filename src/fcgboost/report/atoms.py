@@ -63,7 +63,7 @@ def _direction(weights: Array, names: list[str]) -> str:
 
 
 def _center(row: Array, names: list[str], shown: list[int]) -> str:
-    parts = [f"{_short(names[j])} {number(row[j])}" for j in shown]
+    parts = [f"{_short(names[j])} = {number(row[j])}" for j in shown]
     rest = ", …" if len(names) > len(shown) else ""
     return f"near {', '.join(parts)}{rest}"
 

@@ -43,6 +43,7 @@ from fcgboost.report.wording import (
     seconds,
     shortened,
 )
+from fcgboost.schemes import FullyCorrective
 from fcgboost.scores import Score
 
 _CODE = """\
@@ -232,14 +233,21 @@ def _path(subject: Subject, judged: Judged | None) -> list[Block]:
     few = "" if len(path.ks) == n else f" {count(len(path.ks))} of {count(n, 'step')} are shown."
     right = "the boundary" if plane is not None else "the coefficients"
     text = (
-        "In every step one atom enters and the coefficients of all are fitted again. The dashed "
-        f"line is the chosen number of steps, the dotted one the theory's k₀.{few} "
-        f"{_ending(subject)}"
+        f"{_step(subject)} The dashed line is the chosen number of steps, the dotted one the "
+        f"theory's k₀.{few} {_ending(subject)}"
     )
     hint = f"Move over the curves, or use the slider, to see {right} after k steps."
     stills = [draw_path(path)] + ([] if plane is None else [draw_boundary(plane)])
     explorer = Explorer("path", path_data(path, judged, plane), hint, stills)
     return [Text(text), explorer, atom_table(subject)]
+
+
+def _step(subject: Subject) -> str:
+    scheme: Any = vars(subject.classifier)["scheme"]
+    each = "" if len(subject.classes) == 2 else " for every class"
+    if scheme == "fully_corrective" or isinstance(scheme, FullyCorrective):
+        return f"In every step an atom enters{each}, and the coefficients of all are fitted again."
+    return f"In every step the coefficient of one atom moves{each}."
 
 
 def _no_path(subject: Subject) -> str:

@@ -16,9 +16,11 @@ from fcgboost.report.boundary import Plane, boundary_data
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import count, label
 
-# What the page has room for: steps, coefficients (a megabyte), rows whose errors are counted.
+# What the page has room for: steps, coefficients (a megabyte), atoms that are described. And rows
+# whose errors are counted.
 _MOST_STEPS, _FEWEST_STEPS = 400, 20
 _MOST_COEFFICIENTS = 200_000
+_MOST_TEXTS = 3000
 _MOST_ROWS = 20_000
 
 
@@ -79,7 +81,8 @@ def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[st
     panels.append(_panel("training objective", path.objective))
     n_atoms = [step.n_atoms for step in steps]
     most = max(n_atoms)
-    texts = describe_atoms(subject, subject.classifier.trace_.atoms[:most])
+    is_told = most <= _MOST_TEXTS
+    texts = describe_atoms(subject, subject.classifier.trace_.atoms[: most * is_told])
     data: dict[str, Any] = {
         "ks": path.ks,
         "nAtoms": n_atoms,
@@ -94,7 +97,7 @@ def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[st
         # Of very many classes, the first ones.
         names = _outputs(subject)[: max(1, _MOST_COEFFICIENTS // sum(n_atoms))]
         data["coef"] = {"outputs": names, "values": _coefficients(steps, len(names))}
-        data["atoms"] = [{"label": _atom(j, text)} for j, text in enumerate(texts, 1)]
+        data["atoms"] = [{"label": _atom(j, texts)} for j in range(1, most + 1)]
     return data
 
 
@@ -179,5 +182,6 @@ def _outputs(subject: Subject) -> list[str]:
     return [label(value) for value in (classes[1:] if len(classes) == 2 else classes)]
 
 
-def _atom(number: int, text: str) -> str:
+def _atom(number: int, texts: list[str]) -> str:
+    text = texts[number - 1] if texts else ""
     return f"atom {number}: {text}" if text else f"atom {number}"

@@ -61,6 +61,8 @@ function drawStems(svg, width, path, coef, before) {
       draw("text", { x: LEFT - 7, y: y(level) + 4, "text-anchor": "end" }, tickText(level, levels, false)),
     );
   }
+  // Many atoms have less room each.
+  const size = clamp((0.45 * (width - LEFT - RIGHT)) / nAtoms, 1, 3.5);
   for (let j = 0; j < nAtoms; j += 1) {
     // Not in yet, or another class's.
     if (j >= coef.length || coef[j] === 0) {
@@ -70,10 +72,10 @@ function drawStems(svg, width, path, coef, before) {
     const kind = coef[j] < 0 ? "c1" : "c0";
     const isNewest = j >= before;
     const dot = draw("circle", {
-      class: `dot ${kind}${isNewest ? " newest" : ""}`, cx: x(j), cy: y(coef[j]), r: isNewest ? 5 : 3.5,
+      class: `dot ${kind}${isNewest ? " newest" : ""}`, cx: x(j), cy: y(coef[j]), r: isNewest ? 5 : size,
     });
     dot.append(draw("title", {}, `${path.atoms[j].label}: ${number(coef[j])}`));
-    svg.append(draw("line", { class: `stem ${kind}`, x1: x(j), x2: x(j), y1: y(0), y2: y(coef[j]) }), dot);
+    svg.append(draw("line", { class: `stem ${kind}`, "stroke-width": Math.min(2, size), x1: x(j), x2: x(j), y1: y(0), y2: y(coef[j]) }), dot);
   }
   for (const j of ticks(1, nAtoms, width / 80).filter((tick) => Number.isInteger(tick))) {
     svg.append(draw("text", { x: x(j - 1), y: top + height + 16, "text-anchor": "middle" }, String(j)));

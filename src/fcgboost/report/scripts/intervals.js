@@ -62,7 +62,7 @@ function drawIntervals(svg, width, intervals, metric) {
     const group = draw("g", {}, draw("title", {}, `${row.method}: ${all[0]}, from ${all[1]} to ${all[2]}`));
     group.append(
       draw("text", { class: `method${row.ours ? " ours" : ""}`, x: left - 10, y: y + 4, "text-anchor": "end" }, row.method),
-      draw("line", { class: `stem ${kind}`, x1: x(from), x2: x(to), y1: y, y2: y }),
+      draw("line", { class: `span ${kind}`, x1: x(from), x2: x(to), y1: y, y2: y }),
       draw("circle", { class: `dot ${kind}`, cx: x(value), cy: y, r: 5 }),
     );
     svg.append(group);

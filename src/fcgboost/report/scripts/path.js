@@ -160,7 +160,7 @@ function rangeOf(curves) {
 function drawPanel(svg, path, panel, classes, scale, { top, height, width }) {
   const [low, high] = rangeOf(panel.curves);
   const y = (value) => top + height - ((value - low) / (high - low)) * height;
-  const levels = ticks(low, high, height / 45);
+  const levels = ticks(low, high, height / 40);
   for (const level of levels) {
     svg.append(
       draw("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(level), y2: y(level) }),
