@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from fcgboost import FCGBoostClassifier, PolynomialDictionary
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, save_model, split_model
+from fcgboost.prediction import content_of
 from fcgboost.tables import TableEncoder
 
 if sys.platform != "linux":
@@ -328,7 +329,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
         counts["refused" if model is None else "loaded"] += 1
         if model is not None:
             encoder, classifier = split_model(model)
-            encode(replace(classifier.to_content(trace=True, about=None), encoder=encoder))
+            encode(replace(content_of(classifier), encoder=encoder))
             problem = None if is_valid(json.loads(data)) else "the schema refuses it"
         if problem is not None:
             problems.append(f"mutant {number}: {problem}")

@@ -183,32 +183,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
             a loaded model has.
         """
-        write(path, self.to_content(trace=trace, about=about))
-
-    def to_content(self, *, trace: bool, about: dict[str, Any] | None) -> Content:
-        """Give what a model file holds of the classifier."""
-        model = self._fitted()
-        # A search is saved as what it found.
-        found = vars(self).get("best_estimator_", self)
-        return Content(
-            parameters={name: getattr(found, name) for name in PARAMETERS},
-            classes=self.classes_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            model=model,
-            loss=self._loss_,
-            trace=self.trace_ if trace and self._has_path() else None,
-            n_iter=self.n_iter_,
-            k0=found._k0_,
-            status=self.status_,
-            importances=self._known_importances(),
-            about=self.about_ if about is None else plain_about(about),
-        )
-
-    def _known_importances(self) -> Array | None:
-        try:
-            return self.feature_importances_
-        except AttributeError:
-            return None
+        write(path, content_of(self, trace=trace, about=about))
 
     def decision_function(self, X: Any) -> Any:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -321,6 +296,29 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def content_of(
+    classifier: BaseFCGBoost, *, trace: bool = True, about: dict[str, Any] | None = None
+) -> Content:
+    """Give what a model file holds of a classifier; the parameters are those of `save_model`."""
+    model = classifier._fitted()
+    # A search is saved as what it found.
+    found = vars(classifier).get("best_estimator_", classifier)
+    return Content(
+        parameters={name: getattr(found, name) for name in PARAMETERS},
+        classes=classifier.classes_,
+        feature_names=getattr(classifier, "feature_names_in_", None),
+        model=model,
+        loss=classifier._loss_,
+        trace=classifier.trace_ if trace and classifier._has_path() else None,
+        n_iter=classifier.n_iter_,
+        k0=found._k0_,
+        status=classifier.status_,
+        # Not every dictionary has them, and a model that was loaded and cut has none.
+        importances=getattr(classifier, "feature_importances_", None),
+        about=classifier.about_ if about is None else plain_about(about),
+    )
 
 
 def in_kind(values: Any, X: Any) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fcgboost.documents.encoders import encoder_document, read_encoder
 from fcgboost.documents.models import model_document, read_model
+from fcgboost.documents.parsing import parse
 from fcgboost.documents.parts import (
     Known,
     parameters_document,
@@ -24,7 +25,7 @@ from fcgboost.documents.parts import (
     read_parameters,
 )
 from fcgboost.documents.paths import path_document, read_path
-from fcgboost.documents.spots import Array, DocumentError, Spot, is_deeper, specials
+from fcgboost.documents.spots import Array, Spot, is_deeper, specials
 from fcgboost.greedy import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
@@ -40,6 +41,10 @@ _KEYS = (
     *("classes", "parameters", "n_iter", "k0", "status", "feature_importances", "model", "path"),
 )
 _LABELS = r"bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object"
+_LABEL_TYPES: Mapping[str, set[type]] = {
+    **{"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}},
+    **{"U": {str}, "o": {str}},
+}
 # An array of strings takes this many characters at most, whatever its type says.
 _MOST_CHARACTERS = 2**22
 _DEEPEST_ABOUT = 32
@@ -186,8 +191,7 @@ def _read_classes(spot: Spot) -> NDArray[Any]:
         values.refuse("must have two entries or more")
     if name.startswith("U") and int(name[1:]) * len(labels) > _MOST_CHARACTERS:
         dtype.refuse("makes the labels too large for a model file")
-    wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str, "o": str}[name[0]]
-    if any(type(label) is not wanted for label in labels):
+    if not set(map(type, labels)) <= _LABEL_TYPES[name[0]]:
         values.refuse(f"must have labels of the type {name} only")
     try:
         with np.errstate(over="ignore"):
@@ -210,17 +214,16 @@ def _read_n_iter(spot: Spot, model: Model, n_outputs: int) -> int:
 
 def plain_about(about: Any) -> dict[str, Any]:
     """Give what a user wants to travel along as it will come back, or say why it cannot."""
-    if not isinstance(about, dict) or _has_other_keys(about):
-        raise TypeError("about must be a dict whose keys, also inside, are strings.")
+    if not isinstance(about, dict):
+        raise TypeError(f"about must be a dict, got {type(about).__name__}.")
     try:
+        _check_depth(Spot(about, None, "about"))
+        if _has_other_keys(about):
+            raise TypeError("about must have strings as keys, also inside.")
         text = json.dumps(about, allow_nan=False, default=_item)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise type(error)(f"about must be what JSON can hold: {error}") from error
-    plain = json.loads(text)
-    try:
-        return read_about(Spot(plain, None, "about"))
-    except DocumentError as error:
-        raise ValueError(f"{error}.") from error
+        return read_about(Spot(parse(text), None, "about"))
+    except ValueError as error:
+        raise ValueError(f"about must be what JSON can hold: {error}.") from error
 
 
 def _has_other_keys(value: Any) -> bool:
@@ -232,14 +235,18 @@ def _has_other_keys(value: Any) -> bool:
 def _item(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__} is none of its values")
+    raise TypeError(f"about must be what JSON can hold, and not a {type(value).__name__}.")
 
 
 def read_about(spot: Spot) -> dict[str, Any]:
     """Give JSON of the user's, which is an object of limited size."""
     spot.entries()
-    if is_deeper(spot.value, _DEEPEST_ABOUT):
-        spot.refuse(f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
+    _check_depth(spot)
     if len(json.dumps(spot.value)) > _LONGEST_ABOUT:
         spot.refuse(f"has more than {_LONGEST_ABOUT} characters of JSON")
     return spot.value  # type: ignore[no-any-return]
+
+
+def _check_depth(spot: Spot) -> None:
+    if is_deeper(spot.value, _DEEPEST_ABOUT):
+        spot.refuse(f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")

@@ -7,16 +7,15 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from fcgboost.documents.content import FORMAT, VERSION, Content, document_of, read_content
+from fcgboost.documents.parsing import parse
 from fcgboost.documents.parts import known_parts
-from fcgboost.documents.spots import DocumentError, Spot, shown
+from fcgboost.documents.spots import DocumentError, Spot
 from fcgboost.files import write_whole
 
-# What JSON has no limits for: digits of a number, and lists in lists.
-_LONGEST_WHOLE = 20
-_LONGEST_REAL = 400
+# An empty list is three bytes in a file, and twenty times that in memory.
 _MOST_BRACKETS = 1 << 19
 # A path takes more memory than its text.
 _GROWTH = 64
@@ -90,7 +89,7 @@ def read(
     except DocumentError as error:
         raise ModelFileError(f"{name!r}: {error}.") from error.__cause__
     except RecursionError:
-        raise ModelFileError(f"{name!r}: the file has too many lists inside one another.") from None
+        raise ModelFileError(f"{name!r}: there are too many lists inside one another.") from None
 
 
 def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
@@ -115,7 +114,7 @@ def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
 
 
 def _parse(content: bytes) -> Any:
-    """Parse JSON: no NaN, no key twice, no number or nesting without measure."""
+    """Parse the text in a file, if it can be a model's."""
     if not content.strip():
         raise DocumentError("the file is empty")
     for start, what in _FOREIGN.items():
@@ -124,47 +123,9 @@ def _parse(content: bytes) -> Any:
     if content.count(b"[") + content.count(b"{") > _MOST_BRACKETS + len(content) // 16:
         raise DocumentError("the file has more lists and objects than any model has")
     try:
-        text = content.decode()
-        return json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_float=_real,
-            parse_int=_whole,
-            parse_constant=_refuse_constant,
-        )
+        return parse(content.decode())
     except UnicodeDecodeError as error:
         raise DocumentError(f"the file is binary, no text (byte {error.start})") from error
-    except json.JSONDecodeError as error:
-        raise DocumentError(
-            f"the file is no JSON, or is cut off ({error.msg}, line {error.lineno}, column "
-            f"{error.colno})"
-        ) from error
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise DocumentError(f"the key {shown(twice)} is there twice in one object")
-    return found
-
-
-def _real(text: str) -> float:
-    number = float(text) if len(text) <= _LONGEST_REAL else float("inf")
-    if number - number != 0.0:
-        raise DocumentError(f"the number {shown(text)} is larger or longer than a float can be")
-    return number
-
-
-def _whole(text: str) -> int:
-    if len(text) > _LONGEST_WHOLE:
-        raise DocumentError(f"the whole number {shown(text)} is too large")
-    return int(text)
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise DocumentError(f"the file holds {text}, which is no JSON")
 
 
 def _check_version(document: Spot) -> None:

@@ -172,7 +172,7 @@ def is_number(value: Any) -> bool:
 
 def is_deeper(value: Any, most: int) -> bool:
     """Whether more than so many lists and objects lie inside one another."""
-    if not isinstance(value, dict | list):
+    if not isinstance(value, dict | list | tuple):
         return False
     inside = value.values() if isinstance(value, dict) else value
     return most == 0 or any(is_deeper(one, most - 1) for one in inside)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.documents import Content, read, write
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.greedy import Trace
-from fcgboost.prediction import BaseFCGBoost, Loaded
+from fcgboost.prediction import BaseFCGBoost, Loaded, content_of
 from fcgboost.tables import TableEncoder
 
 _MODELS = (
@@ -81,7 +81,7 @@ def save_model(
         As in `FCGBoostClassifier.save_model`.
     """
     encoder, classifier = split_model(model)
-    content = classifier.to_content(trace=trace, about=about)
+    content = content_of(classifier, trace=trace, about=about)
     write(path, replace(content, encoder=encoder))
 
 

@@ -1,0 +1,326 @@
+"""What is no sound model file is refused with a reason, and the place of the damage."""
+
+import functools
+import gzip
+import json
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from suites.models import MODELS, SCHEMA, fit
+
+from fcgboost.documents import encode
+from fcgboost.io import ModelFileError, load_model, split_model
+from fcgboost.prediction import content_of
+
+
+def write_text(text: str | bytes) -> Callable[[Path], object]:
+    data = text.encode() if isinstance(text, str) else text
+    return lambda path: path.write_bytes(data)
+
+
+NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: None, "there is no such file"),
+    "folder": (lambda path: path.mkdir(), "it is a folder"),
+    "pipe": (lambda path: os.mkfifo(path), "it is no plain file"),
+    "empty": (write_text(""), "the file is empty"),
+    "blank": (write_text(" \n"), "the file is empty"),
+    "gzip": (write_text(gzip.compress(b"{}")), "compressed .gzip.: decompress it first"),
+    "zip": (write_text(b"PK\x03\x04..."), "zip archive, as NumPy's and fcgboost's checkpoints"),
+    "pickle": (write_text(pickle.dumps({})), "a pickle, which load_model never reads"),
+    "binary": (write_text(b"\x93NUMPY\xff"), "the file is binary, no text .byte 0."),
+    "text": (write_text("hello"), "no JSON, or is cut off .*line 1, column 1"),
+    "cut": (write_text('{"format": "fcgboost model", '), "no JSON, or is cut off"),
+    "JSON": (write_text('{"learner": {}}'), "JSON, but no model file: its 'format'"),
+    "list": (write_text("[1, 2]"), "JSON, but no model file"),
+    "no version": (write_text('{"format": "fcgboost model"}'), "no model file"),
+    "text as version": (
+        write_text('{"format": "fcgboost model", "version": "1"}'),
+        r"\$\.version must be a whole number",
+    ),
+    "future": (
+        write_text('{"format": "fcgboost model", "version": 7, "new": []}'),
+        r"later fcgboost \(format version 7; this one reads 1\): update fcgboost",
+    ),
+    "twice": (write_text('{"format": 1, "format": 1}'), "the key 'format' is there twice"),
+    "NaN": (write_text('{"format": NaN}'), "there is NaN"),
+    "overflow": (write_text("[1e999]"), "number '1e999' is larger"),
+    "long whole number": (write_text("[" + "9" * 5000 + "]"), "the whole number .* is too large"),
+    "long number": (write_text("[0." + "9" * 5000 + "]"), "longer than a float"),
+    "deep": (write_text("[" * 100_000), "too many lists inside one another"),
+    "deep objects": (write_text('{"a":' * 100_000), "too many lists inside one another"),
+    "many": (write_text("[" + "[]," * 700_000 + "1]"), "more lists and objects than any model"),
+}
+
+
+@pytest.mark.parametrize(("make", "match"), NO_MODELS.values(), ids=NO_MODELS)
+def test_what_is_no_model_file_is_refused_by_name(
+    make: Callable[[Path], object], match: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model é.json"
+    make(path)
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load_model(path)
+    assert str(caught.value).startswith(f"{str(path)!r}: ")
+    assert len(str(caught.value)) < 400
+
+
+def test_a_checkpoint_is_no_model_file(tmp_path: Path) -> None:
+    fit(checkpoint=tmp_path / "path.npz")
+    with pytest.raises(ModelFileError, match="checkpoints"):
+        load_model(tmp_path / "path.npz")
+
+
+def test_large_files_are_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ModelFileError, match="1099511627776 bytes, and max_bytes is 268435456"):
+        load_model(path)
+    fit().save_model(path)
+    size = path.stat().st_size
+    load_model(path, max_bytes=size)
+    with pytest.raises(ModelFileError, match=f"has {size} bytes, and max_bytes is {size - 1}"):
+        load_model(path, max_bytes=size - 1)
+
+
+def test_a_file_that_may_not_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("fcgboost.documents.files.os.stat", refuse)
+    with pytest.raises(ModelFileError, match=r"cannot be read .Permission denied.") as caught:
+        load_model(tmp_path / "model.json")
+    assert isinstance(caught.value.__cause__, PermissionError)
+
+
+# Damage within a document: what is changed where, and what is said about it.
+
+Keys = tuple[str | int, ...]
+DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
+    "unknown key": ("relu", ("extra",), 1, r"\$ has the unknown key 'extra'"),
+    "unknown key inside": ("relu", ("model", "x y"), 1, r"\$\.model has the unknown key 'x y'"),
+    "no scale": ("relu", ("model", "scale"), None, r"\$\.model\.scale must be a list, and is None"),
+    "zero scale": ("relu", ("model", "scale", 1), 0, r"\$\.model\.scale must have positive"),
+    "fewer features": ("relu", ("n_features",), 2, r"scale must have 2 entries, and has 3"),
+    "huge features": ("relu", ("n_features",), 2**31 - 1, "must have 2147483647 entries"),
+    "true as a number": ("relu", ("n_iter",), True, r"\$\.n_iter must be a whole number"),
+    "float as a count": ("relu", ("n_iter",), 7.0, r"\$\.n_iter must be a whole number"),
+    "fewer steps": ("relu", ("n_iter",), 6, r"\$\.n_iter is 6, and atoms .* entered later"),
+    "more steps": ("relu", ("n_iter",), 8, "has 7 steps, fewer than n_iter, which is 8"),
+    "a text in a row": (
+        *("relu", ("model", "atoms", 3, "row", 1), "1"),
+        r"\$\.model\.atoms\[3\]\.row\[1\] must be a finite number, and is '1'",
+    ),
+    "a short row": (
+        *("relu", ("model", "atoms", 3, "row"), [1.0]),
+        r"\$\.model\.atoms\[3\]\.row must have 4 entries, and has 1",
+    ),
+    "no row": ("relu", ("model", "atoms", 3), {"step": 4}, r"\$\.model\.atoms\[3\] lacks the key"),
+    "steps that fall": ("relu", ("model", "atoms", 3, "step"), 1, r"atoms\[3\]\.step must be a"),
+    "huge atoms": (
+        *("relu", ("model", "storage", "n_parameters"), 2**31),
+        "must be a whole number from 1 to",
+    ),
+    "wide atoms": ("relu", ("model", "storage", "n_parameters"), 2**20, "must be 4, one more than"),
+    "unknown storage": ("relu", ("model", "storage", "kind"), "coo", "must be one of"),
+    "other coefficients": (
+        *("relu", ("model", "atoms", 0, "coef", 0), 0.5),
+        r"\$\.path\.steps does not lead to the coefficients of the model",
+    ),
+    "coefficient too many": (
+        *("relu", ("path", "steps", 2, "coef", 0), [1.0] * 4),
+        r"\$\.path\.steps\[2\]\.coef\[0\] must have 3 entries, and has 4",
+    ),
+    "an atom that is not there": (
+        *("relu", ("path", "steps", 0, "chosen", 0), 99),
+        r"chosen\[0\] must be a whole number from -1 to 6",
+    ),
+    "an atom out of order": (
+        *("relu", ("path", "steps", 0, "chosen", 0), 1),
+        r"steps\[0\]\.chosen does not fit the steps",
+    ),
+    "an atom that nobody chose": (
+        *("relu", ("path", "steps", 6, "chosen", 0), 0),
+        r"steps\[6\]\.coef\[0\] must have 6 entries",
+    ),
+    "unknown status": ("relu", ("status",), "DONE", r"\$\.status must be one of"),
+    "width zero": ("gauss", ("model", "atoms", 2, "row", -1), 0.0, r"positive width.*\[2\]"),
+    "unknown part": (
+        *("relu", ("model", "dictionary", "part"), "os.system"),
+        r"\$\.model\.dictionary\.part is 'os\.system', which is no part of fcgboost",
+    ),
+    "a loss as dictionary": (
+        *("relu", ("model", "dictionary"), {"part": "Hinge", "parameters": {}}),
+        "must be a dictionary, and Hinge is none",
+    ),
+    "unknown parameter": (
+        *("relu", ("model", "dictionary", "parameters", "shell"), "ls"),
+        "has 'shell', which ReluDictionary does not take",
+    ),
+    "refused parameter": (
+        *("relu", ("model", "dictionary", "parameters", "weights"), "dense"),
+        "is refused: ReluDictionary: weights must be one of",
+    ),
+    "a degree without end": (
+        *("polynomial", ("model", "dictionary", "parameters", "degree"), 10**9),
+        "is refused: a degree of more than 1000",
+    ),
+    "a scheme without solver": (
+        *("relu", ("parameters", "scheme"), {"part": "FullyCorrective", "parameters": {}}),
+        "",
+    ),
+    "a scheme with a wrong solver": (
+        "relu",
+        ("parameters", "scheme"),
+        {"part": "FullyCorrective", "parameters": {"solver": [1]}},
+        "is refused: the solver is none",
+    ),
+    "a part in a part": (
+        "gauss",
+        ("model", "dictionary", "parameters", "width"),
+        {"part": "Hinge", "parameters": {}},
+        "has a part as 'width'",
+    ),
+    "one class": ("relu", ("classes", "values"), [0], "must have two entries or more"),
+    "classes twice": ("relu", ("classes", "values"), [1, 1], "must grow from one label"),
+    "three classes": ("relu", ("classes", "values"), [0, 1, 2], "must have 3 entries"),
+    "text as classes": ("relu", ("classes", "values"), ["0", "1"], "labels of the type int64 only"),
+    "small type": ("relu", ("classes",), {"dtype": "int8", "values": [0, 300]}, "that are no int8"),
+    "wide type": ("relu", ("classes", "dtype"), "U9999999", "labels too large"),
+    "odd type": ("relu", ("classes", "dtype"), "O8; import os", "must be a type of labels"),
+    "names": ("relu", ("feature_names",), ["a"], r"\$\.feature_names must have 3 entries"),
+    "seed": ("relu", ("parameters", "random_state"), -1, r"random_state must be a whole number"),
+    "jobs": ("relu", ("parameters", "n_jobs"), 0, "n_jobs must not be 0"),
+    "weights": (
+        *("relu", ("parameters", "class_weight"), [[0, 1.0], [0, 2.0]]),
+        "names a class twice",
+    ),
+    "fraction": ("relu", ("parameters", "validation_fraction"), 1, "must be less than 1"),
+    "about": ("relu", ("about",), [], r"\$\.about must be an object, and is a list of 0 entries"),
+    "an atom twice in a row": (
+        *("sparse", ("model", "atoms", 0, "places"), [1, 1]),
+        "places must grow from one place to the next",
+    ),
+    "a place too far": ("sparse", ("model", "atoms", 0, "places"), [9], "from 0 to 3"),
+    "a value too many": ("sparse", ("model", "atoms", 0, "values"), [1.0] * 9, "must have"),
+    "column kind": ("pipeline", ("encoder", "columns", 0, "kind"), "date", "must be one of"),
+    "no column kind": ("pipeline", ("encoder", "columns", 0), {}, "lacks the key 'kind'"),
+    "columns": ("pipeline", ("encoder", "columns"), [], "gives 0 numbers per row"),
+    "levels": (
+        *("pipeline", ("encoder", "columns", 3, "levels"), ["b", "a"]),
+        "levels must grow from one level to the next",
+    ),
+    "one name": ("pipeline", ("encoder", "columns", 0, "name"), "one", "two columns of one name"),
+    "long names": (
+        *("pipeline", ("encoder", "columns", 3, "name"), "x" * 10**7),
+        "too long for a model file",
+    ),
+}
+
+
+@functools.cache
+def document(name: str) -> str:
+    makers: dict[str, Callable[[], Any]] = {
+        "relu": MODELS["relu, squared_hinge"],
+        "gauss": MODELS["gauss, squared_hinge"],
+        "polynomial": MODELS["polynomial, squared_hinge"],
+        "sparse": MODELS["sparse matrix"],
+        "pipeline": MODELS["pipeline"],
+    }
+    encoder, classifier = split_model(makers[name]())
+    return encode(replace(content_of(classifier), encoder=encoder)).decode()
+
+
+@pytest.mark.parametrize(("seed", "keys", "value", "match"), DAMAGE.values(), ids=DAMAGE)
+def test_damage_is_named_with_its_place(
+    seed: str, keys: Keys, value: Any, match: str, tmp_path: Path
+) -> None:
+    damaged = json.loads(document(seed))
+    inside = functools.reduce(lambda holder, key: holder[key], keys[:-1], damaged)
+    inside[keys[-1]] = value
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(damaged))
+    if not match:
+        load_model(path)
+        return
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load_model(path)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("seed", ["relu", "sparse", "pipeline"])
+def test_every_key_is_needed(seed: str, tmp_path: Path) -> None:
+    """Parameters of parts aside, which have defaults, and keys of the user's own."""
+
+    def holders(value: Any, place: tuple[Any, ...] = ()) -> Any:
+        if isinstance(value, dict):
+            if place[-1:] not in [("parameters",), ("about",)] or place == ("parameters",):
+                yield from ((place, key) for key in value)
+            for key, inside in value.items():
+                yield from holders(inside, (*place, key))
+        elif isinstance(value, list) and value:
+            yield from holders(value[-1], (*place, -1))
+
+    path = tmp_path / "model.json"
+    found = list(holders(json.loads(document(seed))))
+    assert len(found) > 50
+    for place, key in found:
+        damaged = json.loads(document(seed))
+        del functools.reduce(lambda holder, step: holder[step], place, damaged)[key]
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(ModelFileError, match=r"lacks the key|no model file"):
+            load_model(path)
+
+
+def test_a_path_that_is_larger_in_memory_than_in_its_file_is_refused(tmp_path: Path) -> None:
+    """Every step of a thousand outputs names all of them, and holds them times all atoms."""
+    n, n_steps = 1000, 20
+    model = json.loads(document("relu"))
+    model["classes"]["values"] = list(range(n))
+    model["model"].update(intercept=[0.0] * n, atoms=[])
+    model.update(n_iter=0)
+    row = {"row": [0.0] * 4}
+    model["path"].update(start=[0.0] * n, endings=[None] * n)
+    model["path"]["atoms"] = [{"step": k + 1, **row} for k in range(n_steps) for _ in range(n)]
+    step = {**model["path"]["steps"][0], "scores": [0.0] * n, "objectives": [0.0] * n}
+    step.update(intercept=[0.0] * n)
+    model["path"]["steps"] = [
+        {**step, "chosen": list(range(k * n, k * n + n)), "coef": [[0.0] * (k + 1)] * n}
+        for k in range(n_steps)
+    ]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model, separators=(",", ":")))
+    with pytest.raises(ModelFileError, match="too much memory: pass a larger max_bytes"):
+        load_model(path, max_bytes=path.stat().st_size)
+
+
+def test_numbers_may_be_written_as_others_write_them(tmp_path: Path) -> None:
+    text = document("relu").replace("{", "{\n\t").replace('"tol": 1e-06', '"tol": 0.000001')
+    path = tmp_path / "model.json"
+    path.write_text(text.replace("0.0,", "0,"), encoding="utf-8")
+    model = load_model(path)
+    assert np.array_equal(model.coef_, MODELS["relu, squared_hinge"]().coef_)
+    assert model.tol == 1e-6
+
+
+def test_the_schema_is_one_and_refuses_what_the_loader_refuses(tmp_path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.check_schema(SCHEMA)
+    refused = 0
+    for seed, keys, value, match in DAMAGE.values():
+        damaged = json.loads(document(seed))
+        inside = functools.reduce(lambda holder, key: holder[key], keys[:-1], damaged)
+        inside[keys[-1]] = value
+        is_refused = not validator.is_valid(damaged)
+        assert match or not is_refused
+        refused += is_refused
+    assert refused > len(DAMAGE) / 3
