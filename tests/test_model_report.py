@@ -460,7 +460,8 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     save_model(table_model, tmp_path / "model.json", about=about)
     page = read(write_report(tmp_path / "page.html", load_model(tmp_path / "model.json")))
     assert page.text.startswith("A model of left A model of left")
-    assert "Accuracy (when fitted) 87.5 % 75.0 to 93.8 %" in page.text
+    assert "Accuracy 87.5 % 75.0 to 93.8 %" in page.text
+    assert "The scores are those of 50 rows that were held out when it was fitted." in page.text
     for fact in ("people.csv", "rows held out 50", "2026-05-04T03:02:01", "time of the fit 2.5 s"):
         assert fact in page.text
     clf = table_model[-1]

@@ -135,7 +135,8 @@ def _lead(subject: Subject, judged: Judged | None) -> list[str]:
     time = f", found in {seconds(classifier.trace_[-1].seconds)}," if subject.has_path else ""
     lines = [f"{atoms}{time} {what}."]
     if judged is None:
-        return [*lines, "No data was given, so the page shows what the model itself knows."]
+        lines.append("No data was given, so the page shows what the model itself knows.")
+        return [*lines, _when_scored(subject)] if _told_scores(subject) else lines
     accuracy = judged.scores["accuracy"]
     codes = judged.codes
     shares = [float((codes == i).mean()) for i in range(len(classes))]
@@ -148,11 +149,16 @@ def _lead(subject: Subject, judged: Judged | None) -> list[str]:
     ]
 
 
+def _when_scored(subject: Subject) -> str:
+    n = subject.told("test").get("n_samples")
+    rows = f" {count(n, 'row')}" if isinstance(n, int) else " rows"
+    return f"The scores are those of{rows} that were held out when it was fitted."
+
+
 def _cards(subject: Subject, judged: Judged | None) -> list[Card]:
     scores = _told_scores(subject) if judged is None else judged.scores
-    when = " (when fitted)" if judged is None else ""
     cards = [
-        Card(f"{score_title(name)}{when}", score(name, value.value), interval(name, value))
+        Card(score_title(name), score(name, value.value), interval(name, value))
         for name, value in scores.items()
     ]
     classifier = subject.classifier
