@@ -182,7 +182,7 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
         "relu",
         ("parameters", "scheme"),
         {"part": "FullyCorrective", "parameters": {"solver": [1]}},
-        "is refused: the solver is none",
+        "is refused: its solver must be a solver",
     ),
     "a part in a part": (
         "gauss",

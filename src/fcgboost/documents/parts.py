@@ -125,7 +125,7 @@ def _check_part(part: Part) -> None:
         contract, presets = FAMILIES["solver"]
         is_name = isinstance(part.solver, str) and part.solver in ("auto", *presets)
         if not (is_name or isinstance(part.solver, contract)):
-            raise ValueError("the solver is none")
+            raise ValueError("its solver must be a solver, or the name of one")
 
 
 def _read_value(spot: Spot, known: Known) -> Any:
