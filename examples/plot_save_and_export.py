@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.export import save_c, to_c
-from fcgboost.io import load_model, save_model
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
