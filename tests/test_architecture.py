@@ -216,11 +216,11 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "report.rendering": {"files", "report.document"},
     "report.wording": {"scores"},
     "report.subject": {
-        *("io", "plotting.fitted", "prediction", "report.wording", "scores", "stopping"),
+        *("io", "plotting.*", "prediction", "report.wording", "scores", "stopping"),
         "tables",
     },
     "report.*": {
-        *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.marks"),
+        *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.*"),
         *("prediction", "report.*", "schemes", "scores", "tables"),
     },
     "report": {"report.*"},
@@ -321,7 +321,8 @@ ALL_OF_SKLEARN = {
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
-    *("jinja2", "pandas", "PIL", "polars", "rich", "psutil", "pyarrow", "torch", "tqdm", "triton", "xlrd"),
+    *("jinja2", "pandas", "PIL", "polars", "psutil", "pyarrow", "rich", "torch", "tqdm"),
+    *("triton", "xlrd"),
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.
