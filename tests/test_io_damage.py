@@ -31,7 +31,7 @@ NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (lambda path: os.mkfifo(path), "it is no plain file"),
     "empty": (write_text(""), "the file is empty"),
     "blank": (write_text(" \n"), "the file is empty"),
-    "gzip": (write_text(gzip.compress(b"{}")), "compressed .gzip.: decompress it first"),
+    "gzip": (write_text(gzip.compress(b"{}", mtime=0)), "compressed .gzip.: decompress it first"),
     "zip": (write_text(b"PK\x03\x04..."), "zip archive, as NumPy's and fcgboost's checkpoints"),
     "pickle": (write_text(pickle.dumps({})), "a pickle, which load_model never reads"),
     "binary": (write_text(b"\x93NUMPY\xff"), "the file is binary, no text .byte 0."),
