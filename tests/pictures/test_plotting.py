@@ -1,7 +1,7 @@
 """Every picture, whatever it shows."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from suites.pictures import (
     X,
-    two_classes,
     y,
 )
 
@@ -39,22 +38,6 @@ from fcgboost.plotting import (
 )
 from fcgboost.plotting.canvas import ink
 from fcgboost.tables import TableEncoder
-
-
-@pytest.fixture
-def relu() -> FCGBoostClassifier:
-    return two_classes("relu")
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def draw_boundary(model: Any, ax: Any = None, y: Any = y) -> Any:

@@ -1,9 +1,7 @@
 """The influence of features, and atoms, by the numbers they hold and the Axes they draw."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,37 +12,11 @@ from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 from sklearn.pipeline import make_pipeline
-from suites.pictures import BLOBS, X, three_classes, two_classes, y
+from suites.pictures import BLOBS, X, y
 
 from fcgboost import Dictionary, FCGBoostClassifier
 from fcgboost.plotting import AtomDisplay, DecisionBoundaryDisplay, FeatureInfluenceDisplay
 from fcgboost.tables import TableEncoder
-
-
-@pytest.fixture
-def model() -> FCGBoostClassifier:
-    return two_classes("gauss")
-
-
-@pytest.fixture
-def relu() -> FCGBoostClassifier:
-    return two_classes("relu")
-
-
-@pytest.fixture
-def several() -> FCGBoostClassifier:
-    return three_classes()
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def make_table() -> pd.DataFrame:

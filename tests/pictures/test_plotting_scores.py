@@ -1,9 +1,7 @@
 """Margins and probabilities, by the numbers they hold and the Axes they draw."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -11,36 +9,10 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
-from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, three_classes, two_classes, y
+from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.plotting import MarginDisplay, ReliabilityDisplay
-
-
-@pytest.fixture
-def model() -> FCGBoostClassifier:
-    return two_classes("gauss")
-
-
-@pytest.fixture
-def relu() -> FCGBoostClassifier:
-    return two_classes("relu")
-
-
-@pytest.fixture
-def several() -> FCGBoostClassifier:
-    return three_classes()
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_margins_are_labels_times_decision_values(model: FCGBoostClassifier, ax: Axes) -> None:

@@ -1,9 +1,7 @@
 """Decision boundaries and their atoms, by the numbers they hold and the Axes they draw."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -26,8 +24,6 @@ from suites.pictures import (
     legend_texts,
     lines_of,
     offsets,
-    three_classes,
-    two_classes,
     y,
 )
 
@@ -37,27 +33,6 @@ from fcgboost.plotting import CLASS_COLORS, DecisionBoundaryDisplay
 from fcgboost.plotting.canvas import colors_of
 from fcgboost.plotting.marks import clipped_line
 from fcgboost.tables import TableEncoder
-
-
-@pytest.fixture
-def model() -> FCGBoostClassifier:
-    return two_classes("gauss")
-
-
-@pytest.fixture
-def several() -> FCGBoostClassifier:
-    return three_classes()
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_a_boundary_names_its_axes_points_lines_and_atoms(

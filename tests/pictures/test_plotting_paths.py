@@ -1,9 +1,7 @@
 """Errors and coefficients along a path, by the numbers they hold and the Axes they draw."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
-from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, three_classes, two_classes, y
+from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
 from fcgboost.datasets import make_simulation
@@ -20,32 +18,6 @@ from fcgboost.plotting.coefficients import _spread
 from fcgboost.tables import TableEncoder
 
 X_test, y_test = make_simulation(60, random_state=1)
-
-
-@pytest.fixture
-def model() -> FCGBoostClassifier:
-    return two_classes("gauss")
-
-
-@pytest.fixture
-def relu() -> FCGBoostClassifier:
-    return two_classes("relu")
-
-
-@pytest.fixture
-def several() -> FCGBoostClassifier:
-    return three_classes()
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def no_figure_stays_open() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def test_known_curves_are_drawn_over_steps_with_k0_and_chosen_steps(ax: Axes) -> None:
