@@ -9,7 +9,7 @@ from scipy import sparse
 from strategies import Data, training_sets
 from suites.designs import CHECKS, Backend, make_data
 
-from fcgboost.backends import columns, memory, values
+from fcgboost.backends import columns, values
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.backends.moments import moments_of
 from fcgboost.backends.places import NumpyPlace
@@ -21,7 +21,6 @@ BACKENDS = {"memory": Backend(MemoryDesign, np.asarray, np.asarray)}
 @pytest.fixture(params=[*BACKENDS, "memory-small-blocks"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Backend:
     if request.param == "memory-small-blocks":
-        monkeypatch.setattr(memory, "_BLOCK_ENTRIES", 64)
         monkeypatch.setattr(NumpyPlace, "block_entries", 64)
         monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", 16)
         monkeypatch.setattr(values, "_AT_ONCE", 7)

@@ -14,7 +14,6 @@ from fcgboost import (
     Status,
     theory_steps,
 )
-from fcgboost.backends import memory
 from fcgboost.backends import values as values_module
 from fcgboost.backends.places import NumpyPlace
 from fcgboost.datasets import make_simulation
@@ -439,7 +438,6 @@ def test_the_path_does_not_depend_on_the_threads_of_the_blas(name, n_threads, ba
 def test_the_path_does_not_depend_on_the_size_of_blocks(
     name, entries, at_once, block, store, base_paths, monkeypatch
 ):
-    monkeypatch.setattr(memory, "_BLOCK_ENTRIES", entries)
     monkeypatch.setattr(NumpyPlace, "block_entries", entries)
     monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
     monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", block)

@@ -127,10 +127,9 @@ class SampledCandidates(Selection):
                 sample = design.sample(n_drawn, *place)
                 atoms = design.dictionary.candidates(sample, n_drawn, turn)
                 words = hashing.fingerprint(atoms)
-                allowed = np.array([[w not in some for some in excluded] for w in words.tolist()])
+                allowed = Words(words).allowed(excluded)
                 if allowed.all():
                     break
-            allowed = allowed.reshape(len(words), len(excluded))
             # The first ones that an output may choose, as if it were alone.
             allowed &= np.cumsum(allowed, axis=0) <= self.size
             kept = allowed.any(axis=1)
@@ -162,8 +161,8 @@ class Words:
             wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
             first = np.searchsorted(self._sorted, wanted, side="left")
             last = np.searchsorted(self._sorted, wanted, side="right")
-            for start, stop in zip(first.tolist(), last.tolist(), strict=True):
-                allowed[self._order[start:stop], c] = False
+            for i in np.flatnonzero(first < last):
+                allowed[self._order[first[i] : last[i]], c] = False
         return allowed
 
 

@@ -104,14 +104,16 @@ class MemoryCandidates(Candidates):
         # First of all: what comes from the host waits for all that was asked before it.
         is_allowed = design.place.put(allowed, "bool")
         estimate = self._values.estimate(R, divisor, design.room)
-        _, high = estimate.interval(design.place)
-        high = design.place.xp.where(is_allowed, high, -1.0)
+        high = design.place.xp.where(is_allowed, estimate.highest(design.place), -1.0)
         outputs = range(R.shape[1])
         winners = [self._shortlisted(R[:, c], high[:, c], divisor, estimate) for c in outputs]
-        valid = design.place.put(estimate.is_valid)
-        count, is_valid, *found = design.place.fetch(estimate.n_rows, valid, *winners)
+        # What is known already need not be fetched.
+        valid = [] if estimate.is_valid is True else [estimate.is_valid]
+        design.use_the_wait()
+        count, *found = design.place.fetch(estimate.n_rows, *winners, *valid)
         design.note_active(int(count))
-        if is_valid and all(is_sure for _, _, is_sure in found):
+        found, valid = found[: len(winners)], found[len(winners) :]
+        if all(valid) and all(is_sure for _, _, is_sure in found):
             return [
                 Best(int(j), float(score)) if allowed[:, c].any() else None
                 for c, (j, score, _) in enumerate(found)

@@ -83,14 +83,13 @@ class MemoryColumns(Columns):
         design, xp = self._design, self._place.xp
         values = self._evaluate(atoms)
         norms = xp.sqrt(design.weights @ values**2 / design.total_weight)
-        scaling = design.dictionary.scaling
-        if scaling == "max":
-            sizes = xp.amax(xp.abs(values), axis=0)
-        else:
-            sizes = norms if scaling == "norm" else xp.ones_like(norms)
-        factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
-        self._store(values * factors)
-        self._unread.append(Pending((factors, norms * factors), self._note_sizes))
+        scaling, factors = design.dictionary.scaling, xp.ones_like(norms)
+        if scaling != "none":
+            sizes = norms if scaling == "norm" else xp.amax(xp.abs(values), axis=0)
+            factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
+            values, norms = values * factors, norms * factors
+        self._store(values)
+        self._unread.append(Pending((factors, norms), self._note_sizes))
 
     def _evaluate(self, atoms: Any) -> Any:
         """Give the values of atoms; one that was scored exactly is known already."""
@@ -267,7 +266,7 @@ class KeptGram:
         A, place = self._columns.A, self._columns.place
         k = A.shape[1]
         if first == k:
-            return place.put(np.zeros((k, 0)))
+            return A[:0].T
         active: Any = None
         if not place.is_ahead:
             active, count = place.find(weights != 0.0, None)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import is_tensor, squared_norms
 from fcgboost.backends.base import Array, Design
 from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
@@ -22,7 +22,6 @@ from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
-_BLOCK_ENTRIES = NumpyPlace.block_entries
 _SPARE_ROWS = 1024
 # Columns that are kept between an atom's exact score and its entry.
 _KEPT_COLUMNS = 8
@@ -93,6 +92,8 @@ class MemoryDesign(Design):
         self._n_active = self.n_rows
         #: Exact columns of atoms that were looked at in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
+        #: The draw that comes next, where it is made while Python waits; None until it is made.
+        self._expected: dict[tuple[int, int, int], Sample | None] = {}
 
     @property
     def n_distinct(self) -> int:
@@ -104,14 +105,23 @@ class MemoryDesign(Design):
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
         other = copy.copy(self)
-        other.dictionary, other._columns = dictionary, {}
+        other.dictionary, other._columns, other._expected = dictionary, {}, {}
         # The radii are asked for only by dictionaries that are screened.
         vars(other).pop("radii", None)
         return other
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
-        return self.frame.sample(self.draw(n, key, turn)[1])
+        made = self._expected.pop((n, key, turn), None)
+        return self.frame.sample(self.draw(n, key, turn)[1]) if made is None else made
+
+    def expect(self, n: int, key: int, turn: int = 0) -> None:
+        """Keep a draw for the wait of the next choice, where there is one."""
+        self._expected = {(n, key, turn): None} if self.place.is_ahead else {}
+
+    def use_the_wait(self) -> None:
+        """Draw what is expected, while the device does what it was asked to do."""
+        self._expected = {draw: self.sample(*draw) for draw in [*self._expected]}
 
     def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
         """Give the first rows from a place of the circle on, and how far from it they are."""
@@ -198,15 +208,24 @@ class MemoryDesign(Design):
     @cached_property
     def screen_inputs(self) -> tuple[Any, Any]:
         """The standardised rows as float32, and their norms, where screening happens."""
-        Z = np.empty((self.n_rows, self.X.shape[1]), dtype=np.float32)
-        radii = np.empty(self.n_rows)
+        # Where there is double precision, they are made of the rows that are there.
+        place = self.place if self.screen_place is self.place else NumpyPlace()
+        X = self.inputs if place is self.place else self.X
+        origin, unit, n_features = place.put(self.center), place.put(self.scale), X.shape[1]
+        Z = place.empty(n_features, self.n_rows, "float32").T
+        radii = place.empty(self.n_rows, 1)[:, 0]
 
         def fill(rows: slice) -> None:
-            block = (self.X[rows] - self.center) / self.scale
-            Z[rows], radii[rows] = block, np.sqrt(np.einsum("ij,ij->i", block, block))
+            block = (X[rows] - origin) / unit
+            Z[rows], radii[rows] = block, place.xp.sqrt(squared_norms(block))
 
-        self.each(fill, row_blocks(self.n_rows, _BLOCK_ENTRIES // self.X.shape[1]))
+        self.each(fill, row_blocks(self.n_rows, place.block_entries // n_features))
         return self.screen_place.put(Z, "float32"), self.place.put(radii)
+
+    @cached_property
+    def screen_units(self) -> Any:
+        """The scale of standardised rows, where screening happens."""
+        return self.screen_place.put(np.ones(len(self.scale)), "float32")
 
     @cached_property
     def radii(self) -> tuple[float, float]:

@@ -147,9 +147,12 @@ class TorchPlace(Place):
         tensors = [array if is_tensor(array) else self.put(array) for array in arrays]
         flat = self.xp.cat([tensor.reshape(-1).to(double) for tensor in tensors])
         host = flat.cpu().numpy().astype(np.float64, copy=False)
-        ends = np.cumsum([tensor.numel() for tensor in tensors])
-        pieces = np.split(host, ends[:-1])
-        return [p.reshape(tuple(t.shape)) for p, t in zip(pieces, tensors, strict=True)]
+        found, start = [], 0
+        for tensor in tensors:
+            stop = start + tensor.numel()
+            found.append(host[start:stop].reshape(tuple(tensor.shape)))
+            start = stop
+        return found
 
     def add_up(self, sums: Any) -> Any:
         """Add up in float64, where there is one."""
@@ -158,15 +161,13 @@ class TorchPlace(Place):
     def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
         """Give so many positions that no one has to wait to learn how many there are."""
         xp = self.xp
-        count = mask.sum()
         if room is None:
-            return xp.nonzero(mask)[:, 0], count
-        places = xp.cumsum(mask.to(xp.int64), 0)
-        # Entries without room, and the false ones, all go to one more slot that is cut off.
-        slots = xp.where(mask & (places <= room), places - 1, room)
-        positions = xp.zeros(room + 1, dtype=xp.int64, device=self.device)
-        positions.scatter_(0, slots, xp.arange(len(mask), device=self.device))
-        return positions[:room], count
+            return xp.nonzero(mask)[:, 0], mask.sum()
+        counts = xp.cumsum(mask, 0)
+        # The j-th true entry is where the count comes to j. One that does not come is looked for
+        # behind the last entry, and that position becomes zero.
+        positions = xp.searchsorted(counts, xp.arange(1, room + 1, device=self.device))
+        return positions.remainder_(len(mask)), counts[-1]
 
 
 def place_for(device: str) -> Place:

@@ -71,17 +71,25 @@ class Estimate:
         """Give the least and the largest that every absolute score can be."""
         xp = place.xp
         sizes = xp.abs(self.dots)
-        # Numbers beyond the range of float32 say nothing about a score.
-        is_known = xp.isfinite(sizes + self.bounds)
+        is_known = sizes + self.bounds < np.inf
         low = xp.where(is_known, xp.clip(sizes - self.bounds, 0.0, None), 0.0)
-        high = xp.where(is_known, sizes + self.bounds, np.inf)
+        if self.sizes is not None:
+            most = self.sizes[0] + self.sizes[1]
+            low = low / xp.clip(most, _TINY, None)[:, None]
+        return low, self.highest(place)
+
+    def highest(self, place: Place) -> Any:
+        """Give the largest that every absolute score can be."""
+        xp = place.xp
+        # Numbers beyond the range of float32 say nothing about a score.
+        high = xp.abs(self.dots) + self.bounds
+        high = xp.where(high < np.inf, high, np.inf)
         if self.sizes is None:
-            return low, high
-        least, most = self.sizes[0] - self.sizes[1], self.sizes[0] + self.sizes[1]
+            return high
+        least = self.sizes[0] - self.sizes[1]
         # An atom that may vanish can have any score: only a closer look can tell.
         surely = xp.where(least > 0.0, least, 1.0)[:, None]
-        high = xp.where((least > 0.0)[:, None], high / surely, np.inf)
-        return low / xp.clip(most, _TINY, None)[:, None], high
+        return xp.where((least > 0.0)[:, None], high / surely, np.inf)
 
 
 class Values(ABC):
@@ -101,7 +109,7 @@ class Values(ABC):
             self._is_nonnegative = dictionary.is_nonnegative
             self._rounding = self._judged(dictionary, atoms, 1.0)
             self.inputs = design.screen_inputs[0]
-            self._scale = self.place.put(np.ones(len(design.scale)), "float32")
+            self._scale = design.screen_units
             self._atoms = self.place.put(atoms, "float32")
         else:
             self._is_nonnegative = False
@@ -159,27 +167,25 @@ class Values(ABC):
         With |e| <= relative |g| + constant + slope |x| they are at most relative (mass + what they
         are) + the sums of |r| (constant + slope |x|).
         """
-        xp = self._design.place.xp
-        sums = self._residual_sums(R)
-        relative, constant, slope = self._rounding_here
-        off = relative * masses + constant * sums[0] + slope * sums[1]
-        # Relative errors of one and more say nothing.
-        return xp.where(relative < 1.0, off / xp.clip(1.0 - relative, 1e-9, None), np.inf)
-
-    def _residual_sums(self, R: Any) -> tuple[Any, Any]:
-        """Give the sums of |r| and of |r| |x| for every output."""
         sizes = self._design.place.xp.abs(R)
-        if not self._rounding.slope.any():
-            return sizes.sum(axis=0), 0.0
-        return sizes.sum(axis=0), self._design.screen_inputs[1] @ sizes
+        relative, constant, slope, left, unknown = self._rounding_here
+        off = relative * masses + constant * sizes.sum(axis=0)
+        if self._rounding.slope.any():
+            off = off + slope * (self._design.screen_inputs[1] @ sizes)
+        return off / left + unknown
 
     @cached_property
-    def _rounding_here(self) -> tuple[Any, Any, Any]:
-        put, known = self._design.place.put, self._rounding
-        parts = (known.relative, known.constant, known.slope)
+    def _rounding_here(self) -> Any:
+        """The parts of the rounding, what relative errors leave, and infinity if that is nothing.
+
+        One array of columns: one transfer, where that is needed.
+        """
+        known = self._rounding
         # Infinitely much of no residual is nothing.
-        relative, constant, slope = (put(np.minimum(part, _HUGE))[:, None] for part in parts)
-        return relative, constant, slope
+        parts = np.minimum([known.relative, known.constant, known.slope], _HUGE)
+        left = np.maximum(1.0 - parts[0], 1e-9)
+        unknown = np.where(known.relative < 1.0, 0.0, np.inf)
+        return self._design.place.put(np.stack([*parts, left, unknown]))[:, :, None]
 
     def _note_sizes(self, divisor: Divisor, sums: Any) -> None:
         """Turn the largest values, or sums of weighted squares, into sizes with bounds."""
@@ -206,8 +212,6 @@ class FreshValues(Values):
         is_sized = divisor == "none" or divisor in self._sizes
         focus = Focus.on(R, here, room if is_sized else len(R))
         unit = xp.clip(xp.amax(xp.abs(R)), _TINY, None)
-        both = xp.concatenate([focus.R, xp.abs(focus.R)], axis=1) / unit
-        W = self.place.put(both, self.dtype)
         inputs = self.inputs
         if focus.rows is not None:
             is_here = self.place is here or not here.is_ahead
@@ -220,8 +224,10 @@ class FreshValues(Values):
             n_features = inputs.shape[1]
             fused = gauss_sums(self._design.dictionary, self.place, n_values, n_features)
         if fused is not None:
-            sums = self._fused_sum(fused, inputs, W[:, :n_outputs])
+            sums = self._fused_sum(fused, inputs, self.place.put(focus.R / unit, self.dtype))
         else:
+            both = xp.concatenate([focus.R, xp.abs(focus.R)], axis=1) / unit
+            W = self.place.put(both, self.dtype)
             sums, extents = self._sum(inputs, W, weights, divisor)
         if not is_sized:
             self._note_sizes(divisor, here.put(extents))
@@ -233,16 +239,16 @@ class FreshValues(Values):
         place, n, n_outputs = self.place, self._n_atoms, R.shape[1]
         centers, widths = self._atoms[:, :-1], self._atoms[:, -1]
         steepness = 0.5 / widths**2
+        if not isinstance(place, NumpyPlace):
+            return place.xp.concatenate(fused(inputs, centers, steepness, R), 1)
         sums = place.empty(n, 2 * n_outputs, place.sum_dtype)
-        if isinstance(place, NumpyPlace):
-            centers, R = np.ascontiguousarray(centers), np.ascontiguousarray(R)
+        centers, R = np.ascontiguousarray(centers), np.ascontiguousarray(R)
 
         def score(block: slice) -> None:
             dots, masses = fused(inputs, centers[block], steepness[block], R)
             sums[block, :n_outputs], sums[block, n_outputs:] = dots, masses
 
-        at_once = _AT_ONCE if isinstance(place, NumpyPlace) else n
-        self._design.each(score, row_blocks(n, at_once))
+        self._design.each(score, row_blocks(n, _AT_ONCE))
         return sums
 
     def _sum(self, inputs: Any, W: Any, weights: Any, divisor: Divisor) -> tuple[Any, Any]:
