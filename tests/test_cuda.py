@@ -54,6 +54,8 @@ def test_tensors_on_a_gpu_are_answered_there():
     np.testing.assert_array_equal(model.predict(rows).cpu().numpy(), model.predict(X))
 
 
+# torch says so whenever the mode is switched on.
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 def test_nothing_but_a_fetch_waits():
     X, y = make_simulation(3000, random_state=0)
     settings = {"dictionary": "relu", "selection": SampledCandidates(100)}
