@@ -16,11 +16,13 @@ from fcgboost.plotting.canvas import (
     Display,
     check_matplotlib,
     colors_of,
+    farther_out,
     ink,
     label_name,
     legend_below,
     set_labels,
     two_sided,
+    usual_range,
 )
 from fcgboost.plotting.marks import AtomMarks, clipped_line, find_marks
 from fcgboost.prediction import BaseFCGBoost
@@ -113,6 +115,14 @@ class DecisionBoundaryDisplay(Display):
         self.true_boundary = true_boundary
         self.names = names
 
+    @property
+    def n_outside(self) -> int:
+        """How many points lie outside the picture, far from all others."""
+        if self.points is None:
+            return 0
+        low, high = (np.array([self.xx0[i], self.xx1[i]]) for i in (0, -1))
+        return int(((self.points < low) | (self.points > high)).any(axis=1).sum())
+
     @classmethod
     def from_estimator(
         cls,
@@ -133,7 +143,8 @@ class DecisionBoundaryDisplay(Display):
         estimator : fitted classifier or Pipeline
             Of this package or of scikit-learn.
         X : array-like or data frame of shape (n_samples, 2)
-            The training data: it sets the limits, and the place of polynomial atoms.
+            The training data: it sets the limits, and the place of polynomial atoms. A few rows
+            far from all others are left out of the picture, and counted in the legend.
         y : array-like of shape (n_samples,) or None, default=None
             Without labels no points are drawn.
         k : int or None, default=None
@@ -155,8 +166,8 @@ class DecisionBoundaryDisplay(Display):
             fitted.split_boosted(estimator, cls)
             estimator = fitted.shortened(estimator, k)
         points, labels = _check_plane(estimator, X, y)
-        xx0, xx1 = (_side(column) for column in points.T)
-        grid = _like(X, np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2))
+        xx0, xx1 = (grid_side(column, _N_GRID) for column in points.T)
+        grid = like(X, np.stack(np.meshgrid(xx0, xx1), axis=-1).reshape(-1, 2))
         values = fitted.decision_values(estimator, grid)
         display = cls(
             xx0,
@@ -239,6 +250,8 @@ class DecisionBoundaryDisplay(Display):
             x, y = self.points[self.labels == value].T
             style: dict[str, Any] = {"c": color, "marker": MARKERS[i % len(MARKERS)]}
             ax.scatter(x, y, s=14, linewidths=0.0, label=f"label {label_name(value)}", **style)
+        if self.n_outside:
+            ax.plot([], [], " ", label=farther_out(self.n_outside))
 
     def _draw_atoms(self, ax: Axes, marks: AtomMarks) -> None:
         """Draw the atoms of one class after those of another."""
@@ -345,10 +358,11 @@ def _marks(
     return marks
 
 
-def _side(column: Array) -> Array:
-    """Give grid points from a little before the column's minimum to a little after its maximum."""
-    margin = 0.02 * (np.ptp(column) or 1.0)
-    return np.linspace(column.min() - margin, column.max() + margin, _N_GRID)
+def grid_side(column: Array, n: int) -> Array:
+    """Give n points from a little before the column's usual values to a little after them."""
+    low, high = usual_range(column)
+    margin = 0.02 * ((high - low) or 1.0)
+    return np.linspace(low - margin, high + margin, n)
 
 
 def _names(X: Any) -> tuple[str, str]:
@@ -356,7 +370,7 @@ def _names(X: Any) -> tuple[str, str]:
     return str(first), str(second)
 
 
-def _like(X: Any, points: Array) -> Any:
+def like(X: Any, points: Array) -> Any:
     """Give points as a data frame if X is one: the classifier knows the names of its features."""
     if not hasattr(X, "columns"):  # a user's table, of any library of data frames
         return points

@@ -31,6 +31,8 @@ MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
 
 # In font sizes: clears the tick labels and the axis label.
 _LEGEND_PAD = 3.6
+# Among fewer values none is taken for an outlier.
+_FEW = 20
 # The mean width of a letter in its size.
 _LETTER = 0.52
 
@@ -101,6 +103,21 @@ def set_labels(ax: Axes, x: str, y: str) -> None:
     ax.set(xlabel="\n".join(lines), ylabel=wrapped(y, height, size))
 
 
+def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
+    """Give the smallest and the largest value, without a few that lie far from all others.
+
+    Far is beyond the middle 96 % by more than one and a half times their range, and than `least`:
+    one broken row must not squash the picture of a thousand.
+    """
+    if len(values) < _FEW:
+        return float(values.min()), float(values.max())
+    first = np.quantile(values, 0.02, method="higher")
+    last = np.quantile(values, 0.98, method="lower")
+    reach = max(1.5 * (last - first), least)
+    near = values[(values >= first - reach) & (values <= last + reach)] if reach > 0.0 else values
+    return float(near.min()), float(near.max())
+
+
 def tick_size(n: int, length: float) -> float:
     """Give the size of letters, in points, at which n lines of text lie side by side."""
     return min(_points("ytick.labelsize"), max(4.0, 0.75 * length / max(1, n)))
@@ -156,3 +173,8 @@ def label_name(value: Any) -> str:
 def more_features(n: int) -> str:
     """Say how many features are not drawn."""
     return f"{n} more features are smaller" if n > 1 else "1 more feature is smaller"
+
+
+def farther_out(n: int) -> str:
+    """Say how many rows lie outside a picture."""
+    return f"{n} rows lie farther out" if n > 1 else "1 row lies farther out"

@@ -13,15 +13,19 @@ from fcgboost.plotting.canvas import (
     Array,
     Display,
     check_matplotlib,
+    farther_out,
     ink,
     legend_below,
     set_labels,
+    usual_range,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_N_BINS = 40
+_N_BINS, _MOST_BINS = 40, 120
+# Margins that differ by less than this from the others are always drawn.
+_NEAR = 5.0
 _Y_LABELS = {"histogram": "rows", "ecdf": "share of rows with a smaller margin"}
 _LEAD = "margin: value of the true class − largest of the others"
 # What the rows are called that are not an active set.
@@ -31,6 +35,9 @@ _ERROR_COLOR, _ACTIVE_COLOR, _DONE_COLOR = "#D55E00", "#E69F00", "#0072B2"
 
 class MarginDisplay(Display):
     """The margins y f(x) of rows, with the active set y f < 1 and the errors y f < 0.
+
+    Margins far from all others are left out of the picture, not of the shares; the label of the
+    axis counts them.
 
     With the squared hinge and its kin only the rows of the active set have a loss and pull at the
     coefficients. With several classes the margin is f_y, the value of the row's class, less the
@@ -77,6 +84,12 @@ class MarginDisplay(Display):
     def active_share(self) -> float:
         """The share of the rows with a margin below 1."""
         return float(np.mean(self.margins < 1.0))
+
+    @property
+    def n_outside(self) -> int:
+        """How many rows lie outside the picture, far from all others."""
+        low, high = usual_range(self.margins, _NEAR)
+        return int(np.sum((self.margins < low) | (self.margins > high)))
 
     @classmethod
     def from_estimator(
@@ -196,7 +209,8 @@ class MarginDisplay(Display):
         for place, style in ((0.0, "-"), (1.0, ":")):
             ax.axvline(place, color=ink(ax), linestyle=style, linewidth=1.0)
         ax.set_xlim(low, high)
-        set_labels(ax, self.xlabel, _Y_LABELS[kind])
+        far = f"\n{farther_out(self.n_outside)}" if self.n_outside else ""
+        set_labels(ax, self.xlabel + far, _Y_LABELS[kind])
         legend_below(ax, ncols=2)
         return self
 
@@ -238,9 +252,12 @@ def margins_of(y: ArrayLike, decision: Array, classes: NDArray[Any]) -> Array:
 
 
 def _edges(margins: Array) -> Array:
-    """Give edges of equal bins, 0 and 1 among them, that hold all margins."""
-    low, high = min(0.0, float(margins.min())), max(1.0, float(margins.max()))
-    per_unit = max(1, round(_N_BINS / (high - low)))
-    first, last = np.floor(low * per_unit), np.ceil(high * per_unit)
+    """Give edges of equal bins, 0 and as a rule 1 among them, that hold the usual margins."""
+    usual = usual_range(margins, _NEAR)
+    low, high = min(0.0, usual[0]), max(1.0, usual[1])
+    width = 1.0 / max(1, round(_N_BINS / (high - low)))
+    if high - low > _MOST_BINS:
+        width = np.ceil((high - low) / _MOST_BINS)
+    first, last = np.floor(low / width), np.ceil(high / width)
     # The last bin is closed: one more keeps a margin of just 1 from the bins below.
-    return np.arange(first, last + 2) / per_unit
+    return np.asarray(np.arange(first, last + 2) * width)
