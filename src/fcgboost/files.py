@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +15,27 @@ from typing import IO, Any
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Give a file to write on that takes its place at `path` once all is written.
 
-    Until then, and after an error, what was at `path` stays as it was.
+    Until then, and after an error, what was at `path` stays as it was. A link is followed, and a
+    file that is replaced passes its permissions on. What is no plain file (a pipe, a terminal,
+    /dev/null) is never replaced: it is written on directly.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    mode = _mode_of(path)
+    if mode is not None and not stat.S_ISREG(mode):
+        with path.open("wb") as file:
+            yield file
+        return
+    place = path.resolve()
+    # Not longer with the name: that may be as long as a name can be.
+    temporary = place.with_name(f".fcgboost-{secrets.token_hex(8)}")
     try:
-        with temporary.open("xb") as file:
+        with _create(temporary, path) as file:
+            if mode is not None:
+                temporary.chmod(stat.S_IMODE(mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, place)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -34,3 +46,18 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)
+
+
+def _mode_of(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except OSError:  # what is wrong with the path is said when the file is made
+        return None
+
+
+def _create(temporary: Path, path: Path) -> IO[bytes]:
+    """Make the temporary file; an error names the path that the user knows."""
+    try:
+        return temporary.open("xb")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
