@@ -201,7 +201,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
     "plotting.canvas": NOTHING,
-    "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "stopping"},
+    "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "scores", "stopping"},
     "plotting": {"plotting.*"},
     "__init__": {"*"},
     "comparison": {"__init__", "scores", "tables"},

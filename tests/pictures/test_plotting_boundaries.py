@@ -273,3 +273,16 @@ def test_a_boundary_needs_two_features(n_features: int, ax: Axes) -> None:
 def test_a_boundary_needs_a_label_for_every_point(model: FCGBoostClassifier, ax: Axes) -> None:
     with pytest.raises(ValueError, match=r"X has 80 rows, but y has shape \(79,\)"):
         DecisionBoundaryDisplay.from_estimator(model, X, y[:-1], ax=ax)
+
+
+def test_a_row_far_from_all_others_does_not_squash_the_plane(ax: Axes) -> None:
+    points, labels = X.copy(), y.copy()
+    points[0] = [1e6, -1e6]
+    clf = FCGBoostClassifier("relu", max_iter=5, random_state=0).fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(clf, points, labels, ax=ax)
+    for column, (low, high) in zip(X.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
+        assert low <= column[1:].min()
+        assert high >= column[1:].max()
+        assert high - low < 1.1 * np.ptp(column)
+    assert display.n_outside == 1
+    assert "1 row lies farther out" in legend_texts(ax)

@@ -42,6 +42,33 @@ def test_the_histogram_of_margins_counts_every_row_and_has_edges_at_0_and_1(ax: 
     assert shade.get_x() <= -0.5
 
 
+def test_one_broken_row_neither_squashes_nor_bursts_the_histogram(ax: Axes) -> None:
+    margins = np.r_[np.linspace(-1.0, 3.0, 200), 1e12]
+    display = MarginDisplay(margins).plot(ax)
+    right, wrong = ax.containers
+    assert len(right) <= 122
+    assert sum(bar.get_height() for bar in (*right, *wrong)) == 200
+    assert ax.get_xlim()[1] < 4.0
+    assert display.n_outside == 1
+    assert ax.get_xlabel().endswith("1 row lies farther out")
+    assert display.active_share == np.mean(margins < 1.0)
+
+
+@pytest.mark.parametrize("spread", [3.0, 50.0, 1e4, 1e9])
+def test_margins_of_any_size_have_a_bounded_number_of_bins(spread: float, ax: Axes) -> None:
+    margins = np.linspace(-0.3 * spread, spread, 500)
+    display = MarginDisplay(margins).plot(ax)
+    assert 20 <= len(ax.containers[0]) <= 122
+    assert display.n_outside == 0
+    assert sum(bar.get_height() for container in ax.containers for bar in container) == 500
+    assert min(abs(bar.get_x()) for bar in ax.containers[0]) < 1e-9
+
+
+def test_counts_of_rows_have_whole_ticks(ax: Axes) -> None:
+    MarginDisplay(np.r_[np.full(35, 0.5), 1.5, -0.5]).plot(ax)
+    assert all(float(tick).is_integer() for tick in ax.get_yticks())
+
+
 def test_margins_can_be_drawn_as_shares(model: FCGBoostClassifier, ax: Axes) -> None:
     display = MarginDisplay.from_estimator(model, X, y, kind="ecdf", ax=ax)
     curve = lines_of(ax)["share of rows"]
@@ -133,6 +160,7 @@ def test_of_several_classes_the_predicted_or_a_chosen_one_is_judged(
     top = ReliabilityDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
     hits = proba.argmax(axis=1) == COLORS
     assert top.brier == pytest.approx(np.mean((proba.max(axis=1) - hits) ** 2))
+    assert f"top-label Brier score {top.brier:.3f}" in legend_texts(ax)
     assert ax.get_xlabel() == "predicted probability of the predicted class"
     one = ReliabilityDisplay.from_estimator(
         several, BLOBS, COLORS, pos_label=2, ax=Figure().subplots()

@@ -64,6 +64,34 @@ def theory_k0(classifier: Any, n_samples: int | None) -> int | None:
     return None if n_samples is None else theory_steps(n_samples)
 
 
+def recorded(classifier: Any) -> tuple[dict[str, Array], dict[str, Array], str]:
+    """Give what the fit wrote down about other data: a curve, its steps, and its unit.
+
+    The unit is "error", or "score (...)" where it was another score. Without validation there is
+    no curve.
+    """
+    scoring = vars(classifier).get("scoring")
+    is_accuracy = scoring in (None, "accuracy")
+    unit = "error" if is_accuracy else f"score ({scoring})"
+    name, scores = "validation", classifier.trace_.column("validation_score")
+    steps = np.arange(1.0, len(scores) + 1)
+    results = vars(classifier).get("cv_results_")
+    if results is not None:
+        name = "cross-validation"
+        best = classifier.best_params_
+        rows = [
+            i
+            for i, setting in enumerate(results["params"])
+            if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
+        ]
+        scores = np.asarray(results["mean_test_score"])[rows]
+        steps = np.array([float(results["params"][i]["max_iter"]) for i in rows])
+    if len(scores) == 0 or scores.dtype == object:  # None in every step: no validation data
+        return {}, {}, "error"
+    values = np.asarray(scores, dtype=np.float64)
+    return {name: 1.0 - values if is_accuracy else values}, {name: steps}, unit
+
+
 def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> list[str]:
     """Give the names of the columns that the classifier sees."""
     if before is not None:

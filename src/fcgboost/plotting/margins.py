@@ -88,8 +88,8 @@ class MarginDisplay(Display):
     @property
     def n_outside(self) -> int:
         """How many rows lie outside the picture, far from all others."""
-        low, high = usual_range(self.margins, _NEAR)
-        return int(np.sum((self.margins < low) | (self.margins > high)))
+        edges = _edges(self.margins)
+        return int(np.sum((self.margins < edges[0]) | (self.margins > edges[-1])))
 
     @classmethod
     def from_estimator(
@@ -168,7 +168,7 @@ class MarginDisplay(Display):
         cls, y: ArrayLike, decision: Array, classes: NDArray[Any], has_active_set: bool = True
     ) -> Self:
         """Give the display of decision values; several classes have no single active set."""
-        margins = margins_of(y, decision, classes)
+        margins = margins_of(_checked_codes(y, decision, classes), decision)
         if decision.ndim == 1:
             return cls(margins, active_name="active set" if has_active_set else _NO_SET)
         return cls(margins, xlabel=_LEAD, active_name=_NO_SET)
@@ -219,6 +219,7 @@ class MarginDisplay(Display):
         style = {"bins": edges, **options}
         ax.hist(right, **{"color": _DONE_COLOR, "label": self._right_name(), **style})
         ax.hist(wrong, **{"color": _ERROR_COLOR, "label": self._error_name(), **style})
+        ax.locator_params(axis="y", integer=True)
 
     def _draw_ecdf(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.ecdf(self.margins, **{"color": _DONE_COLOR, "label": "share of rows", **options})
@@ -232,8 +233,25 @@ class MarginDisplay(Display):
         return f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
 
 
-def margins_of(y: ArrayLike, decision: Array, classes: NDArray[Any]) -> Array:
-    """Give y f, or f_y less the largest value of the other classes."""
+def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
+    """Give y f, or f_y less the largest value of the other classes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        The places of the true classes; -1 for a label that is none, which is a mistake.
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    """
+    if decision.ndim == 1:
+        return np.where(codes < 0, -np.abs(decision), np.where(codes == 1, decision, -decision))
+    rows, is_known = np.arange(len(codes)), codes >= 0
+    own = np.where(is_known, decision[rows, codes], decision.min(axis=1))
+    others = decision.copy()
+    others[rows[is_known], codes[is_known]] = -np.inf
+    return np.asarray(own - others.max(axis=1))
+
+
+def _checked_codes(y: ArrayLike, decision: Array, classes: NDArray[Any]) -> NDArray[np.intp]:
     codes = fitted.codes_of(y, classes)
     if decision.shape[:1] != codes.shape or decision.ndim > 2:
         raise ValueError(f"y has {len(codes)} rows, but the decision has shape {decision.shape}.")
@@ -243,21 +261,16 @@ def margins_of(y: ArrayLike, decision: Array, classes: NDArray[Any]) -> Array:
             f"A decision of shape {decision.shape} is for {n_columns} classes, "
             f"but they are {classes.tolist()}."
         )
-    if decision.ndim == 1:
-        return np.where(codes == 1, decision, -decision)
-    rows = np.arange(len(codes))
-    others = decision.copy()
-    others[rows, codes] = -np.inf
-    return np.asarray(decision[rows, codes] - others.max(axis=1))
+    return codes
 
 
 def _edges(margins: Array) -> Array:
     """Give edges of equal bins, 0 and as a rule 1 among them, that hold the usual margins."""
     usual = usual_range(margins, _NEAR)
     low, high = min(0.0, usual[0]), max(1.0, usual[1])
-    width = 1.0 / max(1, round(_N_BINS / (high - low)))
-    if high - low > _MOST_BINS:
-        width = np.ceil((high - low) / _MOST_BINS)
-    first, last = np.floor(low / width), np.ceil(high / width)
+    # Bins have whole numbers of units, or units have whole numbers of bins.
+    per_unit = max(1, round(_N_BINS / (high - low)))
+    units = max(1.0, np.ceil((high - low) / _MOST_BINS))
+    first, last = np.floor(low * per_unit / units), np.ceil(high * per_unit / units)
     # The last bin is closed: one more keeps a margin of just 1 from the bins below.
-    return np.asarray(np.arange(first, last + 2) * width)
+    return np.asarray(np.arange(first, last + 2) * units / per_unit)

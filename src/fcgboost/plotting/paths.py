@@ -137,7 +137,7 @@ class PathDisplay(Display):
             for name, (rows, labels) in given.items()
             if _is_given(name, rows, labels)
         }
-        recorded, steps, ylabel = _recorded(classifier)
+        recorded, steps, ylabel = fitted.recorded(classifier)
         if X_val is None and (ylabel == "error" or not curves):
             curves |= recorded
         else:
@@ -288,28 +288,6 @@ def _is_given(name: str, X: Any, y: Any) -> bool:
     if (X is None) != (y is None):
         raise ValueError(f"The curve {name!r} needs rows and their labels, got only one of them.")
     return X is not None
-
-
-def _recorded(classifier: Any) -> tuple[dict[str, Array], dict[str, Array], str]:
-    """Give what the fit wrote down: curves, their steps where these are special, and their unit."""
-    is_accuracy = classifier.scoring in (None, "accuracy")
-    unit = "error" if is_accuracy else f"score ({classifier.scoring})"
-    name, steps, scores = "validation", {}, classifier.trace_.column("validation_score")
-    results = vars(classifier).get("cv_results_")
-    if results is not None:
-        name = "cross-validation"
-        best = classifier.best_params_
-        rows = [
-            i
-            for i, setting in enumerate(results["params"])
-            if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
-        ]
-        scores = np.asarray(results["mean_test_score"])[rows]
-        steps = {name: np.array([float(results["params"][i]["max_iter"]) for i in rows])}
-    if len(scores) == 0 or scores.dtype == object:  # None in every step: no validation data
-        return {}, {}, "error"
-    values = np.asarray(scores, dtype=np.float64)
-    return {name: 1.0 - values if is_accuracy else values}, steps, unit
 
 
 def _check_curve(name: str, values: ArrayLike) -> Array:

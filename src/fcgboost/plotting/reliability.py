@@ -18,14 +18,15 @@ from fcgboost.plotting.canvas import (
     legend_below,
     set_labels,
 )
+from fcgboost.scores import Score, wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The normal quantile of 95 % intervals.
-_Z = 1.959963984540054
 # The strip of counts below the diagram, in units of probability: its foot, and its height.
 _FOOT, _HEIGHT = -0.32, 0.18
+# What happens or not, of several classes: that the predicted one is the true one.
+_TOP = "the predicted class"
 
 
 class ReliabilityDisplay(Display):
@@ -43,7 +44,8 @@ class ReliabilityDisplay(Display):
     edges : ndarray of shape (n_bins, 2)
         Its ends.
     brier : float
-        The mean squared difference of probability and hit.
+        The mean squared difference of probability and hit. Of the predicted class among several
+        it is not the Brier score of all classes, and is called the top-label Brier score.
     event : str, default="the second class"
         What the probabilities are of.
 
@@ -88,14 +90,23 @@ class ReliabilityDisplay(Display):
         self.event = event
 
     @property
+    def is_top_label(self) -> bool:
+        """Whether the probabilities are those of the predicted class, whichever it is."""
+        return self.event == _TOP
+
+    @property
     def low(self) -> Array:
         """The lower ends of Wilson's intervals."""
-        return wilson(self.prob_true, self.counts)[0]
+        return np.array([one.low for one in self._intervals()])
 
     @property
     def high(self) -> Array:
         """The upper ends of Wilson's intervals."""
-        return wilson(self.prob_true, self.counts)[1]
+        return np.array([one.high for one in self._intervals()])
+
+    def _intervals(self) -> list[Score]:
+        pairs = zip(self.prob_true, self.counts, strict=True)
+        return [wilson(float(share * n), float(n)) for share, n in pairs]
 
     @classmethod
     def from_estimator(
@@ -209,7 +220,8 @@ class ReliabilityDisplay(Display):
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
         set_labels(ax, f"predicted probability of {self.event}", "share of hits")
         # A line in the legend without anything in the picture.
-        ax.plot([], [], " ", label=f"Brier score {self.brier:.3f}")
+        name = "top-label Brier score" if self.is_top_label else "Brier score"
+        ax.plot([], [], " ", label=f"{name} {self.brier:.3f}")
         legend_below(ax, ncols=2)
         return self
 
@@ -226,16 +238,6 @@ class ReliabilityDisplay(Display):
         ax.text(0.5, -0.055, note, ha="center", va="top", fontsize="small", color=ink(ax))
 
 
-def wilson(share: Array, counts: ArrayLike) -> tuple[Array, Array]:
-    """Give Wilson's 95 % interval of a share of counts (J. Amer. Statist. Assoc. 22, 1927)."""
-    n = np.asarray(counts, dtype=np.float64)
-    center = share + _Z**2 / (2.0 * n)
-    reach = _Z * np.sqrt(share * (1.0 - share) / n + _Z**2 / (4.0 * n**2))
-    scale = 1.0 + _Z**2 / n
-    low, high = (center - reach) / scale, (center + reach) / scale
-    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-
 def _events(
     y: ArrayLike, prob: Array, classes: NDArray[Any], pos_label: Any
 ) -> tuple[Array, Array, str]:
@@ -248,7 +250,7 @@ def _events(
     if not ((prob >= 0.0) & (prob <= 1.0)).all():
         raise ValueError("Probabilities must lie between 0 and 1.")
     if pos_label is None and len(classes) > 2 and prob.ndim == 2:
-        return (codes == prob.argmax(axis=1)) * 1.0, prob.max(axis=1), "the predicted class"
+        return (codes == prob.argmax(axis=1)) * 1.0, prob.max(axis=1), _TOP
     if pos_label is None and len(classes) != 2:
         raise ValueError(
             f"Which of the classes {classes.tolist()} are the probabilities of? Pass pos_label."
