@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from importlib.resources import files
@@ -20,7 +20,7 @@ from suites.playgrounds import SMALL, Client
 
 from fcgboost import theory_steps
 from fcgboost.playground import Playground
-from fcgboost.playground.desk import Desk, SupersededError
+from fcgboost.playground.desk import Desk, Request, SupersededError
 from fcgboost.playground.fits import Fit
 from fcgboost.playground.handler import MOST_BYTES, TOKEN_HEADER, Handler
 from fcgboost.playground.server import MOST_CONNECTIONS
@@ -247,40 +247,62 @@ class TestBodies:
 
 
 class TestManyRequests:
-    def test_a_newer_request_ends_the_fit_in_work(self) -> None:
+    def test_a_newer_request_of_the_tab_ends_the_fit_in_work(self) -> None:
         desk, outcome = Desk(), []
 
         def ask() -> None:
             with pytest.raises(SupersededError):
-                desk.fit(SLOW)
+                desk.fit(SLOW, "tab")
             outcome.append("dropped")
 
         older = threading.Thread(target=ask)
         older.start()
-        wait_until(lambda: desk._working.locked())
-        newer = desk.fit(SMALL)
+        wait_until(lambda: desk._line)
+        newer = desk.fit(SMALL, "tab")
         older.join(20)
         assert outcome == ["dropped"]
         assert newer.n_steps == 10
 
-    def test_requests_that_wait_are_dropped_but_for_the_newest(self) -> None:
-        desk = Desk()
+    def test_requests_that_wait_are_dropped_at_once_but_for_the_newest(self) -> None:
+        desk, blocker = Desk(), Request("other", SMALL)
+        desk._line.append(blocker)
         with ThreadPoolExecutor(8) as pool:
-            with desk._working:
-                waiting = []
-                for seed in range(8):
-                    waiting.append(pool.submit(desk.fit, replace(SMALL, seed=seed)))
-                    wait_until(lambda n=seed: desk._newest == n + 1)
-            results = [job.exception() for job in waiting]
-        assert [type(error) for error in results] == [SupersededError] * 7 + [type(None)]
+            waiting = []
+            for seed in range(8):
+                waiting.append(pool.submit(desk.fit, replace(SMALL, seed=seed), "tab"))
+                wait_until(lambda n=seed: desk._line[-1].settings.seed == n)
+            results = [job.exception(20) for job in waiting[:-1]]
+            assert not waiting[-1].done()
+            desk._leave(blocker)
+        assert [type(error) for error in results] == [SupersededError] * 7
         assert waiting[-1].result().settings.seed == 7
+        assert desk._line == []
+        assert desk._newest == {}
+
+    def test_tabs_wait_in_line_and_all_get_their_fit(self) -> None:
+        desk, blocker, done = Desk(), Request("first", SMALL), []
+        desk._line.append(blocker)
+
+        def ask(seed: int) -> None:
+            fit = desk.fit(replace(SMALL, seed=seed), f"tab {seed}")
+            done.append(fit.settings.seed)
+
+        with ThreadPoolExecutor(4) as pool:
+            jobs = []
+            for seed in range(4):
+                jobs.append(pool.submit(ask, seed))
+                wait_until(lambda n=seed: len(desk._line) == n + 2)
+            desk._leave(blocker)
+        assert [job.exception() for job in jobs] == [None] * 4
+        assert sorted(done) == [0, 1, 2, 3]
 
     def test_looking_at_a_step_disturbs_no_fit(self) -> None:
         desk = Desk()
-        kept = desk.fit(SMALL)
-        newest = desk._newest
-        assert desk.step(SMALL) is kept
-        assert desk._newest == newest
+        kept, request = desk.fit(SMALL, "tab"), Request("tab", SMALL)
+        desk._newest["tab"] = request
+        assert desk.step(SMALL, "tab") is kept
+        assert desk.step(replace(SMALL, seed=1), "tab").n_steps == 10
+        assert not desk._is_stale(request)
 
     def test_settings_one_comes_back_to_are_kept_but_not_for_ever(self) -> None:
         desk = Desk()
@@ -290,21 +312,14 @@ class TestManyRequests:
             desk.fit(replace(SMALL, n_samples=20, seed=seed))
         assert desk.fit(SMALL) is not first
 
-    def test_many_at_once_are_each_right_or_superseded(self, client) -> None:
-        wanted = [replace(SMALL, seed=seed) for seed in range(12)]
+    def test_many_of_a_tab_are_each_right_or_superseded(self, client) -> None:
+        answers = ask_at_once(client, lambda seed: "tab")
+        assert set(answers.values()) <= {200, 409}
+        assert 200 in answers.values()
 
-        def ask(settings: Settings) -> tuple[int, Any]:
-            body = {"settings": asdict(settings), "k": 5}
-            return client.send("POST", "/fit", body)[:2]
-
-        with ThreadPoolExecutor(12) as pool:
-            answers = list(pool.map(ask, wanted))
-        assert {status for status, _ in answers} <= {200, 409}
-        assert [status for status, _ in answers].count(200) >= 1
-        for settings, (status, answer) in zip(wanted, answers, strict=True):
-            if status == 200:
-                expected = Fit(settings, lambda: False).step(5)
-                assert answer["step"] == expected
+    def test_many_of_other_tabs_are_all_right(self, client) -> None:
+        answers = ask_at_once(client, lambda seed: f"tab {seed}")
+        assert set(answers.values()) == {200}
 
     def test_closing_ends_the_fit_in_work(self) -> None:
         with Playground() as playground:
@@ -314,7 +329,7 @@ class TestManyRequests:
                 target=lambda: answers.append(client.send("POST", "/fit", body)[0])
             )
             asking.start()
-            wait_until(playground._server.desk._working.locked)
+            wait_until(lambda: playground._server.desk._line)
         asking.join(20)
         assert answers == [409]
         with pytest.raises(ConnectionRefusedError):
@@ -350,6 +365,22 @@ class TestManyRequests:
         connection.close()
         assert client.fit(SMALL)["step"]["k"] == theory_steps(100)
         assert capfd.readouterr().err == ""
+
+
+def ask_at_once(client: Client, name_tab: Callable[[int], str]) -> dict[int, int]:
+    """Ask for many fits, check those that come, and give the status of each seed."""
+    wanted = [replace(SMALL, seed=seed) for seed in range(12)]
+
+    def ask(settings: Settings) -> tuple[int, Any]:
+        body = {"settings": asdict(settings), "k": 5, "tab": name_tab(settings.seed)}
+        return client.send("POST", "/fit", body)[:2]
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(ask, wanted))
+    for settings, (status, answer) in zip(wanted, answers, strict=True):
+        if status == 200:
+            assert answer["step"] == Fit(settings, lambda: False).step(5)
+    return {settings.seed: status for settings, (status, _) in zip(wanted, answers, strict=True)}
 
 
 def wait_until(is_so: Any, seconds: float = 20.0) -> None:

@@ -19,8 +19,9 @@ from fcgboost.playground.settings import (
     Choice,
     SettingError,
     Settings,
-    read_request,
+    Wish,
     read_settings,
+    read_wish,
 )
 from fcgboost.validation import FAMILIES
 
@@ -36,7 +37,7 @@ class TestSettings:
     @pytest.mark.parametrize("k", [-1, 201, 1.0, "all", None, True])
     def test_steps_that_can_not_be_are_refused(self, k) -> None:
         with pytest.raises(SettingError, match="k must be a whole number from 0 to 200"):
-            read_request({"k": k})
+            read_wish({"k": k})
 
     def test_an_unknown_setting_is_refused_by_name(self) -> None:
         with pytest.raises(SettingError, match="no setting of the name 'n_jobs'"):
@@ -47,8 +48,14 @@ class TestSettings:
             read_settings({"noise": "outlier", "data": "moons"})
 
     def test_what_is_not_named_has_its_default(self) -> None:
-        assert read_request({}) == (Settings(), None)
-        assert read_request({"settings": {"seed": 7}, "k": 3}) == (Settings(seed=7), 3)
+        assert read_wish({}) == Wish(Settings(), None, "")
+        assert read_wish({"settings": {"seed": 7}, "k": 3}) == Wish(Settings(seed=7), 3)
+
+    @pytest.mark.parametrize("tab", [1, None, ["a"], "x" * 41])
+    def test_a_tab_that_is_no_short_text_is_refused(self, tab) -> None:
+        assert read_wish({"tab": "x" * 40}).tab == "x" * 40
+        with pytest.raises(SettingError, match="tab must be a text of at most 40"):
+            read_wish({"tab": tab})
 
 
 class TestNumbers:

@@ -1,9 +1,10 @@
-"""One fit at a time: the newest request is worked on, older ones are dropped."""
+"""One fit at a time: tabs of the page wait in line, and of a tab only the newest request counts."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from fcgboost.playground.fits import Fit
 from fcgboost.playground.settings import Settings
@@ -13,59 +14,84 @@ _N_KEPT = 8
 
 
 class SupersededError(Exception):
-    """A newer request has come in, or the playground is closing."""
+    """The same tab has sent a newer request, or the playground is closing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """One request of a tab; two are never equal."""
+
+    tab: str
+    settings: Settings
 
 
 class Desk:
     """Where requests of several threads meet."""
 
     def __init__(self) -> None:
-        self._state = threading.Lock()
-        self._working = threading.Lock()
-        self._newest = 0
+        self._changed = threading.Condition()
+        # Those that somebody waits for, one of each tab.
+        self._newest: dict[str, Request] = {}
+        # In order of coming in; the first one is in work.
+        self._line: list[Request] = []
         self._kept: OrderedDict[Settings, Fit] = OrderedDict()
 
-    def fit(self, settings: Settings) -> Fit:
+    def fit(self, settings: Settings, tab: str = "") -> Fit:
         """Give the fit of some settings.
 
         Raises
         ------
         SupersededError
-            If another request comes in before it is done.
+            If another request of the same tab comes in before it is done.
         """
-        with self._state:
-            self._newest += 1
-            ticket = self._newest
-        return self._kept_fit(settings) or self._new_fit(settings, ticket)
+        request = Request(tab, settings)
+        with self._changed:
+            self._newest[tab] = request
+            self._line.append(request)
+            self._changed.notify_all()
+        try:
+            return self._kept_fit(settings) or self._new_fit(request)
+        finally:
+            self._leave(request)
 
-    def step(self, settings: Settings) -> Fit:
+    def step(self, settings: Settings, tab: str = "") -> Fit:
         """Give a fit to look at one of its steps: a kept one disturbs nobody."""
-        return self._kept_fit(settings) or self.fit(settings)
+        # In a line of its own: a step that was asked for does not end the tab's next fit.
+        return self._kept_fit(settings) or self.fit(settings, f"step of {tab}")
 
     def close(self) -> None:
         """Drop the fit in work and all that wait."""
-        with self._state:
-            self._newest += 1
+        with self._changed:
+            self._newest.clear()
+            self._changed.notify_all()
+
+    def _is_stale(self, request: Request) -> bool:
+        return self._newest.get(request.tab) is not request
 
     def _kept_fit(self, settings: Settings) -> Fit | None:
-        with self._state:
+        with self._changed:
             fit = self._kept.get(settings)
             if fit is not None:
                 self._kept.move_to_end(settings)
             return fit
 
-    def _new_fit(self, settings: Settings, ticket: int) -> Fit:
-        def is_stale() -> bool:
-            return ticket != self._newest
-
-        with self._working:
-            if is_stale():
+    def _new_fit(self, request: Request) -> Fit:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stale(request) or self._line[0] is request)
+            if self._is_stale(request):
                 raise SupersededError
-            fit = Fit(settings, is_stale)
-        with self._state:
-            if is_stale():
+        fit = Fit(request.settings, lambda: self._is_stale(request))
+        with self._changed:
+            if self._is_stale(request):
                 raise SupersededError
-            self._kept[settings] = fit
+            self._kept[request.settings] = fit
             while len(self._kept) > _N_KEPT:
                 self._kept.popitem(last=False)
         return fit
+
+    def _leave(self, request: Request) -> None:
+        with self._changed:
+            self._line.remove(request)
+            if not self._is_stale(request):
+                del self._newest[request.tab]
+            self._changed.notify_all()

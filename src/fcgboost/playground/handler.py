@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from fcgboost.playground.desk import SupersededError
-from fcgboost.playground.settings import SettingError, read_request
+from fcgboost.playground.settings import SettingError, read_wish
 
 if TYPE_CHECKING:
     from fcgboost.playground.server import Server
@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
         except SettingError as error:
             self._refuse(RefusalError(HTTPStatus.BAD_REQUEST, str(error)))
         except SupersededError:
-            self._refuse(RefusalError(HTTPStatus.CONFLICT, "A newer request has come in."))
+            self._refuse(RefusalError(HTTPStatus.CONFLICT, "This tab has asked for a newer fit."))
 
     def _check_sender(self) -> None:
         hosts = {f"{ADDRESS}:{self.server.port}", f"localhost:{self.server.port}"}
@@ -123,13 +123,14 @@ class Handler(BaseHTTPRequestHandler):
         self._send(page.encode(), "text/html; charset=utf-8", nonce=nonce)
 
     def _send_fit(self) -> None:
-        settings, k = read_request(self._read_json())
-        fit = self.server.desk.fit(settings)
-        self._send_json({**fit.summary(), "step": fit.step(k)})
+        wish = read_wish(self._read_json())
+        fit = self.server.desk.fit(wish.settings, wish.tab)
+        self._send_json({**fit.summary(), "step": fit.step(wish.k)})
 
     def _send_step(self) -> None:
-        settings, k = read_request(self._read_json())
-        self._send_json({"step": self.server.desk.step(settings).step(k)})
+        wish = read_wish(self._read_json())
+        fit = self.server.desk.step(wish.settings, wish.tab)
+        self._send_json({"step": fit.step(wish.k)})
 
     def _read_json(self) -> Any:
         if self.headers.get_content_type() != "application/json":

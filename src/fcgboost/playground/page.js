@@ -8,7 +8,11 @@
   };
   // A fit that is slower than this is given up for a newer one; a faster one is drawn first.
   const PATIENCE = 300;
-  const RETRY = 250;
+  // What takes longer is announced.
+  const WAIT = 400;
+  const WAITING = "Waiting for a fit … Fits of several tabs are made one after another.";
+  // The server leaves the older of two fits of the same tab.
+  const tab = crypto.randomUUID();
 
   const token = new URLSearchParams(location.search).get("token");
   sessionStorage.setItem("fcgboost-token", token);
@@ -97,15 +101,7 @@
       try {
         await work(job, mine.abort.signal);
       } catch (error) {
-        if (error.name !== "AbortError" && next === null) {
-          if (error.status === 409) {
-            // Another tab of the page was quicker.
-            await new Promise((done) => setTimeout(done, RETRY));
-            next ??= job;
-          } else {
-            complain(error);
-          }
-        }
+        if (error.name !== "AbortError" && next === null) complain(error);
       }
       current = null;
       if (next !== null) {
@@ -130,7 +126,7 @@
   }
 
   const fits = newestOnly(async ({ settings, k, since }, signal) => {
-    const answer = await ask("/fit", { settings, k: k ?? "auto" }, signal);
+    const answer = await ask("/fit", { settings, k: k ?? "auto", tab }, signal);
     shown.fit = answer;
     shown.settings = settings;
     shown.steps = new Map();
@@ -140,7 +136,7 @@
     say(`${answer.path.test.length - 1} steps in ${duration(answer.milliseconds)}. ${answer.path.status}`, answer.path.is_cut);
   });
   const steps = newestOnly(async (move, signal) => {
-    const answer = await ask("/step", { settings: move.settings, k: move.k }, signal);
+    const answer = await ask("/step", { settings: move.settings, k: move.k, tab }, signal);
     // A fit that came in meanwhile has other steps.
     if (move.settings === shown.settings) takeStep(answer.step, move);
   });
@@ -163,12 +159,25 @@
   const duration = (milliseconds) =>
     milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 
+  let told = { sentence: "Fitting …", isTrouble: false };
+  let waiting = null;
+
   function markBusy() {
-    document.body.dataset.busy = String(fits.isBusy() || steps.isBusy());
+    const isBusy = fits.isBusy() || steps.isBusy();
+    document.body.dataset.busy = String(isBusy);
+    if (isBusy) waiting ??= setTimeout(() => writeStatus({ sentence: WAITING, isTrouble: false }), WAIT);
+    else say(told.sentence, told.isTrouble);
   }
 
   function say(sentence, isTrouble = false) {
-    find("status").textContent = sentence;
+    clearTimeout(waiting);
+    waiting = null;
+    told = { sentence, isTrouble };
+    writeStatus(told);
+  }
+
+  function writeStatus({ sentence, isTrouble }) {
+    if (find("status").textContent !== sentence) find("status").textContent = sentence;
     find("status").classList.toggle("trouble", isTrouble);
   }
 

@@ -131,19 +131,37 @@ CHECKS: Mapping[str, Check] = {
     "max_iter": Number(1, MOST_STEPS, is_whole=True, has_auto=True),
 }
 _STEPS = Number(0, MOST_STEPS, is_whole=True, has_auto=True)
+_LONGEST_TAB = 40
 
 
-def read_request(document: Any) -> tuple[Settings, int | None]:
-    """Give the settings and the number of steps of {"settings": {...}, "k": ...}.
+@dataclass(frozen=True)
+class Wish:
+    """What a tab of the page asks for.
 
-    "auto", or no k, is None: the theory's number of steps.
+    Attributes
+    ----------
+    settings : Settings
+    k : int or None
+        None is the theory's number of steps.
+    tab : str
+        A name that the tab has given itself.
     """
-    if not isinstance(document, dict) or not document.keys() <= {"settings", "k"}:
-        raise SettingError('The body must be an object with the keys "settings" and "k".')
-    k = document.get("k", AUTO)
+
+    settings: Settings
+    k: int | None = None
+    tab: str = ""
+
+
+def read_wish(document: Any) -> Wish:
+    """Read {"settings": {...}, "k": ..., "tab": ...}; "auto" is the theory's number of steps."""
+    if not isinstance(document, dict) or not document.keys() <= {"settings", "k", "tab"}:
+        raise SettingError('The body must be an object with the keys "settings", "k" and "tab".')
+    k, tab = document.get("k", AUTO), document.get("tab", "")
     if not _STEPS.accepts(k):
         raise SettingError(f"k must be {_STEPS}.")
-    return read_settings(document.get("settings", {})), None if k == AUTO else k
+    if type(tab) is not str or len(tab) > _LONGEST_TAB:
+        raise SettingError(f"tab must be a text of at most {_LONGEST_TAB} characters.")
+    return Wish(read_settings(document.get("settings", {})), None if k == AUTO else k, tab)
 
 
 def read_settings(document: Any) -> Settings:
