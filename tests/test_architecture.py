@@ -204,7 +204,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "scores", "stopping"},
     "plotting": {"plotting.*"},
     "__init__": {"*"},
-    "comparison": {"__init__", "scores", "tables"},
+    "comparison": {"__init__", "files", "scores", "tables"},
     # The demo, too, uses the package as a user would.
     "demo.*": {
         *("__init__", "datasets", "demo.*", "files"),
@@ -268,7 +268,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "playground.samples": {"datasets", "playground.settings"},
     "playground.fits": {"__init__", "playground.samples", "playground.settings"},
     "playground.desk": {"playground.fits", "playground.settings"},
-    "playground.handler": {"playground.desk", "playground.settings"},
+    "playground.clock": NOTHING,
+    "playground.handler": {"playground.clock", "playground.desk", "playground.settings"},
     "playground.server": {"playground.desk", "playground.handler"},
     "playground": {"playground.server"},
     "cli.console": {"scores", "stopping"},
@@ -277,7 +278,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "cli.*": {
         *("__init__", "cli.*", "comparison", "datasets", "datasets.*", "demo"),
         *("dictionaries", "experiments", "experiments.*", "export", "io", "playground", "readers"),
-        *("report", "scores", "tables", "validation"),
+        *("prediction", "report", "scores", "tables", "tables.cells", "validation"),
     },
     "cli": {"cli.*", "experiments.base", "experiments.store", "io"},
 }
@@ -310,7 +311,7 @@ ALL_OF_SKLEARN = {
     "io.*",
     *("readers.svmlight", "tables.encoder"),
     "dask.*",
-    *("cli.fit", "comparison"),
+    *("cli.fit", "cli.training", "comparison"),
     "playground.samples",
     "datasets.earthquake",
     "datasets.simulation",

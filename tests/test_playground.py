@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any
@@ -103,6 +104,14 @@ def talk(client: Client, request: str) -> bytes:
     with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def head(client: Client, length: int) -> bytes:
+    """Give the head of a request for a fit."""
+    return (
+        f"POST /fit HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n{TOKEN_HEADER}: {client.token}"
+        f"\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    ).encode()
 
 
 class TestWhatIsServed:
@@ -352,16 +361,51 @@ class TestManyRequests:
         assert talk(client, "") == b""
         assert talk(client, "POST /fit HTTP/1.1\r\nHost:") == b""
 
+    def test_connections_that_drip_do_not_keep_others_out(self, monkeypatch) -> None:
+        monkeypatch.setattr(Handler, "timeout", 0.5)
+        with Playground() as playground:
+            client, room = Client(playground.url), playground._server._room
+            where = ("127.0.0.1", client.port)
+            slow = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
+            wait_until(lambda: room._value == 0)
+            start = time.monotonic()
+            while room._value < MOST_CONNECTIONS and time.monotonic() < start + 20:
+                for connection in slow:
+                    with suppress(ConnectionError):
+                        connection.sendall(b"G")
+                time.sleep(0.05)
+            assert time.monotonic() < start + 10
+            assert client.send("GET", "/")[0] == 200
+            for connection in slow:
+                connection.close()
+
+    def test_a_body_that_drips_is_not_waited_for(self, client, monkeypatch) -> None:
+        monkeypatch.setattr(Handler, "timeout", 0.5)
+        with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+            connection.sendall(head(client, 1000))
+            start = time.monotonic()
+            with suppress(ConnectionError):
+                while time.monotonic() < start + 10:
+                    connection.sendall(b" ")
+                    time.sleep(0.05)
+            assert time.monotonic() < start + 10
+
+    @pytest.mark.parametrize("length", [MOST_BYTES + 1, 9_999_999_999])
+    def test_a_body_that_is_announced_too_large_is_refused_at_once(self, client, length) -> None:
+        with socket.create_connection(("127.0.0.1", client.port), timeout=20) as connection:
+            start = time.monotonic()
+            connection.sendall(head(client, length))
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.0 413")
+        assert time.monotonic() < start + 3
+
     def test_one_that_leaves_before_its_answer_does_no_harm(self, client, capfd) -> None:
-        body = json.dumps({"settings": asdict(replace(SMALL, seed=99))})
-        request = (
-            f"POST /fit HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n{TOKEN_HEADER}: {client.token}"
-            f"\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-        )
+        body = json.dumps({"settings": asdict(replace(SMALL, seed=99))}).encode()
+        request = head(client, len(body)) + body
         connection = socket.create_connection(("127.0.0.1", client.port))
         # Closing with a reset, so that the answer meets a connection that is gone.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
-        connection.sendall(request.encode())
+        connection.sendall(request)
         connection.close()
         assert client.fit(SMALL)["step"]["k"] == theory_steps(100)
         assert capfd.readouterr().err == ""

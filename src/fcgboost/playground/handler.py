@@ -8,14 +8,18 @@ must know the token, which only the printed address holds.
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import secrets
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from fcgboost.playground.clock import TimedReader
 from fcgboost.playground.desk import SupersededError
 from fcgboost.playground.settings import SettingError, read_wish
 
@@ -26,10 +30,11 @@ ADDRESS = "127.0.0.1"
 TOKEN_HEADER = "X-Fcgboost-Token"
 #: Settings are a few hundred bytes.
 MOST_BYTES = 4096
-#: How long a connection may say nothing.
-SILENT_SECONDS = 10.0
-# A refused body is read up to here: a connection closed on unread bytes may lose the answer.
-_MOST_DRAINED = 1 << 20
+#: How long a request may take to come in, all of it, and then its answer to go out.
+REQUEST_SECONDS = 5.0
+# How long the body of a refused request is read after the answer: a connection that is closed on
+# unread bytes may lose it.
+_LINGER_SECONDS = 1.0
 _HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
@@ -57,10 +62,16 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one request of one connection."""
 
     server: Server
-    timeout = SILENT_SECONDS
+    timeout = REQUEST_SECONDS
     server_version = "fcgboost"
     sys_version = ""
     _is_read = False
+
+    def setup(self) -> None:
+        """Read by the clock."""
+        super().setup()
+        self._reader = TimedReader(self.connection, self.timeout)
+        self.rfile = io.BufferedReader(self._reader)
 
     def answer(self) -> None:
         """Answer a request of any method."""
@@ -156,19 +167,23 @@ class Handler(BaseHTTPRequestHandler):
         return int(sizes[0]) if is_number and "Transfer-Encoding" not in self.headers else None
 
     def _refuse(self, refusal: RefusalError) -> None:
-        self._drain()
         if self.command == "GET" and refusal.status == HTTPStatus.FORBIDDEN:
             nonce = secrets.token_urlsafe(16)
             page = self.server.resources["refused.html"].replace("NONCE", nonce)
             self._send(page.encode(), "text/html; charset=utf-8", refusal.status, nonce)
         else:
             self._send_json({"error": str(refusal)}, refusal.status)
+        has_body = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        if has_body and not self._is_read:
+            self._linger()
 
-    def _drain(self) -> None:
-        """Read what is left of a body that was refused before it was read."""
-        rest = 0 if self._is_read else min(self._body_size() or 0, _MOST_DRAINED)
-        while rest > 0 and (part := self.rfile.read(min(rest, 1 << 16))):
-            rest -= len(part)
+    def _linger(self) -> None:
+        """Read on for a moment, so that who is still sending gets the answer."""
+        self._reader.allow(_LINGER_SECONDS)
+        with suppress(OSError):  # who sent has gone, or goes on sending
+            self.connection.shutdown(socket.SHUT_WR)
+            while self.rfile.read1(1 << 16):
+                pass
 
     def _send_json(self, document: Any, status: int = 200) -> None:
         content = json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
@@ -176,6 +191,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, content: bytes, kind: str, status: int = 200, nonce: str = "") -> None:
         self.close_connection = True
+        self.connection.settimeout(self.timeout)  # of which reading may have left next to nothing
         self.send_response(status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
