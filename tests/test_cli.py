@@ -17,7 +17,6 @@ import pytest
 import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.cli import console, main, make_parser
-from fcgboost.cli.evaluate import match_labels
 from fcgboost.datasets import make_simulation
 from fcgboost.scores import Score, evaluate
 
@@ -230,11 +229,21 @@ def test_svmlight_files_have_their_own_target(
     assert list(found["label"]) == list(load_model(tmp_path / "m.json").predict(X))
 
 
-def test_labels_of_another_type_are_the_same_labels() -> None:
-    ints = np.array([0, 1])
-    assert match_labels(["1", "0"], ints).tolist() == [1, 0]
-    assert match_labels([1.0, 0.0], ints).tolist() == [1, 0]
-    assert match_labels([True], np.array(["False", "True"])).tolist() == ["True"]
+@pytest.mark.parametrize("written", ["0/1", "0.0/1.0", '"0"/"1"'])
+def test_labels_of_another_type_are_the_same_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    X, y = make_simulation(100, random_state=0)
+    labels = np.array(written.split("/"))[(y > 0).astype(int)]
+    lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), labels, strict=True)]
+    spoil(tmp_path, "t.csv", "\n".join(["a,b,y", *lines]))
+    clf = FCGBoostClassifier(random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), y > 0)
+    clf.classes_ = np.array([0, 1])
+    clf.save_model(tmp_path / "m.json")
+    told = run_json(capsys, "evaluate", tmp_path / "m.json", tmp_path / "t.csv", "--target", "y")
+    assert told["scores"]["accuracy"]["value"] == clf.score(
+        pd.DataFrame(X, columns=["a", "b"]), (y > 0).astype(int)
+    )
 
 
 def test_labels_the_model_does_not_know_count_as_mistakes(
@@ -245,8 +254,13 @@ def test_labels_the_model_does_not_know_count_as_mistakes(
     table.to_csv(tmp_path / "t.csv", index=False)
     told = run_json(capsys, "evaluate", folder / "m.json", tmp_path / "t.csv")
     assert told["scores"]["accuracy"]["value"] < 0.9
+    assert told["unknown_labels"] == ["perhaps"]
     assert run("evaluate", folder / "m.json", tmp_path / "t.csv") == 0
     assert "perhaps" in capsys.readouterr().err
+    table["churned"] = "perhaps"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("evaluate", folder / "m.json", tmp_path / "t.csv") == 3
+    assert "has a label that the model knows: found perhaps" in capsys.readouterr().err
 
 
 def damaged(folder: Path) -> Path:
@@ -284,6 +298,39 @@ CASES = {
         "Unknown method",
         ["compare", "{}/train.csv", "--target", "churned", "--method", "magic"],
     ),
+    "a folder that is not there": (
+        3,
+        "there is no folder",
+        ["fit", "{}/train.csv", "--target", "churned", "--out", "{}/nowhere/m.json"],
+    ),
+    "an input as output": (
+        3,
+        "is an input",
+        ["predict", "{}/m.json", "{}/test.csv", "--out", "{}/test.csv"],
+    ),
+    "a model as output": (
+        3,
+        "is an input",
+        ["export", "{}/m.json", "--to", "c", "--out", "{}/m.json"],
+    ),
+    "a report over its data": (
+        3,
+        "is an input",
+        ["report", "{}/m.json", "{}/test.csv", "--out", "{}/test.csv"],
+    ),
+    "a folder as data": (3, "", ["fit", "{}", "--target", "churned"]),
+    "a column kept under a name that is taken": (
+        3,
+        "already",
+        ["predict", "{}/m.json", "{}/labelled.csv", "--keep", "label"],
+    ),
+    "json of what goes to standard output": (
+        3,
+        "--out",
+        ["predict", "{}/m.json", "{}/test.csv", "--json"],
+    ),
+    "an infinite label": (3, "infinite", ["fit", "{}/infinite.csv", "--target", "y"]),
+    "too few rows": (3, "too few", ["fit", "{}/few.csv", "--target", "y"]),
     "an unknown set": (3, "Did you mean 'heart'", ["datasets", "hearts"]),
 }
 
@@ -294,6 +341,9 @@ def test_what_can_not_be_used_is_said_in_a_sentence(
 ) -> None:
     damaged(folder)
     spoil(folder, "other.csv", "a,b\n1,2\n")
+    spoil(folder, "infinite.csv", "a,y\n1,0\n2,1e400\n3,0\n4,1e400\n")
+    spoil(folder, "few.csv", "a,y\n1,0\n2,1\n3,0\n4,1\n")
+    pd.read_csv(folder / "test.csv").assign(label=1).to_csv(folder / "labelled.csv", index=False)
     status, words, command = CASES[case]
     assert run(*(argument.format(folder) for argument in command)) == status
     error = capsys.readouterr().err
@@ -320,6 +370,8 @@ def test_a_refused_fit_leaves_an_older_model_alone(folder: Path, tmp_path: Path)
         ["predict", "m.json"],
         ["unknown"],
         ["fit", "x.csv", "--seed", "-1"],
+        ["fit", "x.csv", "--time-limit", "-1"],
+        ["predict", "m.json", "x.csv", "--batch", "0"],
     ],
 )
 def test_wrong_usage_ends_with_status_2(
@@ -416,6 +468,123 @@ def test_scores_without_end_are_null_in_json() -> None:
     assert data == {"log_loss": {"value": 0.5, "low": 0.0, "high": None}}
 
 
+def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fit", folder / "train.csv", "--target", "churned", "--out", tmp_path / "m.json"]
+    assert run(*command, "--time-limit", "1e-9") == 0
+    assert "time limit of 1e-09 s ended the fit after 1 of" in capsys.readouterr().err
+    assert load_model(tmp_path / "m.json")[-1].n_iter_ == 1
+    assert run(*command, "--time-limit", "0", "--set", "max_iter=3") == 0
+    assert "time limit" not in capsys.readouterr().err
+
+
+def test_refit_learns_from_the_rows_held_out_too(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fit", folder / "train.csv", "--target", "churned", "--set", "max_iter=5"]
+    first = run_json(capsys, *command, "--out", tmp_path / "a.json")
+    second = run_json(capsys, *command, "--out", tmp_path / "b.json", "--refit")
+    assert second["test"] == first["test"]
+    assert (first["data"]["n_samples"], second["data"]["n_samples"]) == (960, 1200)
+    table = pd.read_csv(folder / "train.csv")
+    encoder = fcgboost.TableEncoder()
+    clf = FCGBoostClassifier(max_iter=5, random_state=0)
+    clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
+    np.testing.assert_array_equal(load_model(tmp_path / "b.json")[-1].atoms_, clf.atoms_)
+
+
+def test_auto_chooses_on_a_sample_of_many_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcgboost.cli.training._ROWS_TO_CHOOSE", 100)
+    data = tmp_path / "s.csv"
+    assert run("datasets", "simulation", "--rows", 1000, "--out", data) == 0
+    capsys.readouterr()
+    command = ["fit", data, "--target", "target", "--auto", "--dictionary", "relu"]
+    told = run_json(capsys, *command, "--out", tmp_path / "m.json")
+    fitted = load_model(tmp_path / "m.json")[-1]
+    # 800 rows for training: k0 is 11, and 5 for the sample.
+    assert fitted.max_iter in {round(5 * i * 11 / 5) for i in range(1, 6)}
+    assert told["data"]["n_samples"] == 800
+
+
+def save_foreign(folder: Path, about: Any, as_frame: bool) -> tuple[Path, Path]:
+    """Save a model of two columns from Python, and rows with more columns in another order."""
+    X, y = make_simulation(150, random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    clf = FCGBoostClassifier(random_state=0).fit(frame if as_frame else X, y)
+    clf.save_model(folder / "m.json", about=about)
+    if as_frame:
+        frame.assign(extra="text", y=y)[["y", "b", "extra", "a"]].to_csv(
+            folder / "rows.csv", index=False
+        )
+        return folder / "m.json", folder / "rows.csv"
+    np.savez(folder / "rows.npz", X=X, y=y)
+    return folder / "m.json", folder / "rows.npz"
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize(
+    "about",
+    [
+        None,
+        {"data": "text", "test": {"scores": {"accuracy": 0.9}}, "target": ["y"]},
+        {"test": {"scores": "none"}},
+    ],
+)
+def test_models_saved_from_python_go_through_all_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], about: Any, as_frame: bool
+) -> None:
+    model, rows = save_foreign(tmp_path, about, as_frame)
+    assert run("inspect", model) == 0
+    target = ("--target", "y")
+    capsys.readouterr()
+    told = run_json(capsys, "evaluate", model, rows, *target)
+    X, y = make_simulation(150, random_state=0)
+    clf = FCGBoostClassifier(random_state=0).fit(X, y)
+    assert told["scores"]["accuracy"]["value"] == clf.score(X, y)
+    assert run("predict", model, rows) == 0
+    printed = capsys.readouterr()
+    found = pd.read_csv(io.StringIO(printed.out))
+    assert list(found["label"]) == list(clf.predict(X))
+    assert printed.err == ""
+    assert run("report", model, rows, *target, "--out", tmp_path / "p.html") == 0
+    assert run("export", model, "--to", "c") == 0
+
+
+def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    out = tmp_path / "h.json"
+    command = ["fit", folder / "train.csv", "--target", "churned", "--loss", "hinge"]
+    told = run_json(capsys, *command, "--set", "max_iter=8", "--out", out)
+    assert set(told["test"]["scores"]) == {"accuracy", "auc"}
+    again = run_json(capsys, "evaluate", out, folder / "test.csv")
+    table = pd.read_csv(folder / "test.csv")
+    area = roc_auc_score(table["churned"] == "yes", load_model(out).decision_function(table))
+    assert again["scores"]["auc"]["value"] == pytest.approx(area, abs=1e-12)
+
+
+def test_a_request_to_end_leaves_no_half_file(folder: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys, fcgboost.cli.predict as p\n"
+        "plain = p._frame\n"
+        "def frame(*rest):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return plain(*rest)\n"
+        "p._frame = frame\n"
+        "from fcgboost.cli import main\n"
+        "sys.exit(main())\n"
+    )
+    command = [sys.executable, "-c", script, "predict", str(folder / "m.json")]
+    command += [str(folder / "test.csv"), "--out", str(tmp_path / "out.csv"), "--batch", "10"]
+    assert subprocess.run(command, check=False).returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_datasets_lists_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {one["name"] for one in run_json(capsys, "datasets")}
     assert {"heart", "musk2", "simulation"} <= names
@@ -439,8 +608,10 @@ def test_compare_puts_ours_beside_others(
     assert {row["method"] for row in told["rows"]} == {*methods[1::2]}
     assert told["data"]["n_train"] == 900
     assert "logistic regression" in page.read_text(encoding="utf-8")
-    assert run(*command) == 0
+    assert run(*command, "--out", tmp_path / "c.json") == 0
     assert "interval" in capsys.readouterr().out
+    assert run("report", tmp_path / "c.json", "--out", tmp_path / "again.html") == 0
+    assert "logistic regression" in (tmp_path / "again.html").read_text(encoding="utf-8")
 
 
 def test_report_and_export_write_files(

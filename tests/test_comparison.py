@@ -1,5 +1,7 @@
 """Ours beside others: one split, one encoding."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,14 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier, TableEncoder
-from fcgboost.comparison import METHODS, compare, installed_methods
+from fcgboost.comparison import (
+    METHODS,
+    compare,
+    installed_methods,
+    is_comparison,
+    load_comparison,
+    save_comparison,
+)
 from fcgboost.datasets import make_simulation
 from fcgboost.scores import evaluate
 
@@ -97,6 +106,24 @@ def test_every_installed_method_can_say_how_large_it_is() -> None:
         number, word = row.size.split(" ", 1)
         assert int(number) > 0, row
         assert word, row
+
+
+def test_a_stored_comparison_comes_back(tmp_path: Path) -> None:
+    X, y = make_rows(100)
+    comparison = compare(X, y, methods=["fcgboost", "SVC (RBF)"])
+    save_comparison(comparison, tmp_path / "c.json")
+    assert is_comparison(tmp_path / "c.json")
+    assert load_comparison(tmp_path / "c.json") == comparison
+    assert not is_comparison(tmp_path / "nowhere.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"format": "fcgboost comparison"}', '{"format": "other"}', "[" * 9999]
+)
+def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(ValueError, match="no comparison that fcgboost stored"):
+        load_comparison(tmp_path / "c.json")
 
 
 def test_unknown_and_missing_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,4 +104,13 @@ def test_classifiers_of_other_libraries_are_scored() -> None:
     assert set(evaluate(LogisticRegression().fit(X, y), X, y)) == {
         *("accuracy", "auc", "brier", "log_loss"),
     }
-    assert set(evaluate(LinearSVC().fit(X, y), X, y)) == {"accuracy"}
+    machine = LinearSVC().fit(X, y)
+    scores = evaluate(machine, X, y)
+    assert set(scores) == {"accuracy", "auc"}
+    area = roc_auc_score(y, machine.decision_function(X))
+    assert scores["auc"].value == pytest.approx(area, abs=1e-12)
+
+
+def test_scores_come_back_from_json() -> None:
+    for score in (Score(0.5, 0.25, 0.75), Score(1.0, 0.0, np.inf)):
+        assert Score.from_dict(score.to_dict()) == score

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,11 +29,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.files import write_whole
 from fcgboost.scores import Score, evaluate
 from fcgboost.tables import TableEncoder
 
 # A support vector machine's time grows with the square of the rows.
 _MANY_ROWS = 20_000
+_FORMAT = "fcgboost comparison"
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,55 @@ class Comparison:
 
     data: Mapping[str, Any]
     rows: tuple[Row, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the comparison as JSON has it."""
+        rows = [
+            {
+                "method": row.method,
+                "scores": {name: score.to_dict() for name, score in row.scores.items()},
+                "seconds": row.seconds,
+                "size": row.size,
+                "note": row.note,
+            }
+            for row in self.rows
+        ]
+        return {"format": _FORMAT, "data": dict(self.data), "rows": rows}
+
+
+def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Write a comparison to a file, as JSON."""
+    write_whole(path, json.dumps(comparison.to_dict(), indent=1, allow_nan=False) + "\n")
+
+
+def is_comparison(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file holds a stored comparison, by its first words."""
+    try:
+        with open(path, "rb") as file:
+            return _FORMAT.encode() in file.read(64)
+    except OSError:
+        return False
+
+
+def load_comparison(path: str | os.PathLike[str]) -> Comparison:
+    """Read a stored comparison; a damaged file is a ValueError."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        if found["format"] != _FORMAT:
+            raise ValueError("it holds something else")
+        rows = tuple(
+            Row(
+                method=str(row["method"]),
+                scores={str(name): Score.from_dict(one) for name, one in row["scores"].items()},
+                seconds=float(row["seconds"]),
+                size=str(row["size"]),
+                note=str(row["note"]),
+            )
+            for row in found["rows"]
+        )
+        return Comparison(dict(found["data"]), rows)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} is no comparison that fcgboost stored: {error!r}.") from error
 
 
 @dataclass(frozen=True)

@@ -376,6 +376,12 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
         return class_probabilities(self.loss, self.decision)
 
 
+def decide(classifier: BaseFCGBoost, X: Any) -> KnownDecision:
+    """Give labels, probabilities and decision values of rows from one computation."""
+    decision = classifier.decision_function(X)
+    return KnownDecision(classifier._loss_, classifier.classes_, decision)
+
+
 def scorer_options(scorer: Any, weights: Array) -> dict[str, Array]:
     """Give what a scorer is called with: a plain function need not know of weights."""
     parameters = inspect.signature(scorer).parameters.values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,19 @@ class Score:
     def __str__(self) -> str:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
+    def to_dict(self) -> dict[str, float | None]:
+        """Give the score as JSON has it; an interval without end has None there."""
+        ends = {"value": self.value, "low": self.low, "high": self.high}
+        return {name: value if np.isfinite(value) else None for name, value in ends.items()}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Score:
+        """Give the score that `to_dict` wrote down."""
+        high = found["high"]
+        return cls(
+            float(found["value"]), float(found["low"]), np.inf if high is None else float(high)
+        )
+
 
 def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     """Score a fitted classifier on data.
@@ -49,7 +62,8 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     Returns
     -------
     dict from str to Score
-        "accuracy"; "auc", "brier" and "log_loss" if the classifier gives probabilities.
+        "accuracy"; "auc" if the classifier gives probabilities or decision values; "brier" and
+        "log_loss" if it gives probabilities.
 
     Examples
     --------
@@ -64,11 +78,18 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     """
     has_proba = hasattr(model, "predict_proba")  # a user's classifier; ours with the hinge has none
     proba = model.predict_proba(X) if has_proba else None
-    return score_predictions(y, model.predict(X), proba, model.classes_)
+    has_decision = hasattr(model, "decision_function")  # forests, for example, have none
+    decision = model.decision_function(X) if has_decision and not has_proba else None
+    return score_predictions(y, model.predict(X), proba, model.classes_, decision=decision)
 
 
 def score_predictions(
-    y: ArrayLike, labels: ArrayLike, proba: ArrayLike | None, classes: Sequence[Any] | NDArray[Any]
+    y: ArrayLike,
+    labels: ArrayLike,
+    proba: ArrayLike | None,
+    classes: Sequence[Any] | NDArray[Any],
+    *,
+    decision: ArrayLike | None = None,
 ) -> dict[str, Score]:
     """Score predictions, with 95 % intervals.
 
@@ -92,6 +113,8 @@ def score_predictions(
     labels : array-like of shape (n_samples,)
     proba : array-like of shape (n_samples, n_classes) or None
     classes : sequence of n_classes labels
+    decision : array-like of shape (n_samples,) or (n_samples, n_classes), or None
+        What ranks the rows for the AUC where there are no probabilities.
 
     Returns
     -------
@@ -104,13 +127,14 @@ def score_predictions(
             f"predictions have {labels.shape}."
         )
     scores = {"accuracy": wilson(float(np.sum(y == labels)), len(y))}
+    truth = y[:, None] == classes[None, :]
+    ranked_by = decision if proba is None else proba
+    area = None if ranked_by is None else _auc(truth, _per_class(np.asarray(ranked_by)))
+    if area is not None:
+        scores["auc"] = area
     if proba is None:
         return scores
     p = np.asarray(proba, dtype=np.float64)
-    truth = y[:, None] == classes[None, :]
-    area = _auc(truth, p)
-    if area is not None:
-        scores["auc"] = area
     scores["brier"] = _mean(((p - truth) ** 2).sum(axis=1) / 2.0, 1.0)
     least = 0.5 / len(y)
     of_truth = np.clip(np.where(truth, p, 0.0).sum(axis=1), least, 1.0 - least)
@@ -131,6 +155,11 @@ def _mean(values: Array, largest: float) -> Score:
     value = float(values.mean())
     half = _Z * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else np.inf
     return Score(value, float(max(0.0, value - half)), float(min(largest, value + half)))
+
+
+def _per_class(values: NDArray[Any]) -> Array:
+    """Give a column per class; one value of a row is for the second of two classes."""
+    return np.stack([-values, values], axis=1) if values.ndim == 1 else values
 
 
 def _auc(truth: NDArray[np.bool_], proba: Array) -> Score | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -30,6 +32,7 @@ _COMMANDS = (
     *(playground, demo, reproduce, datasets),
 )
 _FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED = 1, 2, 3, 4, 5, 130
+_TERMINATED = 143
 
 _DESCRIPTION = """\
 Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
@@ -58,9 +61,11 @@ Each command explains itself: fcgboost COMMAND --help
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; give the exit status."""
     options = make_parser().parse_args(arguments)
+    _end_cleanly()
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"\nInterrupted. {options.interrupted}", file=sys.stderr)
         return _INTERRUPTED
@@ -75,12 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _end_cleanly() -> None:
+    """Let a request to end (SIGTERM) unwind as Ctrl-C does, so that no half file stays behind."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
+
+
 def _status_of(error: Exception) -> int:
     if isinstance(error, ModelFileError):
         return _MODEL
     if isinstance(error, ImportError):
         return _EXTRA
-    if isinstance(error, ValueError | FileNotFoundError):
+    if isinstance(error, ValueError | FileNotFoundError | IsADirectoryError):
         return _DATA
     return _FAILED
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the reading of their data."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -91,6 +91,17 @@ def fraction(text: str) -> float:
         value = 0.0
     if not 0.0 < value < 1.0:
         raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a time of at least 0 seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number of seconds, got {text!r}")
     return value
 
 

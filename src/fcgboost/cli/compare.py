@@ -15,7 +15,7 @@ from fcgboost.cli.arguments import (
     add_split,
     add_target,
 )
-from fcgboost.cli.fit import read_rows
+from fcgboost.cli.rows import check_outputs, read_rows
 from fcgboost.scores import TITLES
 
 _TEXT = f"""\
@@ -50,6 +50,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COL", help="a column to leave out"
     )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="also store the result as JSON, for report"
+    )
     parser.add_argument("--report", type=Path, metavar="FILE", help="also write an HTML page")
     add_split(parser, 0.25)
     add_json(parser)
@@ -57,8 +60,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compare, tell."""
-    from fcgboost.comparison import compare
+    from fcgboost.comparison import compare, save_comparison
 
+    check_outputs([options.report, options.out], [options.data])
     X, y = read_rows(options)
     comparison = compare(
         X,
@@ -68,12 +72,14 @@ def run(options: argparse.Namespace) -> int:
         random_state=options.seed,
         watch=lambda name: console.note(f"Fitting {name} ..."),
     )
+    if options.out is not None:
+        save_comparison(comparison, options.out)
     if options.report is not None:
         from fcgboost.report import write_comparison
 
         write_comparison(options.report, comparison)
     if options.json:
-        console.print_json({"data": dict(comparison.data), "rows": _as_data(comparison)})
+        console.print_json(comparison.to_dict())
         return 0
     _print(comparison)
     if options.report is not None:
@@ -81,31 +87,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _as_data(comparison: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            "method": row.method,
-            "scores": console.as_data(row.scores),
-            "seconds": row.seconds,
-            "size": row.size,
-            "note": row.note,
-        }
-        for row in comparison.rows
-    ]
-
-
 def _print(comparison: Any) -> None:
     data = comparison.data
     print(
         f"{data['n_train']} rows to fit, {data['n_test']} to score, {data['n_features']} features"
     )
-    header = ("method", *TITLES.values(), "seconds", "size", "")
+    others = [name for name in TITLES if name != "accuracy"]
+    titles = (TITLES[name] for name in others)
+    header = ("method", "accuracy, 95 % interval", *titles, "seconds", "size", "")
     rows = []
     for row in comparison.rows:
-        values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in TITLES]
+        accuracy = row.scores.get("accuracy")
+        shown = "" if accuracy is None else str(accuracy)
+        values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in others]
         seconds = f"{row.seconds:.2f}" if row.scores else ""
-        rows.append((row.method, *values, seconds, row.size, row.note))
+        rows.append((row.method, shown, *values, seconds, row.size, row.note))
     console.print_table(header, rows)
-    best = comparison.rows[0].scores.get("accuracy")
-    if best is not None:
-        print(f"The best accuracy's 95 % interval is {best.low:.4f} to {best.high:.4f}.")

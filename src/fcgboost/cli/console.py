@@ -48,6 +48,8 @@ def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None
 
 
 def _plain(header: Sequence[str], rows: Rows, n_labels: int) -> Iterator[str]:
+    # A name may have several lines, a row of a table has one.
+    rows = [[" ".join(text.split()) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         cells = (
@@ -67,21 +69,15 @@ def print_scores(scores: Mapping[str, Score]) -> None:
 
 
 def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
-    """Give scores as JSON has them; an interval without end has null there."""
-    return {
-        name: {
-            key: value if abs(value) < float("inf") else None
-            for key, value in (("value", score.value), ("low", score.low), ("high", score.high))
-        }
-        for name, score in scores.items()
-    }
+    """Give scores as JSON has them."""
+    return {name: score.to_dict() for name, score in scores.items()}
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[Step, int], None]]:
-    """Give a function that shows how far a fit is, from a step and the number of all steps."""
+def progress(label: str, n_steps: int) -> Iterator[Callable[[Step], None]]:
+    """Give a callback of a fit that shows how far it is."""
     if not _is_rich(sys.stderr):
-        yield lambda step, n_steps: _show_line(label, step, n_steps)
+        yield lambda step: _show_line(label, step, n_steps)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -93,12 +89,8 @@ def progress(label: str) -> Iterator[Callable[[Step, int], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(label, total=None, atoms=0)
-
-        def advance(step: Step, n_steps: int) -> None:
-            bar.update(task, completed=step.k, total=n_steps, atoms=step.n_atoms)
-
-        yield advance
+        task = bar.add_task(label, total=n_steps, atoms=0)
+        yield lambda step: bar.update(task, completed=step.k, atoms=step.n_atoms)
 
 
 def _show_line(label: str, step: Step, n_steps: int) -> None:
@@ -107,5 +99,19 @@ def _show_line(label: str, step: Step, n_steps: int) -> None:
         note(f"{label}: step {step.k}/{n_steps}, {step.n_atoms} atoms, {step.seconds:.1f} s")
 
 
-def _is_rich(stream: TextIO) -> bool:
-    return stream.isatty() and find_spec("rich") is not None
+@contextmanager
+def counting(label: str) -> Iterator[Callable[[int], None]]:
+    """Give a function that shows, on a terminal, how many rows are done."""
+    if not _is_rich(sys.stderr):
+        yield lambda n_rows: None
+        return
+    from rich.console import Console
+
+    with Console(file=sys.stderr).status(label) as status:
+        yield lambda n_rows: status.update(f"{label}: {n_rows:,} rows")
+
+
+def _is_rich(stream: TextIO | None) -> bool:
+    # A closed stream is None.
+    is_terminal = stream is not None and stream.isatty()
+    return is_terminal and find_spec("rich") is not None

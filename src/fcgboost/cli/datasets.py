@@ -11,6 +11,7 @@ import numpy as np
 
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, count, whole
+from fcgboost.cli.rows import check_outputs
 from fcgboost.datasets import fetch_uci, make_simulation
 from fcgboost.datasets.catalog import UCI_SETS
 from fcgboost.datasets.home import data_homes, find_file
@@ -61,8 +62,9 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         _list(options.json)
         return 0
-    names, X, y = _load(options)
     out = options.out or Path(f"{options.name}.csv")
+    check_outputs([out], [])
+    names, X, y = _load(options)
     write_rows(out, _frames(names, X, y))
     if options.json:
         console.print_json({"out": str(out), "n_rows": len(y), "n_features": X.shape[1]})

@@ -8,6 +8,7 @@ from typing import Any
 
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, add_model
+from fcgboost.cli.rows import check_outputs
 from fcgboost.export import save_c, save_onnx
 from fcgboost.io import load_model
 
@@ -50,8 +51,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, export, tell the size."""
-    model = load_model(options.model)
     out = options.out or options.model.with_suffix(_SUFFIXES[options.to])
+    check_outputs([out], [options.model])
+    model = load_model(options.model)
     if options.to == "c":
         size = save_c(model, out, precision=options.precision or "double", name=options.name)
     else:

@@ -113,20 +113,27 @@ def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
 
 
 def _print_about(about: dict[str, Any]) -> None:
-    data, test = about.get("data", {}), about.get("test", {})
+    """Print what `fcgboost fit` wrote down; what others wrote, only --json shows."""
+    data, test = _inside(about, "data"), _inside(about, "test")
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
-    if test:
+    scores = {name: one for name, one in _inside(test, "scores").items() if isinstance(one, dict)}
+    if scores:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
         rows = [
             (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
-            for name, score in test.get("scores", {}).items()
+            for name, score in scores.items()
         ]
         console.print_table(("score", "value", "low", "high"), rows)
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+def _inside(about: dict[str, Any], key: str) -> dict[str, Any]:
+    found = about.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, int | float) else ""
 
 
 def _detail(column: dict[str, Any]) -> str:
@@ -134,7 +141,10 @@ def _detail(column: dict[str, Any]) -> str:
         return f"left out: {column['reason']}"
     mark = "; missing values are marked" if column["is_marked"] else ""
     if column["kind"] == "number":
-        return f"missing values become {column['fill']:g}{mark}"
+        fill = f"{column['fill']:g}"
+        if column["unit"] == "days":
+            fill = str(np.datetime64("1970-01-01") + np.timedelta64(round(column["fill"]), "D"))
+        return f"missing values become {fill}{mark}"
     levels = ", ".join(column["levels"][:8]) + (", ..." if len(column["levels"]) > 8 else "")
     other = "; rare ones are pooled" if column["has_other"] else ""
     return f"one of {levels}{other}{mark}"

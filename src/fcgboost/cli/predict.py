@@ -10,9 +10,11 @@ from typing import Any
 
 from fcgboost import load_model
 from fcgboost.cli import console
-from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model
+from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
+from fcgboost.cli.rows import check_outputs, model_batches
 from fcgboost.io import split_model
-from fcgboost.readers import open_rows, write_rows
+from fcgboost.prediction import decide
+from fcgboost.readers import write_rows
 
 _TEXT = f"""\
 Give the class of every row of a file, in the order of the rows.
@@ -52,7 +54,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
     parser.add_argument(
         "--batch",
-        type=int,
+        type=count,
         default=65_536,
         metavar="N",
         help="rows at a time (default: %(default)s)",
@@ -62,60 +64,55 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict batch after batch."""
-    model = load_model(options.model)
-    counter = _Counter()
-    frames = counter.counted(predictions(model, options))
+    if options.json and options.out is None:
+        raise ValueError("--json tells about the file written: give --out, too.")
+    check_outputs([options.out], [options.model, options.data])
+    frames = predictions(load_model(options.model), options)
     if options.out is None:
         for i, frame in enumerate(frames):
             frame.to_csv(sys.stdout, index=False, header=i == 0)
         return 0
-    write_rows(options.out, frames)
+    n_rows = write_rows(options.out, frames)
     if options.json:
-        console.print_json({"out": str(options.out), "n_rows": counter.n_rows})
+        console.print_json({"out": str(options.out), "n_rows": n_rows})
     else:
-        print(f"{counter.n_rows:,} rows: {options.out}")
+        print(f"{n_rows:,} rows: {options.out}")
     return 0
-
-
-class _Counter:
-    """Counts the rows of frames that pass."""
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-
-    def counted(self, frames: Iterator[Any]) -> Iterator[Any]:
-        """Pass frames on."""
-        for frame in frames:
-            self.n_rows += len(frame)
-            yield frame
 
 
 def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     """Give the result's frames, batch after batch."""
-    encoder, classifier = split_model(model)
-    rows = open_rows(options.data, batch_rows=options.batch)
-    for batch in rows.batches(encoder=encoder, n_features=classifier.n_features_in_):
-        yield _frame(model, batch, options)
+    _, classifier = split_model(model)
+    n_done = 0
+    with console.counting("Predicting") as show:
+        for numbers, batch in model_batches(model, options.data, batch_rows=options.batch):
+            yield _frame(classifier, numbers, batch, options)
+            n_done += numbers.shape[0]
+            show(n_done)
 
 
-def _frame(model: Any, batch: Any, options: argparse.Namespace) -> Any:
+def _frame(classifier: Any, numbers: Any, batch: Any, options: argparse.Namespace) -> Any:
     import pandas as pd
 
-    columns: dict[str, Any] = {}
+    found, classes = decide(classifier, numbers), classifier.classes_
+    columns: dict[str, Any] = {"label": found.predict(numbers)}
+    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
+    if has_proba and not options.no_proba:
+        names = (f"p({name})" for name in classes)
+        columns |= zip(names, found.predict_proba(numbers).T, strict=True)
+    if options.decision and found.decision.ndim == 1:
+        columns["decision"] = found.decision
+    elif options.decision:
+        names = (f"decision({name})" for name in classes)
+        columns |= zip(names, found.decision.T, strict=True)
+    return pd.DataFrame(_kept(batch, options, columns) | columns)
+
+
+def _kept(batch: Any, options: argparse.Namespace, columns: dict[str, Any]) -> dict[str, Any]:
+    """Give the columns of the file that the result repeats."""
     for name in options.keep:
         if name not in getattr(batch, "columns", ()):
             raise ValueError(f"--keep {name}: {options.data} has no such column.")
-        columns[name] = batch[name].to_numpy()
-    columns["label"] = model.predict(batch)
-    has_proba = hasattr(model, "predict_proba")  # not with the hinge
-    if has_proba and not options.no_proba:
-        for name, values in zip(model.classes_, model.predict_proba(batch).T, strict=True):
-            columns[f"p({name})"] = values
-    if options.decision:
-        decision = model.decision_function(batch)
-        if decision.ndim == 1:
-            columns["decision"] = decision
-        else:
-            for name, values in zip(model.classes_, decision.T, strict=True):
-                columns[f"decision({name})"] = values
-    return pd.DataFrame(columns)
+        if name in columns:
+            raise ValueError(f"--keep {name}: the result has a column of that name already.")
+    return {name: batch[name].to_numpy() for name in options.keep}

@@ -6,13 +6,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+
 from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
-from fcgboost.cli.evaluate import read_labelled
-from fcgboost.io import load_model
+from fcgboost.cli.rows import check_outputs, labelled_batches
+from fcgboost.comparison import is_comparison, load_comparison
+from fcgboost.io import load_model, split_model
 
 _TEXT = f"""\
-Write one HTML page about a model, which needs no network to be read.
+Write one HTML page about a model, or about a comparison that `fcgboost compare
+--out` stored. It needs no network to be read.
 
 {FORMATS}
 With data the page has scores and pictures on these rows; give rows that the
@@ -21,6 +26,7 @@ model was not fitted to. Without, it shows what the model file knows.
 examples:
   fcgboost report model.json
   fcgboost report model.json test.csv --target churned --out churn.html
+  fcgboost report comparison.json
 """
 
 
@@ -39,16 +45,39 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, write, tell where."""
-    from fcgboost.report import write_report
+    from fcgboost.report import write_comparison, write_report
 
-    model = load_model(options.model)
-    X = y = None
-    if options.data is not None:
-        X, y = read_labelled(model, options.data, options.target)
     out = options.out or options.model.with_suffix(".html")
-    page = write_report(out, model, X, y, title=options.title)
+    check_outputs([out], [options.model, options.data])
+    if is_comparison(options.model):
+        page = write_comparison(out, load_comparison(options.model), title=options.title)
+    else:
+        model = load_model(options.model)
+        X, y = _read(model, options)
+        page = write_report(out, model, X, y, title=options.title)
     if options.json:
         console.print_json({"out": str(page), "bytes": page.stat().st_size})
     else:
         print(f"Report: {page}")
     return 0
+
+
+def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
+    """Read all rows as the model takes them, and their labels."""
+    if options.data is None:
+        return None, None
+    encoder, _ = split_model(model)
+    lost: dict[str, Any] = {}
+    rows, labels = [], []
+    for numbers, batch, y in labelled_batches(model, options.data, options.target, lost):
+        # An encoder takes the columns as the file has them.
+        rows.append(numbers if encoder is None else batch)
+        labels.append(y)
+    y = np.concatenate(labels)
+    if sparse.issparse(rows[0]):
+        return sparse.vstack(rows, format="csr"), y
+    if isinstance(rows[0], np.ndarray):
+        return np.concatenate(rows), y
+    import pandas as pd
+
+    return pd.concat(rows, ignore_index=True), y
