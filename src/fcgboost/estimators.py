@@ -105,6 +105,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     feature_importances_ : ndarray of shape (n_features_in_,)
     model_ : Model
         The bare model: dictionary, atoms, coefficients.
+    about_ : dict
+        What travelled with the model file it was loaded from; else empty.
 
     References
     ----------
