@@ -1,10 +1,14 @@
 """Files of rows: every form gives back what was written, in batches as at once, or says why not."""
 
+import datetime
 import gzip
 import io
+import os
 import subprocess
 import sys
+import threading
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
-from pyarrow import feather, ipc
+from pyarrow import feather, ipc, parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -326,6 +330,137 @@ def test_a_large_file_is_never_in_memory(tmp_path) -> None:
     assert whole > size / 2
 
 
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["None", "NA", "null", "nan", " ? "], ["None", "NA", "null", "nan", "?"]),
+        (["1", "0", "NA"], ["1", "0", "NA"]),
+        (["1", "", "0"], [1.0, None, 0.0]),
+        (["a", "", "b"], ["a", None, "b"]),
+        (["0", "1", "01"], [0, 1, 1]),
+        (["1.5", "2"], [1.5, 2.0]),
+        (["nan", "inf"], ["nan", "inf"]),
+        (["2020-01-01", "2020-01-02"], ["2020-01-01", "2020-01-02"]),
+        (["True", "false"], ["True", "false"]),
+        (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+        (["9223372036854775808", "1"], ["9223372036854775808", "1"]),
+    ],
+)
+def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> None:
+    path = put(tmp_path, "a.csv", "n,y\n" + "".join(f"{i},{t}\n" for i, t in enumerate(texts)))
+    rows = open_rows(path, batch_rows=1)
+    encoder = TableEncoder().fit(pd.DataFrame({"n": [1, 2]}))
+    parts = [rows.split_target(b, "y")[1] for b in rows.batches(encoder=encoder, target="y")]
+    for y in (read_table(path, "y")[1], np.concatenate(parts)):
+        assert [None if value != value else value for value in y.tolist()] == labels
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "it is a date: classes are text or numbers"),
+        ([datetime.date(2020, 1, 1), None], "it is a date"),
+        (pd.date_range("2020-01-01", periods=2, tz="Europe/Berlin"), "it is a date"),
+        (pd.to_timedelta([1, 2], unit="D"), "it is a length of time"),
+        ([b"a", b"b"], "it is bytes"),
+        ([Decimal("1.5"), Decimal(2)], "it is a Decimal"),
+        ([[1], [2]], "it is ndarray: classes"),
+        ([1.0, np.inf], "row 2, target 'y': inf is infinite, which is no class"),
+    ],
+)
+def test_what_can_not_be_a_class_is_named(tmp_path, values, message) -> None:
+    pd.DataFrame({"n": [1, 2], "y": values}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_table(tmp_path / "a.parquet", "y")
+    assert "a.parquet" in str(caught.value)
+
+
+def test_an_infinite_label_is_named_with_its_line(tmp_path) -> None:
+    path = put(tmp_path, "a.csv", "n,y\n1,1\n\n2,1e400\n")
+    with pytest.raises(ValueError, match=r"a\.csv, line 4, target 'y': inf is infinite"):
+        read_table(path, "y")
+
+
+def test_an_empty_text_is_no_label(tmp_path) -> None:
+    pd.DataFrame({"n": [1, 2], "y": ["a", ""]}).to_parquet(tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet", "y")[1].tolist() == ["a", None]
+
+
+@pytest.mark.parametrize("number", ["inf", "-1e999"])
+def test_an_infinite_number_is_named_with_its_line_before_rows_are_parted(tmp_path, number) -> None:
+    path = put(tmp_path, "a.csv", f'n,t,y\n1,"x\ny",1\n{number},x,0\n')
+    with pytest.raises(ValueError, match=r"line 4, column 'n': -?inf is infinite"):
+        read_table(path, "y")
+    X, _ = read_table(path, "y", drop=["n"])
+    assert list(X) == ["t"]
+    with pytest.raises(ValueError, match="no column 'm'; the columns are"):
+        read_table(path, "y", drop=["m"])
+    with pytest.raises(ValueError, match="target 'y' can not be dropped"):
+        read_table(path, "y", drop=["y"])
+
+
+# Columns that are kept
+
+
+def test_kept_columns_are_exactly_the_text_of_the_file(tmp_path) -> None:
+    ids = ["12345678901234567", "162", " 007 ", "NA", "1.50", ""]
+    text = "id,n,when\n" + "".join(f"{one},{i},2020-01-0{i + 1}\n" for i, one in enumerate(ids))
+    rows = open_rows(put(tmp_path, "a.csv", text), batch_rows=4)
+    encoder = TableEncoder().fit(pd.DataFrame({"id": [1.0, 2.0], "n": [1, 2]}))
+    for options in ({}, {"encoder": TableEncoder().fit(pd.DataFrame({"n": [1, 2]}))}):
+        pairs = list(rows.batches_with(["when", "id"], **options))
+        assert [len(batch) for batch, _ in pairs] == [4, 2]
+        assert [kept.index.tolist() for _, kept in pairs] == [[0, 1, 2, 3], [4, 5]]
+        kept = pd.concat([kept for _, kept in pairs])
+        assert list(kept) == ["when", "id"]
+        assert kept["id"].fillna("").tolist() == ids
+        assert_frame_equal(pd.concat([batch for batch, _ in pairs]), joined(rows, **options))
+    assert [kept.shape for _, kept in rows.batches_with([])] == [(4, 0), (2, 0)]
+    with pytest.raises(ValueError, match="no column 'Id'"):
+        next(rows.batches_with(["Id"], encoder=encoder))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_kept_columns_keep_their_types(tmp_path, form) -> None:
+    table = pa.table(
+        {
+            "id": pa.array([12345678901234567, None, 3]),
+            "code": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "day": pa.array([datetime.date(2020, 1, 31)] * 3),
+            "n": [1.5, 2.5, 3.5],
+        }
+    )
+    path = tmp_path / f"a.{form}"
+    if form == "parquet":
+        parquet.write_table(table, path)
+    else:
+        with ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    pairs = list(open_rows(path, batch_rows=2).batches_with(["id", "code", "day"]))
+    write_rows(tmp_path / "b.csv", [kept for _, kept in pairs])
+    assert (tmp_path / "b.csv").read_text() == (
+        "id,code,day\n12345678901234567,a,2020-01-31\n,b,2020-01-31\n3,a,2020-01-31\n"
+    )
+    write_rows(tmp_path / "b.parquet", [kept for _, kept in pairs])
+    again = parquet.read_table(tmp_path / "b.parquet")
+    assert again["id"].to_pylist() == [12345678901234567, None, 3]
+
+
+def test_arrays_and_sparse_rows_have_kept_columns_or_none(tmp_path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.arange(6).reshape(3, 2))
+    _, kept = next(open_rows(tmp_path / "a.npz").batches_with(["x1"]))
+    assert kept.to_dict("list") == {"x1": [1, 3, 5]}
+    rows = open_rows(put(tmp_path, "a.svm", "1 2:1\n-1 4:1\n"))
+    X, kept = next(rows.batches_with([]))
+    assert X.shape == (2, 4)
+    assert kept.shape == (2, 0)
+    with pytest.raises(ValueError, match="Name no columns"):
+        next(rows.batches_with(["id"]))
+
+
 # Parquet and Arrow
 
 
@@ -529,6 +664,27 @@ def test_the_width_of_sparse_rows_may_be_given(tmp_path) -> None:
         rows.split_target(rows.read()[:2])
 
 
+def test_later_sparse_rows_count_from_where_the_first_did(tmp_path) -> None:
+    first = open_rows(put(tmp_path, "first.svm", "1 0:1 2:1\n-1 1:1\n"))
+    assert first.first_index is None
+    assert first.read().shape == (2, 3)
+    assert first.first_index == 0
+    path = put(tmp_path, "later.svm", "1 2:1\n-1 1:1\n")
+    later = open_rows(path, first_index=first.first_index)
+    assert later.read(n_features=3).toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert next(later.batches(n_features=3)).toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert later.first_index == 0
+    X, _ = read_table(path, first_index=0)
+    assert X.toarray().tolist() == [[0, 0, 1], [0, 1, 0]]
+    alone = open_rows(path)
+    assert alone.read().toarray().tolist() == [[0, 1], [1, 0]]
+    assert alone.first_index == 1
+    with pytest.raises(ValueError, match="has the index 0, but its indices should count from 1"):
+        open_rows(tmp_path / "first.svm", first_index=1).read()
+    with pytest.raises(ValueError, match="first_index must be 0, 1 or None"):
+        open_rows(path, first_index=2)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -551,11 +707,83 @@ def test_damaged_sparse_rows_are_refused(tmp_path, content, message) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.parquet.gz", "a.npz.gz"])
-def test_unknown_forms_are_refused(tmp_path, name) -> None:
-    with pytest.raises(ValueError, match=r"must end in \.csv"):
-        open_rows(put(tmp_path, name, ""))
+def test_unknown_forms_are_not_written(tmp_path, name) -> None:
     with pytest.raises(ValueError, match=r"must end in \.csv"):
         write_rows(tmp_path / "b" / name, [mixed_frame()])
+
+
+@pytest.mark.parametrize("name", ["a.parquet.gz", "a.npz.gz"])
+def test_only_text_may_be_packed(tmp_path, name) -> None:
+    with pytest.raises(ValueError, match="only text may be"):
+        open_rows(put(tmp_path, name, ""))
+
+
+@pytest.mark.parametrize("form", [*FRAME_FORMS, "npz", "svm", "svm.gz"])
+def test_a_form_is_known_by_its_bytes_where_the_name_tells_nothing(tmp_path, form) -> None:
+    path = tmp_path / f"rows.{form}"
+    if form == "npz":
+        np.savez(path, X=np.eye(3), y=np.arange(3))
+    elif form.startswith("svm"):
+        content = b"# by hand\n+1 3:1 11:.5 # one\n-1\n\n-1 qid:3 4:1e-3\t19:-1\n"
+        path.write_bytes(gzip.compress(content, mtime=0) if form == "svm.gz" else content)
+    else:
+        write_rows(path, [mixed_frame()])
+    known = open_rows(path)
+    for name in ("rows", "rows.t", "rows.data"):
+        rows = open_rows(path.rename(tmp_path / name))
+        path = rows.source.path
+        assert type(rows) is type(known)
+        assert rows.read().shape[0] > 2
+
+
+def test_a_form_may_be_named(tmp_path) -> None:
+    path = put(tmp_path, "a.data", "a\tb,c\n1\t2\n")
+    assert open_rows(path, form="tsv").names == ("a", "b,c")
+    path = put(tmp_path, "a.csv", "1 2:1\n-1 3:1\n")
+    X, y = read_table(path, form="svmlight")
+    assert X.toarray().tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert y.tolist() == [1, -1]
+    with pytest.raises(ValueError, match=r"form must be one of csv, tsv, .*'xls'"):
+        open_rows(path, form="xls")
+
+
+def test_what_has_no_known_form_is_refused(tmp_path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+    for path in (tmp_path / "a.xlsx", put(tmp_path, "a.h5", b"\x89HDF\r\n\x1a\n\0\0")):
+        with pytest.raises(ValueError, match=r"is not known by its name.* saved as CSV first"):
+            open_rows(path)
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        open_rows(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet", "arrow"])
+def test_rows_come_through_a_pipe(tmp_path, form, monkeypatch) -> None:
+    (tmp_path / "spool").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
+    frame, path, pipe = mixed_frame(), tmp_path / f"rows.{form}", tmp_path / "pipe"
+    write_rows(path, [frame])
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()))
+    writer.start()
+    rows = open_rows(pipe, batch_rows=7)
+    writer.join(10)
+    assert_frame_equal(rows.read(), frame)
+    assert_frame_equal(joined(rows), frame)
+    assert len(list((tmp_path / "spool").iterdir())) == 1
+    del rows
+    assert not list((tmp_path / "spool").iterdir())
+
+
+def test_rows_come_from_the_standard_input(monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2,q\n")))
+    X, y = read_table("-", "y")
+    assert X["a"].tolist() == [1, 2]
+    assert y.tolist() == ["p", "q"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2\n")))
+    with pytest.raises(ValueError, match=r"^standard input: line 3 has 1 fields"):
+        open_rows("-").read()
 
 
 @pytest.mark.parametrize("batch_rows", [0, 1.5, -3])

@@ -6,7 +6,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fcgboost.readers.frames import FrameFile, Request, check_distinct
+from fcgboost.readers.sources import Source
 
 _TARGET = "y"
 #: What an archive may unpack to, if that is more than so many times its own size.
@@ -26,14 +26,14 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSErro
 class ArrayRows(FrameFile):
     """An .npz file."""
 
-    def __init__(self, path: Path, batch_rows: int) -> None:
-        super().__init__(path, batch_rows)
+    def __init__(self, source: Source, batch_rows: int) -> None:
+        super().__init__(source, batch_rows)
         with self._opened() as archive:
-            _check_size(path, archive)
+            _check_size(source, archive)
             self._members = {name.removesuffix(".npy") for name in archive.namelist()}
             if "X" not in self._members:
                 raise ValueError(
-                    f"{path} has no array named X, only {', '.join(sorted(self._members))}: save "
+                    f"{source} has no array named X, only {', '.join(sorted(self._members))}: save "
                     "the rows as X, and their labels as y."
                 )
             with self._array(archive, "X") as (_, shape, _dtype, _order):
@@ -43,11 +43,11 @@ class ArrayRows(FrameFile):
         self._check_parts(names)
         features = [f"x{i}" for i in range(self._shape[1])] if names is None else names.tolist()
         ends = [] if self._y is None else [_TARGET]
-        self.columns = check_distinct(path, [*map(str, features), *ends])
+        self.columns = check_distinct(source, [*map(str, features), *ends])
         self.names = None if names is None else self.columns
         self.default_target = None if self._y is None else _TARGET
 
-    def _frames(self, request: Request) -> Iterator[Any]:
+    def _parts(self, request: Request) -> Iterator[tuple[Any, Any]]:
         import pandas as pd
 
         n_features = self._shape[1]
@@ -57,12 +57,12 @@ class ArrayRows(FrameFile):
             if self._y is not None:
                 frame[_TARGET] = self._y[start : start + len(rows)]
             start += len(rows)
-            yield frame[list(request.columns)]
+            yield frame[list(request.columns)], frame[list(request.keep)]
 
     def _whole(self, request: Request) -> Any:
         import pandas as pd
 
-        return pd.concat(self._frames(request), ignore_index=True)
+        return pd.concat([frame for frame, _ in self._parts(request)], ignore_index=True)
 
     def _place(self, row: int) -> str:
         return f"row {row + 1}"
@@ -81,12 +81,12 @@ class ArrayRows(FrameFile):
 
     @contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
-        with self.path.open("rb") as raw:
+        with self.source.open() as raw:
             try:
                 with zipfile.ZipFile(raw) as archive:
                     yield archive
             except _DAMAGE as error:
-                raise ValueError(f"{self.path} is damaged, or no .npz file: {error}") from error
+                raise ValueError(f"{self.source} is damaged, or no .npz file: {error}") from error
 
     @contextmanager
     def _array(self, archive: zipfile.ZipFile, name: str) -> Iterator[tuple[Any, ...]]:
@@ -97,10 +97,10 @@ class ArrayRows(FrameFile):
                 read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
                 shape, order, dtype = read(file)
             except (ValueError, EOFError) as error:
-                raise ValueError(f"{self.path}: {name} is damaged: {error}") from error
+                raise ValueError(f"{self.source}: {name} is damaged: {error}") from error
             if dtype.hasobject:
                 raise ValueError(
-                    f"{self.path}: {name} holds Python objects, which are not read because they "
+                    f"{self.source}: {name} holds Python objects, which are not read because they "
                     "can run code. Save numbers or fixed-width text."
                 )
             yield file, shape, dtype, order
@@ -111,30 +111,30 @@ class ArrayRows(FrameFile):
             return None
         with self._array(archive, name) as (file, shape, dtype, _):
             if len(shape) != 1:
-                raise ValueError(f"{self.path}: {name} has shape {shape}, not one dimension.")
+                raise ValueError(f"{self.source}: {name} has shape {shape}, not one dimension.")
             return np.frombuffer(_take(file, shape, dtype), dtype)
 
     def _check_shape(self, shape: tuple[int, ...]) -> tuple[int, int]:
         if len(shape) != 2 or 0 in shape:
-            raise ValueError(f"{self.path}: X has shape {shape}, not rows and columns.")
+            raise ValueError(f"{self.source}: X has shape {shape}, not rows and columns.")
         return shape[0], shape[1]
 
     def _check_parts(self, names: NDArray[Any] | None) -> None:
         n_rows, n_features = self._shape
         if names is not None and len(names) != n_features:
             raise ValueError(
-                f"{self.path} has {len(names)} feature_names for {n_features} columns of X."
+                f"{self.source} has {len(names)} feature_names for {n_features} columns of X."
             )
         if self._y is not None and len(self._y) != n_rows:
-            raise ValueError(f"{self.path} has {len(self._y)} labels y for {n_rows} rows of X.")
+            raise ValueError(f"{self.source} has {len(self._y)} labels y for {n_rows} rows of X.")
 
 
-def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
+def _check_size(source: Source, archive: zipfile.ZipFile) -> None:
     unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > max(_MUCH, _MANY_TIMES * path.stat().st_size):
+    if unpacked > max(_MUCH, _MANY_TIMES * source.place.stat().st_size):
         raise ValueError(
-            f"{path} would unpack to {unpacked / 2**30:.1f} GiB, more than {_MANY_TIMES} times its "
-            "size: it is refused as damaged or meant to do harm."
+            f"{source} would unpack to {unpacked / 2**30:.1f} GiB, more than {_MANY_TIMES} times "
+            "its size: it is refused as damaged or meant to do harm."
         )
 
 

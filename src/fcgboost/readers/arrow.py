@@ -6,10 +6,10 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from fcgboost.readers.frames import FrameFile, Request, check_distinct
+from fcgboost.readers.frames import FrameFile, Request, check_distinct, exactly
+from fcgboost.readers.sources import Source
 
 
 class TypedFile(FrameFile):
@@ -18,8 +18,8 @@ class TypedFile(FrameFile):
     #: What the form is called in errors.
     form: str
 
-    def __init__(self, path: Path, batch_rows: int) -> None:
-        super().__init__(path, batch_rows)
+    def __init__(self, source: Source, batch_rows: int) -> None:
+        super().__init__(source, batch_rows)
         with self._explained():
             schema = self._schema()
             found = list(schema.names)
@@ -27,18 +27,20 @@ class TypedFile(FrameFile):
         # In these pandas keeps the names of rows, which are no features.
         index = about.get("index_columns", [])
         names = [name for name in found if name not in index]
-        self.names = self.columns = check_distinct(path, names)
+        self.names = self.columns = check_distinct(source, names)
         self._categories = [
             column.get("name")
             for column in about.get("columns", [])
             if isinstance(column, dict) and column.get("pandas_type") == "categorical"
         ]
 
-    def _frames(self, request: Request) -> Iterator[Any]:
+    def _parts(self, request: Request) -> Iterator[tuple[Any, Any]]:
+        wanted = tuple(dict.fromkeys([*request.columns, *request.keep]))
         with self._explained():
-            for batch in self._record_batches(request.columns):
+            for batch in self._record_batches(wanted):
                 if batch.num_rows:
-                    yield self._to_frame(batch)
+                    frame = self._to_frame(batch.select(list(request.columns)))
+                    yield frame, exactly(batch, request.keep)
 
     def _whole(self, request: Request) -> Any:
         import pyarrow as pa
@@ -74,7 +76,7 @@ class TypedFile(FrameFile):
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise ValueError(
-                f"{self.path} is damaged, or not a file in {self.form} form: {error}"
+                f"{self.source} is damaged, or not a file in {self.form} form: {error}"
             ) from error
 
 
@@ -86,12 +88,12 @@ class ParquetRows(TypedFile):
     def _schema(self) -> Any:
         from pyarrow import parquet
 
-        return parquet.read_schema(self.path)
+        return parquet.read_schema(self.source.place)
 
     def _record_batches(self, wanted: tuple[str, ...]) -> Iterator[Any]:
         from pyarrow import parquet
 
-        with parquet.ParquetFile(self.path) as file:
+        with parquet.ParquetFile(self.source.place) as file:
             for batch in file.iter_batches(self.batch_rows, columns=list(wanted)):
                 yield batch.select(list(wanted))
 
@@ -118,7 +120,7 @@ class ArrowRows(TypedFile):
     def _open(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        with pa.OSFile(str(self.path)) as file:
+        with pa.OSFile(str(self.source.place)) as file:
             is_whole = file.read(6) == b"ARROW1"
             file.seek(0)
             yield pa.ipc.open_file(file) if is_whole else pa.ipc.open_stream(file)

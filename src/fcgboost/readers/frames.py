@@ -6,10 +6,11 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from fcgboost.readers.base import RowFile
+from fcgboost.readers.labels import LabelError, labels_in
+from fcgboost.readers.sources import Source
 from fcgboost.tables import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.cells import CellError, column_array, numbers_in
 
@@ -27,11 +28,14 @@ class Request:
         What an encoder knows of columns; None if they are read as what they hold.
     target : str or None
         The column of labels, which an encoder does not know.
+    keep : tuple of str
+        The columns to give beside the others, exactly as the file has them.
     """
 
     columns: tuple[str, ...]
     known: dict[str, Column] | None
     target: str | None
+    keep: tuple[str, ...] = ()
 
 
 class FrameFile(RowFile):
@@ -39,8 +43,6 @@ class FrameFile(RowFile):
 
     #: The names that columns of batches have, also where the file has no names.
     columns: tuple[str, ...]
-    #: The column of labels if the user names none.
-    default_target: str | None = None
 
     def batches(
         self,
@@ -50,12 +52,18 @@ class FrameFile(RowFile):
         target: str | None = None,
         n_features: int | None = None,
     ) -> Iterator[Any]:
-        request = self._request(columns, encoder, target)
-        n_rows = 0
-        for frame in self._frames(request):
-            yield self._checked(frame, n_rows, request)
-            n_rows += len(frame)
-        self.refuse_no_rows(n_rows)
+        for frame, _ in self._numbered(self._request(columns, encoder, target)):
+            yield frame
+
+    def batches_with(
+        self,
+        keep: Sequence[str],
+        *,
+        encoder: Any = None,
+        target: str | None = None,
+        n_features: int | None = None,
+    ) -> Iterator[tuple[Any, Any]]:
+        yield from self._numbered(self._request(None, encoder, target, keep))
 
     def read(
         self,
@@ -68,20 +76,39 @@ class FrameFile(RowFile):
         request = self._request(columns, encoder, target)
         return self._checked(self._whole(request), 0, request)
 
-    def split_target(self, batch: Any, target: str | None = None) -> tuple[Any, Any]:
-        self.check_target(target)
-        name = self.default_target if target is None else target
-        return batch.drop(columns=[name]), batch[name].to_numpy()
+    def read_labelled(
+        self, target: str | None = None, *, drop: Sequence[str] = ()
+    ) -> tuple[Any, Any]:
+        name = self.check_target(target)
+        self._check_columns(drop)
+        if name in drop:
+            raise ValueError(f"The target {name!r} can not be dropped.")
+        columns = [column for column in self.columns if column not in set(drop)]
+        X, y = self.split_target(self.read(columns, target=name), name)
+        for column in X.columns:
+            if X[column].dtype.kind == "f":
+                self._check_numbers(X[column], 0, "number")
+        return X, y
 
-    def check_target(self, target: str | None) -> None:
+    def split_target(self, batch: Any, target: str | None = None) -> tuple[Any, Any]:
+        name = self.check_target(target)
+        try:
+            labels = labels_in(batch[name].to_numpy())
+        except LabelError as error:
+            place = "" if error.row is None else f"{self._place(batch.index[error.row])}, "
+            raise ValueError(f"{self.source}, {place}target {name!r}: {error}.") from None
+        return batch.drop(columns=[name]), labels
+
+    def check_target(self, target: str | None) -> str:
         name = self.default_target if target is None else target
         if name is None:
-            raise ValueError(f"Name the target of {self.path}: {_list(self.columns)}.")
+            raise ValueError(f"Name the target of {self.source}: {_list(self.columns)}.")
         self._check_columns([name])
+        return name
 
     @abstractmethod
-    def _frames(self, request: Request) -> Iterator[Any]:
-        """Give frames of at most `batch_rows` rows."""
+    def _parts(self, request: Request) -> Iterator[tuple[Any, Any]]:
+        """Give frames of at most `batch_rows` rows, and beside each what is to be kept."""
 
     @abstractmethod
     def _whole(self, request: Request) -> Any:
@@ -91,10 +118,26 @@ class FrameFile(RowFile):
     def _place(self, row: int) -> str:
         """Say where in the file a row is, the first row being 0."""
 
-    def _request(self, columns: Sequence[str] | None, encoder: Any, target: str | None) -> Request:
-        self._check_columns([*(columns or ()), *([] if target is None else [target])])
+    def _request(
+        self,
+        columns: Sequence[str] | None,
+        encoder: Any,
+        target: str | None,
+        keep: Sequence[str] = (),
+    ) -> Request:
+        self._check_columns([*(columns or ()), *([] if target is None else [target]), *keep])
         known = None if encoder is None else self._known_columns(encoder, target)
-        return Request(self.columns if columns is None else tuple(columns), known, target)
+        wanted = self.columns if columns is None else tuple(columns)
+        return Request(wanted, known, target, tuple(dict.fromkeys(keep)))
+
+    def _numbered(self, request: Request) -> Iterator[tuple[Any, Any]]:
+        n_rows = 0
+        for frame, kept in self._parts(request):
+            checked = self._checked(frame, n_rows, request)
+            kept.index = checked.index
+            yield checked, kept
+            n_rows += len(frame)
+        self.refuse_no_rows(n_rows)
 
     def _known_columns(self, encoder: Any, target: str | None) -> dict[str, Column]:
         """Find the columns an encoder knows: by name, or by position if it knows no names."""
@@ -105,7 +148,7 @@ class FrameFile(RowFile):
         names = [name for name in self.columns if name != target]
         if len(names) != encoder.n_features_in_:
             raise ValueError(
-                f"{self.path} has {len(names)} columns, but the model was fitted on "
+                f"{self.source} has {len(names)} columns, but the model was fitted on "
                 f"{encoder.n_features_in_} columns without names."
             )
         return dict(zip(names, encoder.columns_, strict=True))
@@ -114,7 +157,7 @@ class FrameFile(RowFile):
         there = set(self.columns)
         for name in wanted:
             if name not in there:
-                raise ValueError(f"{self.path} has no column {name!r}{_near(name, self.columns)}")
+                raise ValueError(f"{self.source} has no column {name!r}{_near(name, self.columns)}")
 
     def _checked(self, frame: Any, first: int, request: Request) -> Any:
         """Give a frame with its rows counted, its numbers being such as the encoder needs."""
@@ -123,23 +166,43 @@ class FrameFile(RowFile):
         self.refuse_no_rows(len(frame))
         for name, column in (request.known or {}).items():
             if isinstance(column, NumberColumn) and name in request.columns:
-                try:
-                    numbers_in(column_array(frame[name]), column.unit)
-                except CellError as error:
-                    place = self._place(first + error.row)
-                    raise ValueError(
-                        f"{self.path}, {place}, column {name!r}: {error.cell!r} {error.problem}."
-                    ) from None
+                self._check_numbers(frame[name], first, column.unit)
         frame.index = pd.RangeIndex(first, first + len(frame))
         return frame
 
+    def _check_numbers(self, values: Any, first: int, unit: str) -> None:
+        """Raise a ValueError that says where in the file a cell is no finite number."""
+        try:
+            numbers_in(column_array(values), unit)
+        except CellError as error:
+            place = self._place(first + error.row)
+            raise ValueError(
+                f"{self.source}, {place}, column {values.name!r}: {error.cell!r} {error.problem}."
+            ) from None
 
-def check_distinct(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+
+def exactly(rows: Any, names: Sequence[str]) -> Any:
+    """Give columns of Arrow's rows as a data frame that keeps their types."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if not names:
+        return pd.DataFrame(index=pd.RangeIndex(rows.num_rows))
+    columns = [rows[name] for name in names]
+    plain = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in columns
+    ]
+    table = pa.table(plain, names=list(names))
+    return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+
+
+def check_distinct(source: Source, names: Sequence[str]) -> tuple[str, ...]:
     """Give names of columns as a tuple, or raise a ValueError where two are equal."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{path} has two columns named {name!r}: give each its own name.")
+            raise ValueError(f"{source} has two columns named {name!r}: give each its own name.")
         seen.add(name)
     return tuple(names)
 

@@ -12,20 +12,21 @@ from typing import Any
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
 from fcgboost.tables.cells import text_of
 
+EMPTY = ""
 #: Texts that stand for a missing value, spaces around them left out.
 MISSING = (
-    *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>"),
+    *(EMPTY, "?", "NA", "N/A", "n/a", "#N/A", "<NA>"),
     *("NaN", "nan", "NaT", "null", "NULL", "None"),
 )
 
 
-def clean(texts: Any) -> Any:
+def clean(texts: Any, missing: tuple[str, ...]) -> Any:
     """Take the spaces around texts away, and give nothing where a text stands for nothing."""
     import pyarrow as pa
     from pyarrow import compute
 
     trimmed = compute.utf8_trim_whitespace(texts)
-    is_missing = compute.is_in(trimmed, value_set=pa.array(MISSING))
+    is_missing = compute.is_in(trimmed, value_set=pa.array(missing))
     return compute.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
 
 
@@ -49,6 +50,19 @@ def kind_of(texts: Any, has_comma: bool) -> str:
         return "whole" if _cast(texts, "whole") is not None else "number"
     others = ("comma", "date", "moment") if has_comma else ("date", "moment")
     return next((kind for kind in others if _cast(texts, kind) is not None), "text")
+
+
+def label_kind_of(texts: Any) -> str:
+    """Name what labels are: "empty", "whole", "number", or "text" if any is not such a number."""
+    from pyarrow import compute
+
+    kind = kind_of(texts, has_comma=False)
+    if kind == "number":
+        numbers = _cast(texts, kind)
+        # A class may be called "nan", and numbers beyond 2^53 are not told apart by floats.
+        is_exact = compute.or_(compute.less(compute.abs(numbers), 2.0**53), compute.is_inf(numbers))
+        return "number" if compute.all(is_exact).as_py() else "text"
+    return kind if kind in ("empty", "whole") else "text"
 
 
 def join(first: str, second: str) -> str:

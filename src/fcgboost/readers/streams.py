@@ -9,8 +9,9 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any, NoReturn, cast
+
+from fcgboost.readers.sources import Source
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -18,10 +19,10 @@ _CHUNK = 2**20
 
 
 @contextmanager
-def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+def open_bytes(source: Source) -> Iterator[IO[bytes]]:
     """Open a file, unpacked if it is gzip by its first bytes; a damaged one is a ValueError."""
     try:
-        with path.open("rb") as raw:
+        with source.open() as raw:
             is_packed = raw.read(2) == _GZIP
             raw.seek(0)
             if not is_packed:
@@ -30,14 +31,14 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 yield cast(IO[bytes], unpacked)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
+        raise ValueError(f"{source} is damaged: {error}") from error
 
 
-def refuse_encoding(path: Path) -> NoReturn:
+def refuse_encoding(source: Source) -> NoReturn:
     """Raise a ValueError that says where a file is not UTF-8, and what helps."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     offset = 0
-    with open_bytes(path) as file:
+    with open_bytes(source) as file:
         while chunk := file.read(_CHUNK):
             pending = len(decoder.getstate()[0])
             try:
@@ -47,24 +48,24 @@ def refuse_encoding(path: Path) -> NoReturn:
                 is_wide = offset == 0 and chunk.startswith(_UTF16)
                 name = "UTF-16" if is_wide else "LATIN1"
                 raise ValueError(
-                    f"{path} is not UTF-8: byte 0x{byte:02X} at offset {place}. Convert it first, "
-                    f"for example by: iconv -f {name} -t UTF-8 {path.name} > converted.csv"
+                    f"{source} is not UTF-8: byte 0x{byte:02X} at offset {place}. Convert it "
+                    f"first, for example by: iconv -f {name} -t UTF-8 {source.path.name} > new.csv"
                 ) from None
             offset += len(chunk)
-    raise ValueError(f"{path} is not UTF-8: it ends within a character.")
+    raise ValueError(f"{source} is not UTF-8: it ends within a character.")
 
 
 @contextmanager
-def _records(path: Path, separator: str, is_strict: bool) -> Iterator[Any]:
+def _records(source: Source, separator: str, is_strict: bool) -> Iterator[Any]:
     """Give Python's own, slow reader of records, which knows the number of the line it is at."""
-    with open_bytes(path) as file:
+    with open_bytes(source) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="")
         yield csv.reader(text, delimiter=separator, strict=is_strict)
 
 
-def line_of(path: Path, separator: str, record: int) -> int | None:
+def line_of(source: Source, separator: str, record: int) -> int | None:
     """Give the line on which a record begins, the header being record 0."""
-    with _records(path, separator, is_strict=False) as reader:
+    with _records(source, separator, is_strict=False) as reader:
         line = 1
         try:
             for row in reader:
@@ -77,9 +78,9 @@ def line_of(path: Path, separator: str, record: int) -> int | None:
     return None
 
 
-def find_fault(path: Path, separator: str, width: int) -> str | None:
+def find_fault(source: Source, separator: str, width: int) -> str | None:
     """Say which record has not as many fields as the header, or a quote that stays open."""
-    with _records(path, separator, is_strict=True) as reader:
+    with _records(source, separator, is_strict=True) as reader:
         line = 1
         try:
             for row in reader:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.readers.base import RowFile
+from fcgboost.readers.sources import Source
 from fcgboost.readers.streams import open_bytes
 
 
@@ -33,10 +34,19 @@ class Extent:
 class SvmlightRows(RowFile):
     """A file of sparse rows.
 
-    Indices count from 1, as LIBSVM's do; from 0 if index 0 occurs anywhere in the file.
+    Parameters
+    ----------
+    source : Source
+    batch_rows : int
+    first_index : {0, 1} or None
+        What indices count from. None is 1, as LIBSVM counts, or 0 if index 0 occurs anywhere.
     """
 
     is_sparse = True
+
+    def __init__(self, source: Source, batch_rows: int, first_index: int | None = None) -> None:
+        super().__init__(source, batch_rows)
+        self._given_first = self.first_index = first_index
 
     def batches(
         self,
@@ -50,6 +60,22 @@ class SvmlightRows(RowFile):
         extent = self._extent(n_features)
         for X, y in self._chunks():
             yield _shifted(X, y, extent)
+
+    def batches_with(
+        self,
+        keep: Sequence[str],
+        *,
+        encoder: Any = None,
+        target: str | None = None,
+        n_features: int | None = None,
+    ) -> Iterator[tuple[Any, Any]]:
+        import pandas as pd
+
+        self._refuse_names(keep or None, target)
+        n_rows = 0
+        for batch in self.batches(n_features=n_features):
+            yield batch, pd.DataFrame(index=pd.RangeIndex(n_rows, n_rows + batch.shape[0]))
+            n_rows += batch.shape[0]
 
     def read(
         self,
@@ -70,13 +96,19 @@ class SvmlightRows(RowFile):
             raise ValueError("Labels are known of batches as they were read, not of parts of them.")
         return batch, batch.labels
 
+    def read_labelled(
+        self, target: str | None = None, *, drop: Sequence[str] = ()
+    ) -> tuple[Any, Any]:
+        self._refuse_names(drop or None, target)
+        return self.split_target(self.read())
+
     def check_target(self, target: str | None) -> None:
         self._refuse_names(None, target)
 
     def _refuse_names(self, columns: Sequence[str] | None, target: str | None) -> None:
         if columns is not None or target is not None:
             raise ValueError(
-                f"{self.path} has no names of columns: its labels are the first number of each "
+                f"{self.source} has no names of columns: its labels are the first number of each "
                 "line. Name no columns and no target."
             )
 
@@ -91,18 +123,27 @@ class SvmlightRows(RowFile):
                 most = max(most, int(X.indices.max()))
             has_whole_labels = has_whole_labels and bool((y == np.floor(y)).all())
         self.refuse_no_rows(n_rows)
-        width = max(most - least + 1, 1)
+        self.first_index = self._check_first(least)
+        width = max(most - self.first_index + 1, 1)
         if n_features is not None and width > n_features:
             raise ValueError(
-                f"{self.path} has features up to index {most}, but the model knows {n_features} "
+                f"{self.source} has features up to index {most}, but the model knows {n_features} "
                 "features."
             )
-        return Extent(least, width if n_features is None else n_features, has_whole_labels)
+        n_columns = width if n_features is None else n_features
+        return Extent(self.first_index, n_columns, has_whole_labels)
+
+    def _check_first(self, least: int) -> int:
+        if self._given_first is None:
+            return least
+        if least < self._given_first:
+            raise ValueError(f"{self.source} has the index 0, but its indices should count from 1.")
+        return self._given_first
 
     def _chunks(self) -> Iterator[tuple[Any, Any]]:
         """Give rows as they are written, indices and all."""
         n_lines = 0
-        with open_bytes(self.path) as file:
+        with open_bytes(self.source) as file:
             while lines := list(islice(file, self.batch_rows)):
                 try:
                     X, y = _parse(lines)
@@ -117,8 +158,8 @@ class SvmlightRows(RowFile):
             try:
                 _parse([line])
             except ValueError as found:
-                raise ValueError(f"{self.path}, line {n_before + place + 1}: {found}") from None
-        raise ValueError(f"{self.path} can not be read: {error}") from error
+                raise ValueError(f"{self.source}, line {n_before + place + 1}: {found}") from None
+        raise ValueError(f"{self.source} can not be read: {error}") from error
 
 
 def _parse(lines: list[bytes]) -> tuple[Any, Any]:

@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from fcgboost.readers import kinds
-from fcgboost.readers.frames import FrameFile, Request, check_distinct
+from fcgboost.readers.frames import FrameFile, Request, check_distinct, exactly
+from fcgboost.readers.sources import Source
 from fcgboost.readers.streams import find_fault, line_of, open_bytes, refuse_encoding
 
 _SEPARATORS = ",;\t|"
@@ -24,40 +24,44 @@ class TextFile(FrameFile):
 
     Parameters
     ----------
-    path : Path
+    source : Source
     batch_rows : int
     separator : str or None
         What stands between fields; None to find it out.
     """
 
-    def __init__(self, path: Path, batch_rows: int, separator: str | None) -> None:
-        super().__init__(path, batch_rows)
-        head = _read_head(path)
+    def __init__(self, source: Source, batch_rows: int, separator: str | None) -> None:
+        super().__init__(source, batch_rows)
+        head = _read_head(source)
         self._separator = separator or _sniff(head)
         n_blank = len(head) - len(head.lstrip("\r\n"))
         self._n_blank_lines = head[:n_blank].replace("\r\n", "\n").count("\n")
         self._is_one_line = not {"\n", "\r"} & set(head.strip())
         header = next(_records(head, self._separator), [])
-        self.names = self.columns = check_distinct(path, _check_header(path, header))
+        self.names = self.columns = check_distinct(source, _check_header(source, header))
         # A record must fit into a block; records are hardly ever many times their header's length.
         self._block_size = max(_HEAD, 16 * len(head[: head.find("\n") + 1].encode()))
 
-    def _frames(self, request: Request) -> Iterator[Any]:
+    def _parts(self, request: Request) -> Iterator[tuple[Any, Any]]:
         unknown = _unknown(request)
-        found = self._find_kinds(unknown, self._tables(unknown)) if unknown else {}
-        for table in _even(self._tables(request.columns), self.batch_rows):
-            yield self._convert(table, request, found)
+        seen = (self._clean(table, unknown, request.target) for table in self._tables(unknown))
+        found = self._find_kinds(unknown, seen, request.target) if unknown else {}
+        wanted = tuple(dict.fromkeys([*request.columns, *request.keep]))
+        for table in _even(self._tables(wanted), self.batch_rows):
+            cleaned = self._clean(table, request.columns, request.target)
+            yield self._convert(cleaned, request, found), _kept(table, request.keep)
 
     def _whole(self, request: Request) -> Any:
         import pyarrow as pa
 
-        tables = list(self._tables(request.columns))
+        names, target = request.columns, request.target
+        tables = [self._clean(table, names, target) for table in self._tables(names)]
         self.refuse_no_rows(len(tables))
         table = pa.concat_tables(tables)
-        return self._convert(table, request, self._find_kinds(_unknown(request), [table]))
+        return self._convert(table, request, self._find_kinds(_unknown(request), [table], target))
 
     def _place(self, row: int) -> str:
-        line = line_of(self.path, self._separator, row + 1)
+        line = line_of(self.source, self._separator, row + 1)
         return f"row {row + 1}" if line is None else f"line {line}"
 
     @property
@@ -65,7 +69,18 @@ class TextFile(FrameFile):
         """Whether numbers may have a decimal comma: where fields end with one, they can not."""
         return self._separator == ";"
 
-    def _find_kinds(self, names: tuple[str, ...], tables: Iterable[Any]) -> dict[str, str]:
+    def _clean(self, table: Any, names: tuple[str, ...], target: str | None) -> Any:
+        import pyarrow as pa
+
+        columns = [
+            kinds.clean(table[name], (kinds.EMPTY,) if name == target else kinds.MISSING)
+            for name in names
+        ]
+        return pa.table(columns, names=list(names))
+
+    def _find_kinds(
+        self, names: tuple[str, ...], tables: Iterable[Any], target: str | None
+    ) -> dict[str, str]:
         """Say what columns hold, from all of their texts."""
         found = dict.fromkeys(names, "empty")
         has_missing = dict.fromkeys(names, False)
@@ -74,7 +89,13 @@ class TextFile(FrameFile):
                 texts = table[name]
                 has_missing[name] |= texts.null_count > 0
                 if found[name] != "text":
-                    found[name] = kinds.join(found[name], kinds.kind_of(texts, self._has_comma))
+                    is_target = name == target
+                    kind = (
+                        kinds.label_kind_of(texts)
+                        if is_target
+                        else kinds.kind_of(texts, self._has_comma)
+                    )
+                    found[name] = kinds.join(found[name], kind)
         return {name: kinds.settle(kind, has_missing[name]) for name, kind in found.items()}
 
     def _convert(self, table: Any, request: Request, found: dict[str, str]) -> Any:
@@ -90,19 +111,18 @@ class TextFile(FrameFile):
         return pa.table(columns, names=table.column_names).to_pandas()
 
     def _tables(self, wanted: tuple[str, ...]) -> Iterator[Any]:
-        """Give columns as clean texts, a block of the file at a time."""
+        """Give columns as the texts they are, a block of the file at a time."""
         import pyarrow as pa
 
         last = None
         if self._is_one_line:
             return
         try:
-            with open_bytes(self.path) as file:
+            with open_bytes(self.source) as file:
                 for batch in self._open_csv(file, wanted):
-                    columns = [kinds.clean(pa.chunked_array([texts])) for texts in batch.columns]
                     if batch.num_rows:
                         last = batch
-                        yield pa.table(columns, names=list(wanted))
+                        yield pa.Table.from_batches([batch])
         except pa.ArrowInvalid as error:
             self._explain(error)
         if last is not None and _ends_in_lines(last):
@@ -133,19 +153,19 @@ class TextFile(FrameFile):
     def _explain(self, error: Exception) -> None:
         """Say what an error of the parser means, with the line that it is about."""
         if "UTF8" in str(error):
-            refuse_encoding(self.path)
+            refuse_encoding(self.source)
         self._refuse_fault()
         if "straddling" in str(error):
             raise ValueError(
-                f"{self.path} has a record of more than {self._block_size} bytes: is a quote "
+                f"{self.source} has a record of more than {self._block_size} bytes: is a quote "
                 "opened and never closed?"
             ) from error
-        raise ValueError(f"{self.path} can not be read: {error}") from error
+        raise ValueError(f"{self.source} can not be read: {error}") from error
 
     def _refuse_fault(self) -> None:
-        fault = find_fault(self.path, self._separator, len(self.columns))
+        fault = find_fault(self.source, self._separator, len(self.columns))
         if fault is not None:
-            raise ValueError(f"{self.path}: {fault}.")
+            raise ValueError(f"{self.source}: {fault}.")
 
 
 def _unknown(request: Request) -> tuple[str, ...]:
@@ -153,6 +173,18 @@ def _unknown(request: Request) -> tuple[str, ...]:
     if request.known is None:
         return request.columns
     return tuple(name for name in request.columns if name == request.target)
+
+
+def _kept(table: Any, names: tuple[str, ...]) -> Any:
+    """Give columns as the texts they are, nothing where there is none."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    nothing = pa.scalar(None, pa.string())
+    columns = [
+        compute.if_else(compute.equal(table[name], ""), nothing, table[name]) for name in names
+    ]
+    return exactly(pa.table(columns, names=list(names)) if names else table, names)
 
 
 def _even(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
@@ -174,24 +206,24 @@ def _even(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
         yield pa.concat_tables(held)
 
 
-def _read_head(path: Path) -> str:
+def _read_head(source: Source) -> str:
     """Give the text at the beginning of a file: its header line at least."""
-    with open_bytes(path) as file:
+    with open_bytes(source) as file:
         head = file.read(_HEAD)
         if b"\n" not in head and b"\r" not in head:
             head += file.read(_LONGEST_HEAD - _HEAD)
         is_all = not file.read(1)
     if not head.strip():
-        raise ValueError(f"{path} is empty.")
+        raise ValueError(f"{source} is empty.")
     if not is_all:
         end = max(head.rfind(b"\n"), head.rfind(b"\r"))
         if end < 0:
-            raise ValueError(f"The first line of {path} does not end: is it a table of text?")
+            raise ValueError(f"The first line of {source} does not end: is it a table of text?")
         head = head[: end + 1]
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError:
-        refuse_encoding(path)
+        refuse_encoding(source)
 
 
 def _records(head: str, separator: str) -> Iterator[list[str]]:
@@ -211,12 +243,12 @@ def _sniff(head: str) -> str:
     return max(_SEPARATORS, key=fit)
 
 
-def _check_header(path: Path, header: list[str]) -> list[str]:
+def _check_header(source: Source, header: list[str]) -> list[str]:
     """Give the names of the columns; one without a name gets the name that pandas gives it."""
     names = [name.strip() for name in header]
     if names and all(map(_is_number, names)) and not _are_numbered(names):
         raise ValueError(
-            f"The first line of {path} holds numbers, not names of columns: add a header line."
+            f"The first line of {source} holds numbers, not names of columns: add a header line."
         )
     return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 

@@ -12,7 +12,7 @@ from typing import IO, Any, cast
 
 from fcgboost.files import writing
 from fcgboost.readers.base import need_tables
-from fcgboost.readers.opening import suffix_of
+from fcgboost.readers.forms import suffix_of
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _ARROW = (".arrow", ".feather", ".ipc")
