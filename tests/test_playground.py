@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from suites.playgrounds import SMALL, Client
@@ -34,30 +35,71 @@ SLOW = Settings(loss="hinge", l2=0.0, n_samples=2000, max_iter=200)
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Playground() as playground:
-        yield Client(playground.url)
+        yield Client(playground.invite())
 
 
 class TestWhoIsAnswered:
     @pytest.mark.parametrize("token", [None, "", "wrong", "t\u00f6ken", "x" * 5000])
-    @pytest.mark.parametrize(
-        ("method", "path"), [("GET", "/"), ("POST", "/fit"), ("POST", "/step")]
-    )
-    def test_a_missing_or_wrong_token_is_refused(self, client, method, path, token) -> None:
-        status, answer, _ = client.send(method, path, {}, headers={TOKEN_HEADER: token})
+    @pytest.mark.parametrize("path", ["/fit", "/step"])
+    def test_a_missing_or_wrong_token_is_refused(self, client, path, token) -> None:
+        status, answer, _ = client.send("POST", path, {}, headers={TOKEN_HEADER: token})
         assert status == 403
         assert client.token not in str(answer)
 
-    def test_the_token_of_the_address_opens_the_page_and_nothing_else(self, client) -> None:
+    def test_a_token_in_the_address_is_none(self, client) -> None:
         without = {TOKEN_HEADER: None}
-        address = f"/?token={client.token}"
-        assert client.send("GET", address, headers=without)[0] == 200
-        assert client.send("GET", "/?token=" + client.token[:-1], headers=without)[0] == 403
-        assert client.send("GET", "/?token=", headers=without)[0] == 403
-        assert client.send("POST", f"/fit?token={client.token}", {}, headers=without)[0] == 403
+        for name in ("token", "ticket"):
+            path = f"/fit?{name}={client.token}"
+            assert client.send("POST", path, {}, headers=without)[0] == 403
+
+    def test_the_page_is_for_anybody_and_holds_no_token(self, client) -> None:
+        status, page, _ = client.send("GET", "/", headers={TOKEN_HEADER: None})
+        assert status == 200
+        assert client.token.encode() not in page
+
+    def test_a_ticket_gives_the_token_once(self) -> None:
+        with Playground() as playground:
+            client, other = Client(playground.invite()), Client(playground.invite())
+            assert client.token == other.token
+            assert client.ticket != other.ticket
+            for ticket in (client.ticket, other.ticket, client.token, "", None, 7, [], {}):
+                status, answer, _ = client.enter(ticket)
+                assert status == 403
+                assert client.token not in str(answer)
+
+    def test_looking_at_an_address_does_not_spend_its_ticket(self) -> None:
+        with Playground() as playground:
+            invitation = playground.invite()
+            path = "/?" + invitation.partition("?")[2]
+            assert Client(playground.invite()).send("GET", path)[0] == 200
+            assert Client(invitation).token
+
+    def test_a_ticket_for_a_time_is_worth_nothing_afterwards(self) -> None:
+        with Playground() as playground:
+            assert Client(playground.invite(60.0)).token
+            with pytest.raises(AssertionError, match="has been used"):
+                Client(playground.invite(0.0))
+
+    def test_no_ticket_is_given_to_another_site(self, client) -> None:
+        with Playground() as playground:
+            client = Client(playground.invite())
+            invitation = playground.invite()
+            body = {"ticket": invitation.partition("ticket=")[2]}
+            for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+                assert client.send("POST", "/enter", body, headers=headers)[0] in (403, 421)
+            kind = {"Content-Type": "text/plain"}
+            assert client.send("POST", "/enter", body, headers=kind)[0] == 415
+            assert Client(invitation).token
 
     def test_every_playground_has_its_own_token(self) -> None:
         with Playground() as first, Playground() as second:
-            tokens = [Client(playground.url).token for playground in (first, second)]
+            tokens = [Client(playground.invite()).token for playground in (first, second)]
+            assert (
+                Client(first.invite()).send("POST", "/fit", {}, headers={TOKEN_HEADER: tokens[1]})[
+                    0
+                ]
+                == 403
+            )
         assert tokens[0] != tokens[1]
         assert min(map(len, tokens)) >= 32
 
@@ -131,7 +173,14 @@ class TestWhatIsServed:
     @pytest.mark.parametrize(
         ("method", "path"),
         [
-            *(("GET", "/fit"), ("GET", "/step"), ("POST", "/"), ("PUT", "/fit"), ("DELETE", "/")),
+            *(
+                ("GET", "/fit"),
+                ("GET", "/enter"),
+                ("GET", "/step"),
+                ("POST", "/"),
+                ("PUT", "/fit"),
+                ("DELETE", "/"),
+            ),
             *(("PATCH", "/fit"), ("OPTIONS", "/fit"), ("TRACE", "/"), ("HEAD", "/")),
         ],
     )
@@ -150,7 +199,7 @@ class TestWhatIsServed:
 
     @pytest.mark.parametrize(
         ("method", "path", "token"),
-        [("GET", "/", True), ("GET", "/", False), ("GET", "/x", True), ("POST", "/fit", True)],
+        [("GET", "/", True), ("POST", "/fit", False), ("GET", "/x", True), ("POST", "/fit", True)],
     )
     def test_every_answer_says_that_it_is_private(self, client, method, path, token) -> None:
         sent = {} if token else {TOKEN_HEADER: None}
@@ -332,7 +381,7 @@ class TestManyRequests:
 
     def test_closing_ends_the_fit_in_work(self) -> None:
         with Playground() as playground:
-            client, answers = Client(playground.url), []
+            client, answers = Client(playground.invite()), []
             body = {"settings": asdict(SLOW)}
             asking = threading.Thread(
                 target=lambda: answers.append(client.send("POST", "/fit", body)[0])
@@ -346,7 +395,7 @@ class TestManyRequests:
 
     def test_connections_beyond_the_limit_are_turned_away_until_others_end(self) -> None:
         with Playground() as playground:
-            client = Client(playground.url)
+            client = Client(playground.invite())
             where = ("127.0.0.1", client.port)
             idle = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
             wait_until(lambda: playground._server._room._value == 0)
@@ -364,7 +413,7 @@ class TestManyRequests:
     def test_connections_that_drip_do_not_keep_others_out(self, monkeypatch) -> None:
         monkeypatch.setattr(Handler, "timeout", 0.5)
         with Playground() as playground:
-            client, room = Client(playground.url), playground._server._room
+            client, room = Client(playground.invite()), playground._server._room
             where = ("127.0.0.1", client.port)
             slow = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
             wait_until(lambda: room._value == 0)
@@ -437,7 +486,7 @@ def wait_until(is_so: Any, seconds: float = 20.0) -> None:
 class TestServing:
     def test_a_port_that_is_taken_is_named(self) -> None:
         with Playground() as playground:
-            port = Client(playground.url).port
+            port = Client(playground.invite()).port
             with pytest.raises(OSError, match=f"Port {port} of 127.0.0.1 can not be used"):
                 Playground(port).__enter__()
 
@@ -448,10 +497,10 @@ class TestServing:
 
     def test_a_port_that_was_just_used_can_be_used_again(self) -> None:
         with Playground() as first:
-            client = Client(first.url)
+            client = Client(first.invite())
             client.send("GET", "/")
         with Playground(client.port) as second:
-            assert Client(second.url).port == client.port
+            assert Client(second.invite()).port == client.port
 
     @pytest.mark.skipif(os.name == "nt", reason="needs the signals of POSIX")
     def test_it_prints_its_address_opens_it_and_ends_at_ctrl_c(self, tmp_path) -> None:
@@ -464,11 +513,14 @@ class TestServing:
         command, pipe = [sys.executable, "-c", script], subprocess.PIPE
         process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
         try:
-            address = process.stdout.readline().split()[-1]
+            printed = process.stdout.readline().split()[-1]
+            assert f"http://127.0.0.1:{urlsplit(printed).port}/ " in process.stdout.readline()
             process.stdout.readline()
-            assert process.stdout.readline() == f"opened {address}\n"
-            client = Client(address)
-            assert client.send("GET", "/")[0] == 200
+            opened = process.stdout.readline().split()[-1]
+            # What another user reads in the list of processes is not what the terminal shows.
+            assert opened != printed
+            for address in (printed, opened):
+                assert Client(address).send("GET", "/")[0] == 200
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=20)
         finally:

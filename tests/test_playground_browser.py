@@ -78,12 +78,18 @@ class Visitor:
 def opened() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch, Playground() as playground, browser() as chromium:
         patch.setattr(fits, "SECONDS", 60.0)  # a busy machine is no reason to cut a path
-        yield chromium, playground.url
+        yield chromium, playground
+
+
+def invite(opened: Any, fragment: str = "", **options: Any) -> tuple[Any, list[str]]:
+    """Open the page in a new profile, as the printed address does."""
+    chromium, playground = opened
+    return open_page(chromium, playground.invite() + fragment, **options)
 
 
 @pytest.fixture(scope="module")
 def only_visitor(opened: Any) -> Visitor:
-    return Visitor(*open_page(*opened))
+    return Visitor(*invite(opened))
 
 
 @pytest.fixture
@@ -371,13 +377,12 @@ class TestControlsThatMeanNothing:
 
 class TestAddress:
     def test_the_token_is_not_in_it(self, visitor, opened) -> None:
-        token = opened[1].partition("token=")[2]
-        visitor.choose("data", "rings")
-        assert token not in visitor.page.url
+        token = visitor.page.evaluate("localStorage.getItem('fcgboost-token')")
+        assert len(token) > 30
+        assert opened[1].url + "#" == visitor.choose("data", "rings").page.url.partition("data")[0]
         assert token not in visitor.page.content()
 
     def test_it_holds_the_settings_and_gives_them_back(self, visitor, opened) -> None:
-        chromium, url = opened
         visitor.choose("data", "moons")
         visitor.choose("dictionary", "polynomial")
         visitor.press("l2", "Home")
@@ -385,7 +390,7 @@ class TestAddress:
         state = visitor.press("steps", "ArrowRight").state
         fragment = visitor.page.url.partition("#")[2]
         assert fragment == "data=moons&n_samples=100&dictionary=polynomial&l2=0&k=6"
-        other = Visitor(*open_page(chromium, f"{url}#{fragment}"))
+        other = Visitor(*invite(opened, f"#{fragment}"))
         assert other.state["settings"] == state["settings"]
         assert other.state["decision"] == state["decision"]
         other.page.context.close()
@@ -402,16 +407,48 @@ class TestAddress:
         visitor.page.reload()
         visitor.page.wait_for_selector("body[data-redraws]")
         assert visitor.settle().state["decision"] == state["decision"]
-        # The first answer was the page that says a token is missing, and goes on with it.
-        assert len(visitor.errors) == 1
-        assert "403" in visitor.errors.pop()
+
+    def test_a_bookmark_opens_in_a_new_tab(self, visitor, opened) -> None:
+        state = visitor.choose("data", "rings").state
+        tab = visitor.page.context.new_page()
+        tab.goto(visitor.page.url)
+        assert Visitor(tab, []).state["decision"] == state["decision"]
+        tab.close()
+
+    def test_an_address_that_was_used_opens_where_it_was_used_only(self, opened) -> None:
+        chromium, playground = opened
+        address = playground.invite()
+        page, _ = open_page(chromium, address)
+        Visitor(page, [])
+        page.goto(address)
+        Visitor(page, [])
+        page.context.close()
+        stranger, errors = open_page(chromium, address)
+        stranger.wait_for_selector("#refused:visible")
+        assert not stranger.is_visible("main")
+        assert all("403" in error for error in errors)
+        stranger.context.close()
+        for messages in chromium.errors[-2:]:
+            messages.clear()
 
     def test_a_stranger_is_told_what_to_do(self, opened) -> None:
-        chromium, url = opened
-        page, errors = open_page(chromium, url.partition("?")[0])
-        assert "token" in page.inner_text("body")
-        assert page.evaluate("sessionStorage.length") == 0
+        chromium, playground = opened
+        page, _ = open_page(chromium, playground.url)
+        page.wait_for_selector("#refused:visible")
+        assert "printed in the terminal" in page.inner_text("#refused")
+        assert not page.is_visible("main")
+        assert not page.is_visible(".actions")
+        page.context.close()
+
+    def test_a_token_of_an_earlier_playground_is_refused(self, opened) -> None:
+        page, errors = invite(opened)
+        Visitor(page, [])
+        page.evaluate("localStorage.setItem('fcgboost-token', 'old')")
+        page.reload()
+        page.wait_for_selector("#refused:visible")
         assert "403" in errors.pop()
+        page.goto(opened[1].invite())
+        Visitor(page, [])
         page.context.close()
 
 
@@ -462,7 +499,7 @@ class TestHaste:
         check_drawn(visitor.settle(), loss="square", dictionary="sigmoid")
 
     def test_two_pages_do_not_disturb_each_other(self, visitor, opened) -> None:
-        other = Visitor(*open_page(*opened))
+        other = Visitor(*invite(opened))
         visitor.page.select_option("#data", "rings")
         other.page.select_option("#data", "moons")
         check_drawn(other.settle(), data="moons")
@@ -471,7 +508,7 @@ class TestHaste:
         other.page.context.close()
 
     def test_slow_fits_of_two_pages_both_finish(self, visitor, opened) -> None:
-        pages = [visitor.page, open_page(*opened)[0]]
+        pages = [visitor.page, invite(opened)[0]]
         for seed, page in enumerate(pages, 501):
             # The hinge takes far longer than a page is patient with its own fits.
             hash = f"#n_samples=500&loss=hinge&max_iter=100&seed={seed}"
@@ -485,7 +522,7 @@ class TestHaste:
     def test_a_server_that_has_gone_is_said(self, opened) -> None:
         chromium, _ = opened
         with Playground() as playground:
-            visitor = Visitor(*open_page(chromium, playground.url))
+            visitor = Visitor(*open_page(chromium, playground.invite()))
         visitor.page.select_option("#loss", "square")
         visitor.page.wait_for_selector("#status.trouble")
         assert "Is it still running" in visitor.page.inner_text("#status")
@@ -498,7 +535,7 @@ class TestSizesAndColours:
     @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
     @pytest.mark.parametrize("width", [390, 800, 1280, 1920])
     def test_nothing_hangs_over_the_page(self, opened, width, dark) -> None:
-        page, _ = open_page(*opened, width=width, dark=dark)
+        page, _ = invite(opened, width=width, dark=dark)
         visitor = Visitor(page, [])
         visitor.choose("dictionary", "relu")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -510,7 +547,7 @@ class TestSizesAndColours:
         page.context.close()
 
     def test_the_picture_stays_in_sight_on_a_narrow_screen(self, opened) -> None:
-        visitor = Visitor(*open_page(*opened, width=390, height=844))
+        visitor = Visitor(*invite(opened, width=390, height=844))
         visitor.page.locator("#fit_intercept").scroll_into_view_if_needed()
         box = visitor.page.locator("#plane").bounding_box()
         assert box["y"] >= 0.0

@@ -30,7 +30,7 @@ from fcgboost.validation import FAMILIES
 def client() -> Iterator[Client]:
     with pytest.MonkeyPatch.context() as patch, Playground() as playground:
         patch.setattr(fits, "SECONDS", 60.0)  # a busy machine is no reason to cut a path
-        yield Client(playground.url)
+        yield Client(playground.invite())
 
 
 class TestSettings:

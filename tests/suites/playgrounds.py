@@ -17,12 +17,20 @@ SMALL = Settings(n_samples=100, max_iter=10)
 
 
 class Client:
-    """Sends requests to a playground."""
+    """Sends requests to a playground that it was invited to."""
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
+    def __init__(self, invitation: str) -> None:
+        parts = urlsplit(invitation)
         self.port = parts.port
-        self.token = parse_qs(parts.query)["token"][0]
+        self.token: str | None = None
+        self.ticket = parse_qs(parts.query)["ticket"][0]
+        status, answer, _ = self.enter(self.ticket)
+        assert status == 200, answer
+        self.token = answer["token"]
+
+    def enter(self, ticket: Any) -> tuple[int, Any, http.client.HTTPMessage]:
+        """Ask for the token, as the page does when it is opened."""
+        return self.send("POST", "/enter", {"ticket": ticket}, headers={TOKEN_HEADER: None})
 
     def send(
         self,

@@ -1,4 +1,4 @@
-"""Reading against a clock: a sender that drips its bytes has no more time than one that is silent."""
+"""Reading by the clock: a sender that drips its bytes has no more time than a silent one."""
 
 from __future__ import annotations
 

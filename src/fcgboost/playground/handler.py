@@ -1,13 +1,12 @@
-"""What is answered: three kinds of requests, from our own page only, and no files.
+"""What is answered: four kinds of requests, from our own page only, and no files.
 
 A page of another site may send requests to 127.0.0.1 from the same browser, and a name of its own
-may lead there. So the host must be ours, an origin that is named must be ours, and every request
-must know the token, which only the printed address holds.
+may lead there. So the host must be ours, and an origin that is named must be ours. The page itself
+holds nothing but the package's own text; whoever wants a fit must know the token.
 """
 
 from __future__ import annotations
 
-import hmac
 import io
 import json
 import secrets
@@ -17,11 +16,10 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
 
 from fcgboost.playground.clock import TimedReader
 from fcgboost.playground.desk import SupersededError
-from fcgboost.playground.settings import SettingError, read_wish
+from fcgboost.playground.settings import SettingError, Wish, read_wish
 
 if TYPE_CHECKING:
     from fcgboost.playground.server import Server
@@ -103,18 +101,15 @@ class Handler(BaseHTTPRequestHandler):
         origins = self.headers.get_all("Origin", [])
         if not set(origins) <= {f"http://{host}" for host in hosts}:
             raise RefusalError(HTTPStatus.FORBIDDEN, "The playground answers its own page only.")
-        given = self.headers.get(TOKEN_HEADER, "")
-        if self.command == "GET" and not given:
-            given = parse_qs(self.path.partition("?")[2]).get("token", [""])[0]
-        if not hmac.compare_digest(given.encode(), self.server.token.encode()):
-            raise RefusalError(
-                HTTPStatus.FORBIDDEN,
-                "The token is missing or wrong: open the address that was printed.",
-            )
+
+    def _check_token(self) -> None:
+        if not self.server.gate.knows(self.headers.get(TOKEN_HEADER, "")):
+            raise RefusalError(HTTPStatus.FORBIDDEN, "The token is missing or wrong.")
 
     def _route(self) -> Callable[[], None]:
         routes = {
             "/": ("GET", self._send_page),
+            "/enter": ("POST", self._send_token),
             "/fit": ("POST", self._send_fit),
             "/step": ("POST", self._send_step),
         }
@@ -133,15 +128,27 @@ class Handler(BaseHTTPRequestHandler):
             page = page.replace(f"/* {name} */", resources[name])
         self._send(page.encode(), "text/html; charset=utf-8", nonce=nonce)
 
+    def _send_token(self) -> None:
+        document = self._read_json()
+        ticket = document.get("ticket") if isinstance(document, dict) else None
+        token = self.server.gate.redeem(ticket) if isinstance(ticket, str) else None
+        if token is None:
+            raise RefusalError(HTTPStatus.FORBIDDEN, "The ticket is wrong or has been used.")
+        self._send_json({"token": token})
+
     def _send_fit(self) -> None:
-        wish = read_wish(self._read_json())
+        wish = self._read_wish()
         fit = self.server.desk.fit(wish.settings, wish.tab)
         self._send_json({**fit.summary(), "step": fit.step(wish.k)})
 
     def _send_step(self) -> None:
-        wish = read_wish(self._read_json())
+        wish = self._read_wish()
         fit = self.server.desk.step(wish.settings, wish.tab)
         self._send_json({"step": fit.step(wish.k)})
+
+    def _read_wish(self) -> Wish:
+        self._check_token()
+        return read_wish(self._read_json())
 
     def _read_json(self) -> Any:
         if self.headers.get_content_type() != "application/json":
@@ -167,12 +174,7 @@ class Handler(BaseHTTPRequestHandler):
         return int(sizes[0]) if is_number and "Transfer-Encoding" not in self.headers else None
 
     def _refuse(self, refusal: RefusalError) -> None:
-        if self.command == "GET" and refusal.status == HTTPStatus.FORBIDDEN:
-            nonce = secrets.token_urlsafe(16)
-            page = self.server.resources["refused.html"].replace("NONCE", nonce)
-            self._send(page.encode(), "text/html; charset=utf-8", refusal.status, nonce)
-        else:
-            self._send_json({"error": str(refusal)}, refusal.status)
+        self._send_json({"error": str(refusal)}, refusal.status)
         has_body = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         if has_body and not self._is_read:
             self._linger()
@@ -209,7 +211,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send_json({"error": HTTPStatus(code).phrase}, code)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write nothing: a line of the log would hold the token."""
+        """Write nothing: a line of the log could hold a ticket."""
 
 
 # http.server looks for a method of this name for every method of HTTP.

@@ -14,10 +14,6 @@
   // The server leaves the older of two fits of the same tab.
   const tab = crypto.randomUUID();
 
-  const token = new URLSearchParams(location.search).get("token");
-  sessionStorage.setItem("fcgboost-token", token);
-  history.replaceState(null, "", location.pathname + location.hash);
-
   // Positions of a slider on a logarithmic scale, as round numbers.
   const scale = (n, value) => Array.from({ length: n }, (_, i) => Number(value(i).toPrecision(2)));
   const WIDTHS = scale(41, (i) => 0.05 * 100 ** (i / 40));
@@ -81,6 +77,39 @@
   const writeSettings = (settings) => Object.entries(settings).forEach(([name, value]) => controls[name].write(value));
 
   // ---- What is asked of the server ----
+
+  let token = "";
+
+  // A ticket of the address works once; the token it gives is kept for all tabs of this page's origin.
+  async function enter() {
+    const ticket = new URLSearchParams(location.search).get("ticket");
+    if (ticket !== null) history.replaceState(null, "", location.pathname + location.hash);
+    token = storage((kept) => kept.getItem("fcgboost-token")) ?? "";
+    if (ticket !== null) {
+      try {
+        token = (await ask("/enter", { ticket })).token;
+        storage((kept) => kept.setItem("fcgboost-token", token));
+      } catch (error) {
+        // An address that was used before is no harm to a browser that was let in.
+        if (error.status !== 403) return complain(error);
+      }
+    }
+    return token ? start() : refuse();
+  }
+
+  // A browser may forbid to keep anything; then only this tab is let in.
+  function storage(use) {
+    try {
+      return use(localStorage);
+    } catch {
+      return null;
+    }
+  }
+
+  function refuse() {
+    find("refused").hidden = false;
+    document.body.dataset.busy = "false";
+  }
 
   async function ask(path, body, signal) {
     const headers = { "Content-Type": "application/json", "X-Fcgboost-Token": token };
@@ -182,6 +211,7 @@
   }
 
   function complain(error) {
+    if (error.status === 403) refuse();
     say(error.status ? error.message : "The playground does not answer. Is it still running in the terminal?", true);
   }
 
@@ -497,7 +527,11 @@
     }),
   };
 
-  readAddress();
-  listen();
-  refit();
+  function start() {
+    readAddress();
+    listen();
+    refit();
+  }
+
+  enter();
 })();

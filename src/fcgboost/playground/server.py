@@ -1,9 +1,9 @@
-"""The server of the page: on this machine only, under an address with a random token."""
+"""The server of the page: on this machine only, for browsers that were invited."""
 
 from __future__ import annotations
 
+import math
 import os
-import secrets
 import threading
 import webbrowser
 from importlib.resources import files
@@ -11,10 +11,13 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Self
 
 from fcgboost.playground.desk import Desk
+from fcgboost.playground.gate import Gate
 from fcgboost.playground.handler import ADDRESS, Handler
 
 MOST_CONNECTIONS = 32
-_RESOURCES = ("page.html", "page.css", "drawing.js", "page.js", "refused.html")
+# The address is in the list of processes when a browser is started with it.
+_OPENING_SECONDS = 60.0
+_RESOURCES = ("page.html", "page.css", "drawing.js", "page.js")
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -36,7 +39,7 @@ class Server(ThreadingMixIn, TCPServer):
     request_queue_size = 2 * MOST_CONNECTIONS
 
     def __init__(self, port: int) -> None:
-        self.token = secrets.token_urlsafe(32)
+        self.gate = Gate()
         self.desk = Desk()
         folder = files("fcgboost.playground")
         self.resources = {name: (folder / name).read_text("utf-8") for name in _RESOURCES}
@@ -79,7 +82,7 @@ class Playground:
     Attributes
     ----------
     url : str
-        The address of the page, with its token. Only inside the context.
+        The address of the page, for browsers that were let in before. Only inside the context.
 
     Examples
     --------
@@ -103,7 +106,7 @@ class Playground:
                 f"Port {self.port} of {ADDRESS} can not be used ({error.strerror}): choose "
                 "another one, or 0 for any that is free."
             ) from error
-        self.url = f"http://{ADDRESS}:{self._server.port}/?token={self._server.token}"
+        self.url = f"http://{ADDRESS}:{self._server.port}/"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="playground", daemon=True
         )
@@ -115,6 +118,16 @@ class Playground:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def invite(self, seconds: float = math.inf) -> str:
+        """Give an address that lets one browser in.
+
+        Parameters
+        ----------
+        seconds : float, default=inf
+            How long it does, if it is not used before.
+        """
+        return f"{self.url}?ticket={self._server.gate.issue(seconds)}"
 
     def wait(self) -> None:
         """Wait until Ctrl-C, which raises KeyboardInterrupt."""
@@ -130,12 +143,16 @@ def serve(port: int = 0, *, open_browser: bool = True) -> None:
     port : int, default=0
         0 is any that is free.
     open_browser : bool, default=True
-        Whether the page is opened in the browser; its address is printed in any case.
+        Whether the page is opened in the browser; an address is printed in any case.
     """
     with Playground(port) as playground:
-        print(f"The playground is at {playground.url}\nCtrl-C ends it.", flush=True)
+        print(
+            f"The playground is at {playground.invite()}\nThis address lets one browser in, which "
+            f"may then open {playground.url} as often as it likes.\nCtrl-C ends it.",
+            flush=True,
+        )
         if open_browser:
-            webbrowser.open(playground.url)
+            webbrowser.open(playground.invite(_OPENING_SECONDS))
         try:
             playground.wait()
         except KeyboardInterrupt:
