@@ -13,6 +13,7 @@ import polars
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
 
@@ -20,8 +21,11 @@ from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.comparison import Comparison, Row
 from fcgboost.datasets import make_simulation
 from fcgboost.io import load_model, save_model
+from fcgboost.plotting import path_error
 from fcgboost.report import write_comparison, write_report
+from fcgboost.report.atoms import describe_atoms
 from fcgboost.report.boundary import find_plane
+from fcgboost.report.effects import dependences, shuffled_losses
 from fcgboost.report.path import find_path, path_data
 from fcgboost.report.subject import find_subject, judge
 from fcgboost.report.svg import inline
@@ -166,16 +170,42 @@ def test_the_scores_are_those_of_evaluate(
 
 
 def test_the_first_sentence_says_what_the_model_is(page: Reader, model: Any) -> None:
-    assert re.search(
-        rf"{model.n_atoms_} ReLU atoms, found in [\d.]+ m?s, tell .yes. from", page.text
+    assert re.search(rf"{model.n_atoms_} ReLU atoms tell .yes. from .no.\. The loop", page.text)
+
+
+def test_the_time_is_that_of_the_fit_or_of_the_loop_until_the_chosen_step(
+    page: Reader, model: Any, tmp_path: Path
+) -> None:
+    loop = seconds(model.trace_[model.n_iter_ - 1].seconds).replace(
+        "\N{NARROW NO-BREAK SPACE}", " "
     )
+    assert f"The loop that chose them took {loop}." in page.text
+    save_model(model, tmp_path / "model.json", about={"seconds": 12.0})
+    told = read(write_report(tmp_path / "told.html", load_model(tmp_path / "model.json")))
+    assert f"{model.n_atoms_} ReLU atoms, fitted in 12 s, tell" in told.text
+    save_model(model, tmp_path / "model.json", trace=False)
+    unknown = read(write_report(tmp_path / "unknown.html", load_model(tmp_path / "model.json")))
+    assert "fitted in" not in unknown.text
+    assert "The loop that" not in unknown.text
+
+
+def test_what_the_scores_are_is_said_beside_them(page: Reader, tmp_path: Path) -> None:
+    assert "Log-loss: every probability is first clipped to between 1/(2m)" in page.text
+    titles = [a["title"] for tag, a in page.elements if tag == "li" and "title" in a]
+    assert len(titles) == 1
+    assert str(titles[0]).startswith("Log-loss:")
+    X, _ = make_simulation(200, random_state=0)
+    y = (X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6)
+    clf = FCGBoostClassifier(max_iter=4, random_state=0).fit(X, y)
+    several = read(write_report(tmp_path / "page.html", clf, X, y))
+    assert "Brier score: of several classes, half the squared distance" in several.text
 
 
 def test_the_errors_along_the_path_are_those_of_truncated_models(
     page: Reader, model: FCGBoostClassifier, judged: tuple[Any, Any]
 ) -> None:
     path = page.data["path"]
-    assert path["ks"] == list(range(1, len(model.trace_) + 1))
+    assert path["frames"] == list(range(1, len(model.trace_) + 1))
     curves = {curve["name"]: curve["values"] for curve in path["panels"][0]["curves"]}
     for k in (1, 5, path["chosen"]):
         expected = 1.0 - model.truncate(k).score(*judged)
@@ -198,7 +228,8 @@ def grid_values(path: dict[str, Any]) -> tuple[Any, Any]:
     """Give the grid, and the decision values of shape (n_steps, n_outputs, n_points)."""
     boundary = path["boundary"]
     whole = np.frombuffer(base64.b64decode(boundary["values"]), dtype="<i4")
-    values = whole.reshape(len(path["ks"]), boundary["outputs"], -1) * boundary["unit"]
+    values = whole.reshape(len(path["frames"]), boundary["outputs"], -1)
+    values = values * np.array(boundary["units"])[:, None, None]
     grid = np.stack(np.meshgrid(boundary["xs"], boundary["ys"]), axis=-1).reshape(-1, 2)
     return grid, values
 
@@ -210,8 +241,32 @@ def test_the_boundary_after_every_step_is_that_of_the_truncated_model(
     clf = FCGBoostClassifier(dictionary, max_iter=15, random_state=0).fit(*labelled(200, 0))
     path = path_of(clf, *judged)
     grid, values = grid_values(path)
-    for k, found in zip(path["ks"], values, strict=True):
+    for k, found in zip(path["frames"], values, strict=True):
         np.testing.assert_allclose(found[0], clf.truncate(k).decision_function(grid), atol=1e-6)
+
+
+def test_a_row_far_from_all_others_leaves_the_boundary_exact_and_wide(
+    judged: tuple[Any, Any], tmp_path: Path
+) -> None:
+    X, y = judged[0].copy(), judged[1]
+    X[0] = [1e6, -1e6]
+    clf = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(*labelled(200, 0))
+    path = path_of(clf, X, y)
+    grid, values = grid_values(path)
+    np.testing.assert_allclose(values[-1, 0], clf.decision_function(grid), atol=1e-6)
+    assert np.ptp(grid, axis=0).max() < 1.2
+    page = read(write_report(tmp_path / "page.html", clf, X, y))
+    assert "The picture leaves out 1 row far from all others." in page.text
+
+
+def test_a_broken_cell_does_no_harm(tmp_path: Path) -> None:
+    X, y = labelled(150, 0)
+    table = np.c_[X, X[:, :1] * X[:, 1:]]
+    clf = FCGBoostClassifier("polynomial", max_iter=10, random_state=0).fit(table, y)
+    table[3, 2] = 999_999.0
+    page = read(write_report(tmp_path / "page.html", clf, table, y))
+    assert np.abs(clf.decision_function(table)).max() > 1e9
+    assert "margins" in [a["id"] for tag, a in page.elements if tag == "figure"]
 
 
 def test_the_boundary_of_several_classes_holds_every_class() -> None:
@@ -382,7 +437,8 @@ def test_drawings_have_ids_of_their_own_and_text_for_those_who_do_not_see(page: 
 
 def test_every_picture_is_there(page: Reader) -> None:
     figures = [attributes["id"] for tag, attributes in page.elements if tag == "figure"]
-    shown = ["margins", "reliability", "coefficients", "influence", "atoms"]
+    shown = ["margins", "reliability", "coefficients", "influence", "atoms", "shuffled"]
+    shown += ["dependence-1", "dependence-2"]
     assert figures == ["still-path", "still-boundary", *shown]
 
 
@@ -420,25 +476,58 @@ def test_a_large_model_s_page_is_small(tmp_path: Path) -> None:
     assert clf.n_iter_ == 200
     path = write_report(tmp_path / "page.html", clf, X[400:], y[400:])
     assert path.stat().st_size < 3 * MEGABYTE
-    assert len(read(path).data["path"]["ks"]) == 200
+    assert len(read(path).data["path"]["frames"]) == 200
 
 
-def test_a_long_path_is_thinned_and_says_so(tmp_path: Path) -> None:
+def test_a_long_path_keeps_all_errors_and_the_boundaries_of_some_steps(tmp_path: Path) -> None:
     X, y = labelled(60, 0)
     clf = FCGBoostClassifier(scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
     n = len(clf.trace_)
     assert n > 600
     path = write_report(tmp_path / "page.html", clf, X, y)
     page = read(path)
-    ks = page.data["path"]["ks"]
-    assert len(ks) < 130
-    assert {1, clf._k0_, clf.n_iter_, n} <= set(ks)
-    assert f"{len(ks)} of {n:,} steps are shown" in page.text
-    assert path.stat().st_size < 3 * MEGABYTE
-    grid, values = grid_values(page.data["path"])
-    place = len(ks) // 2
-    expected = clf.truncate(ks[place]).decision_function(grid)
+    data = page.data["path"]
+    frames = data["frames"]
+    assert 150 < len(frames) < 250
+    assert {1, clf._k0_, clf.n_iter_, n, data["best"]} <= set(frames)
+    assert f"The curves have all {n:,} steps; the boundary can be seen after" in page.text
+    assert path.stat().st_size < 2 * MEGABYTE
+    errors = data["panels"][0]["curves"][0]["values"]
+    np.testing.assert_allclose(errors, path_error(clf, X, y), atol=1e-6)
+    assert errors[data["best"] - 1] == min(errors)
+    grid, values = grid_values(data)
+    place = len(frames) // 2
+    expected = clf.truncate(frames[place]).decision_function(grid)
     np.testing.assert_allclose(values[place, 0], expected, atol=1e-6)
+
+
+def test_the_boundary_of_several_classes_has_many_steps_too() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, 150)
+    X = rng.normal(size=(150, 2)) + 2.0 * np.c_[codes % 3, codes // 3]
+    clf = FCGBoostClassifier(max_iter=60, random_state=0).fit(X, codes)
+    path = path_of(clf, X, codes)
+    assert len(path["nAtoms"]) == len(clf.trace_)
+    assert len(path["frames"]) >= min(40, len(clf.trace_))
+
+
+def test_the_page_says_which_lines_it_has_and_why_the_step_was_chosen(
+    judged: tuple[Any, Any], tmp_path: Path
+) -> None:
+    X, y = labelled(300, 0)
+    auto = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0).fit(X, y)
+    few = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(X, y)
+    texts = {
+        name: read(write_report(tmp_path / f"{name}.html", model, *judged)).text
+        for name, model in {"auto": auto, "few": few, "none": auto.truncate(0)}.items()
+    }
+    why = 'With max_iter="auto" only multiples of k₀'
+    assert why in texts["auto"]
+    assert why not in texts["few"] + texts["none"]
+    assert "The dashed line is the chosen number of steps." in texts["few"]
+    assert "dotted one" not in texts["few"]
+    assert "cut down to no step at all" in texts["none"]
+    assert "dashed line" not in texts["none"]
 
 
 # ---- models and data of all kinds
@@ -465,7 +554,7 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     for fact in ("people.csv", "rows held out 50", "2026-05-04T03:02:01", "time of the fit 2.5 s"):
         assert fact in page.text
     clf = table_model[-1]
-    assert page.data["path"]["ks"] == list(range(1, len(clf.trace_) + 1))
+    assert page.data["path"]["frames"] == list(range(1, len(clf.trace_) + 1))
     assert [panel["title"] for panel in page.data["path"]["panels"]] == ["training objective"]
     heads, rows = page.table("as the model takes it")
     treatment = {row[0]: row[heads.index("as the model takes it")] for row in rows}
@@ -483,6 +572,85 @@ def test_a_file_without_its_path_gives_a_page_without_one(table_model: Any, tmp_
     page = read(write_report(tmp_path / "page.html", loaded, *mixed(60, 1)))
     assert "path" not in page.data
     assert "The model file does not hold the path" in page.text
+
+
+def test_a_plane_without_its_path_has_the_final_boundary(
+    model: Any, judged: tuple[Any, Any], tmp_path: Path
+) -> None:
+    save_model(model, tmp_path / "model.json", trace=False)
+    loaded = load_model(tmp_path / "model.json")
+    page = read(write_report(tmp_path / "page.html", loaded, *judged))
+    assert "still-boundary" in [a.get("id") for tag, a in page.elements if tag == "figure"]
+    assert "path" not in page.data
+
+
+def test_pictures_are_drawn_from_rows_whose_class_is_known(model: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).uniform(size=(9000, 2))
+    y = np.full(9000, "perhaps")
+    y[[17, 8999]] = "no"
+    page = read(write_report(tmp_path / "page.html", model, X, y))
+    assert "Drawn from 2 rows." in page.text
+
+
+def test_shuffled_columns_lose_what_scikit_learn_says(model: Any, judged: tuple[Any, Any]) -> None:
+    subject = find_subject(model)
+    found = shuffled_losses(subject, judge(subject, *judged))
+    assert found is not None
+    X, y = judged
+    expected = permutation_importance(model, X, y, n_repeats=40, random_state=0)
+    np.testing.assert_allclose(found.mean, expected.importances_mean, atol=0.05)
+    assert found.n_rows == len(y)
+
+
+def test_columns_of_words_are_shuffled_as_a_whole(table_model: Any) -> None:
+    subject = find_subject(table_model)
+    judged = judge(subject, *mixed(150, 1))
+    found = shuffled_losses(subject, judged)
+    assert found is not None
+    assert found.places == [0, 1, 2]
+    assert found.mean[1] > 0.1
+    one = dependences(subject, judged, found, 3)
+    by_name = {subject.columns[d.place].name: d for d in one}
+    assert by_name["city"].values == ["Bern", "Oslo", "Rome"]
+
+
+def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
+    subject = find_subject(model)
+    data = judge(subject, *judged)
+    losses = shuffled_losses(subject, data)
+    assert losses is not None
+    for one in dependences(subject, data, losses, 2):
+        expected = partial_dependence(
+            model,
+            judged[0],
+            [one.place],
+            method="brute",
+            response_method="decision_function",
+            custom_values={one.place: one.values},
+        )
+        np.testing.assert_allclose(one.means[:, 0], expected["average"][0])
+
+
+def test_a_model_that_is_too_large_is_not_shuffled(
+    model: Any, judged: tuple[Any, Any], tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("fcgboost.report.effects._MOST_PRODUCTS", 1000)
+    page = read(write_report(tmp_path / "page.html", model, *judged))
+    assert "too large to shuffle its columns" in page.text
+    assert "shuffled" not in [a.get("id") for tag, a in page.elements if tag == "figure"]
+
+
+def test_sparse_centres_are_described_by_what_is_not_zero() -> None:
+    rows = sparse.random(60, 40, 0.1, "csr", random_state=0)
+    y = np.asarray(rows[:, :20].sum(axis=1)).ravel() > 1.0
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(rows, y)
+    subject = find_subject(clf)
+    texts = describe_atoms(subject, clf.model_.atoms)
+    dense = clf.model_.atoms.toarray()[:, :40]
+    for text, row in zip(texts, dense, strict=True):
+        assert "= 0," not in text
+        largest = int(np.argmax(np.abs(row / clf.model_.scale)))
+        assert text.startswith(f"near feature {largest + 1} = {number(row[largest])}")
 
 
 def test_the_lines_on_the_page_load_the_model(

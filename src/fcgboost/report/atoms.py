@@ -40,7 +40,8 @@ def describe_atoms(subject: Subject, atoms: Any) -> list[str]:
     """Say in a line each what atoms look at: the features that move them most.
 
     For neurons and polynomials these have the largest weights in standardised units; of kernels
-    the centre is given, in the features that move the whole model most.
+    the centre is given, in the features that move the whole model most; of sparse ones, in the
+    centre's largest entries.
     """
     model, names = subject.classifier.model_, subject.feature_names
     dense = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
@@ -48,6 +49,8 @@ def describe_atoms(subject: Subject, atoms: Any) -> list[str]:
     if isinstance(model.dictionary, InnerProductDictionary) and dense.shape[1] == n + 1:
         return [_direction(row, names) for row in dense[:, :n] * model.scale]
     if isinstance(model.dictionary, GaussDictionary):
+        if sparse.issparse(atoms):
+            return [_sparse_center(row, names, model.scale) for row in dense[:, :n]]
         shown = _largest(subject)
         return [_center(row, names, shown) for row in dense]
     return [""] * len(dense)
@@ -66,6 +69,15 @@ def _center(row: Array, names: list[str], shown: list[int]) -> str:
     parts = [f"{_short(names[j])} = {number(row[j])}" for j in shown]
     rest = ", …" if len(names) > len(shown) else ""
     return f"near {', '.join(parts)}{rest}"
+
+
+def _sparse_center(row: Array, names: list[str], scale: Array) -> str:
+    """Name the largest entries: of text and the like nearly all are 0."""
+    order = np.argsort(-np.abs(row / scale), kind="stable")[:_MOST_FEATURES]
+    parts = [f"{_short(names[j])} = {number(row[j])}" for j in order if row[j] != 0.0]
+    more = int(np.count_nonzero(row)) - len(parts)
+    rest = f" and {more} more that are not 0" if more else ", all others 0"
+    return f"near {', '.join(parts)}{rest}" if parts else "near 0 in every feature"
 
 
 def _largest(subject: Subject) -> list[int]:

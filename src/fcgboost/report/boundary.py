@@ -1,4 +1,4 @@
-"""The decision of a model of two numbers over the plane, after every step."""
+"""The decision of a model of two numbers over the plane, after the steps of its path."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.plotting.marks import find_marks
+from fcgboost.plotting.boundaries import grid_side, like
+from fcgboost.plotting.marks import AtomMarks, find_marks
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import label
 from fcgboost.tables import NumberColumn, SkippedColumn
 
 # Bytes of decision values, which grow by a third as text; points drawn.
-_MOST_BYTES = 1_300_000
+_MOST_BYTES = 900_000
 _MOST_POINTS = 500
-_USUAL_SIDE, _LEAST_SIDE, _LARGEST_SIDE = 56, 16, 96
+# Grids are finer where there are few steps, and never coarser than the second.
+_LARGEST_SIDE, _USUAL_SIDE, _LEAST_SIDE = 96, 32, 16
 _LARGEST_WHOLE = 2**31 - 1
 # With more classes a picture of them all says little, and takes too much room.
 _MOST_CLASSES = 24
@@ -47,7 +50,7 @@ class Plane:
         return len(self.subject.classifier.intercept_)
 
     @property
-    def most_steps(self) -> int:
+    def most_frames(self) -> int:
         """How many steps a page has room for."""
         return max(12, _MOST_BYTES // (4 * self.n_outputs * _USUAL_SIDE**2))
 
@@ -58,13 +61,17 @@ class Plane:
         values = inputs.toarray() if sparse.issparse(inputs) else np.asarray(inputs)
         return np.asarray(values[:, list(self.places)], dtype=np.float64)
 
+    @property
+    def n_outside(self) -> int:
+        """How many rows lie so far from all others that the picture leaves them out."""
+        points, sides = self.points, self.sides(2)
+        low, high = np.array(sides).T
+        return int(((points < low) | (points > high)).any(axis=1).sum())
+
     def sides(self, n: int) -> tuple[Array, Array]:
-        """Give the sides of a grid, from a little before the data to a little after it."""
-        points = self.points
-        low, high = points.min(axis=0), points.max(axis=0)
-        margin = 0.03 * np.where(high > low, high - low, 1.0)
-        first, second = np.linspace(low - margin, high + margin, n).T
-        return first, second
+        """Give the sides of a grid over the data."""
+        first, second = self.points.T
+        return grid_side(first, n), grid_side(second, n)
 
     def inputs(self, first: Array, second: Array) -> Array:
         """Give the points of a grid as rows for the classifier, the first side running fastest."""
@@ -74,17 +81,14 @@ class Plane:
             rows[:, place] = values.ravel()
         return rows
 
-    def framed(self, rows: Array) -> Any:
-        """Give rows as the kind of data frame that the classifier has seen, if any."""
-        inputs = self.judged.inputs
-        if not hasattr(inputs, "columns"):  # no data frame of any library
-            return rows
-        return type(inputs)(dict(zip(inputs.columns, rows.T, strict=True)))
+    def marks(self, model: Any) -> AtomMarks | None:
+        """Give where the atoms of a model lie, if the plane shows that."""
+        return find_marks(model, self.points) if len(self.subject.feature_names) == 2 else None
 
 
 def find_plane(subject: Subject, judged: Judged | None) -> Plane | None:
     """Say whether a model looks at two numbers only."""
-    if judged is None or not subject.has_path or len(subject.classes) > _MOST_CLASSES:
+    if judged is None or len(subject.classes) > _MOST_CLASSES:
         return None
     columns = [column for column in subject.columns if not isinstance(column, SkippedColumn)]
     if len(columns) != 2 or not all(isinstance(column, NumberColumn) for column in columns):
@@ -93,35 +97,42 @@ def find_plane(subject: Subject, judged: Judged | None) -> Plane | None:
     return Plane(subject, judged, places, (columns[0].name, columns[1].name))
 
 
-def boundary_data(plane: Plane, ks: Sequence[int]) -> dict[str, Any]:
-    """Give the decision values on a grid after every step, and what lies there, for JSON.
+def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
+    """Give the decision values on a grid after some steps, and what lies there, for JSON.
 
-    Values are whole numbers of a common unit, four bytes each: the error is below a billionth of
-    the largest value, wherever they lie.
+    Values are whole numbers, four bytes each, of a unit per step: the error is below a billionth
+    of the step's largest value in the picture.
     """
-    room = math.isqrt(_MOST_BYTES // (4 * plane.n_outputs * len(ks)))
+    room = math.isqrt(_MOST_BYTES // (4 * plane.n_outputs * len(frames)))
     first, second = plane.sides(min(_LARGEST_SIDE, max(_LEAST_SIDE, room)))
-    values = _decisions(plane, plane.inputs(first, second), ks)
-    unit = (float(np.abs(values).max()) or 1.0) / _LARGEST_WHOLE
-    whole = np.round(values / unit).astype("<i4")
+    values = _decisions(plane, plane.inputs(first, second), frames)
+    largest = np.abs(values).max(axis=(1, 2))
+    units = np.where(largest > 0.0, largest, 1.0) / _LARGEST_WHOLE
     return {
         "xs": first.tolist(),
         "ys": second.tolist(),
         "names": list(plane.names),
         "classes": [label(value) for value in plane.subject.classes],
         "outputs": plane.n_outputs,
-        "unit": unit,
-        "values": base64.b64encode(whole.tobytes()).decode("ascii"),
+        "units": units.tolist(),
+        "values": packed(np.round(values / units[:, None, None]).astype(np.int32)),
         "points": _points(plane),
         "atoms": _atoms(plane),
     }
 
 
-def _decisions(plane: Plane, rows: Array, ks: Sequence[int]) -> Array:
+def packed(values: NDArray[Any]) -> str:
+    """Give the bytes of an array as text."""
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+
+
+def _decisions(plane: Plane, rows: Array, frames: Sequence[int]) -> Array:
     """Give the values after steps, of shape (n_steps, n_outputs, n_rows)."""
-    wanted, found = set(ks), []
-    whole = plane.subject.classifier.truncate(ks[-1])
-    for k, decision in enumerate(whole.staged_decision_function(plane.framed(rows)), 1):
+    wanted, found = set(frames), []
+    whole = plane.subject.classifier.truncate(frames[-1])
+    inputs = like(plane.judged.inputs, rows)
+    for k, decision in enumerate(whole.staged_decision_function(inputs), 1):
         if k in wanted:
             found.append(np.asarray(decision).reshape(len(rows), -1).T)
     return np.stack(found)
@@ -139,11 +150,8 @@ def _points(plane: Plane) -> dict[str, Any]:
 
 def _atoms(plane: Plane) -> dict[str, Any] | None:
     """Give where the atoms of the whole path lie, if the plane shows that."""
-    subject = plane.subject
-    if len(subject.feature_names) != 2:
-        return None
-    whole = subject.classifier.truncate(len(subject.classifier.trace_))
-    marks = find_marks(whole.model_, plane.points)
+    classifier = plane.subject.classifier
+    marks = plane.marks(classifier.truncate(len(classifier.trace_)).model_)
     if marks is None:
         return None
     is_point = marks.kind == "centre"

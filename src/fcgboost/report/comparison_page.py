@@ -29,6 +29,7 @@ from fcgboost.report.wording import (
     listed,
     percent,
     score,
+    score_notes,
     score_title,
     seconds,
     shortened,
@@ -112,13 +113,14 @@ def _cards(comparison: Comparison) -> list[Card]:
     rows = [row for row in comparison.rows if row.scores]
     if not rows:
         return []
-    cards = []
+    cards, notes = [], score_notes(_metrics(comparison), _n_classes(comparison))
     for name in _metrics(comparison):
         scored = [row for row in rows if name in row.scores]
         sign = 1 if name in LARGER_IS_BETTER else -1
         best = max(scored, key=lambda row: sign * row.scores[name].value)
         value = score(name, best.scores[name].value)
-        cards.append(Card(f"Best {TITLES.get(name, name)}", value, shortened(best.method)))
+        title, method = f"Best {TITLES.get(name, name)}", shortened(best.method)
+        cards.append(Card(title, value, method, notes.get(name, "")))
     fastest = min(rows, key=lambda row: row.seconds)
     return [*cards, Card("Fastest fit", seconds(fastest.seconds), shortened(fastest.method))]
 
@@ -174,7 +176,13 @@ def _table(comparison: Comparison) -> Table:
     smaller = [score_title(name) for name in names if name not in LARGER_IS_BETTER]
     if smaller:
         notes.append(f"Smaller is better: {listed(smaller)}.")
+    notes += score_notes(names, _n_classes(comparison)).values()
     return Table("The methods.", heads, rows, notes)
+
+
+def _n_classes(comparison: Comparison) -> int | None:
+    classes = comparison.data.get("classes")
+    return len(classes) if isinstance(classes, Mapping) else None
 
 
 def _score_cell(comparison: Comparison, row: Row, name: str) -> Cell:

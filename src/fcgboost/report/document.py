@@ -19,11 +19,14 @@ class Card:
     label, value : str
     detail : str
         A smaller line below, such as the interval.
+    note : str
+        What to know about the figure, shown when it is pointed at.
     """
 
     label: str
     value: str
     detail: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,3 +172,5 @@ class Page:
     cards: Sequence[Card]
     sections: Sequence[Section]
     footer: str
+    #: What to know about the cards.
+    notes: Sequence[str] = ()

@@ -64,7 +64,7 @@ def _worst(subject: Subject, judged: Judged, n_wrong: int) -> Table:
     """List the mistakes with the most negative margins."""
     wrong = np.flatnonzero(judged.labels != judged.y)
     rows = wrong[np.argsort(judged.margins[wrong], kind="stable")[:_MOST_ROWS]]
-    places = _shown_columns(subject, judged)
+    places = subject.largest(_MOST_COLUMNS)
     heads = [Head("row", "number"), Head("true class"), Head("said to be")]
     heads += [Head("margin", "number")]
     if judged.proba is not None:
@@ -93,15 +93,6 @@ def _facts(judged: Judged, i: int) -> list[Cell]:
         p = float(judged.proba[i, code]) if code >= 0 else 0.0
         cells.append(Cell(fixed(p, 3), key=p))
     return cells
-
-
-def _shown_columns(subject: Subject, judged: Judged) -> list[int]:
-    """Give the columns that matter most, as far as the data has them."""
-    places = [j for j, column in enumerate(subject.columns) if column.n_outputs]
-    if subject.influence is not None:
-        influence = subject.influence
-        places.sort(key=lambda j: -influence[j])
-    return sorted(places[:_MOST_COLUMNS])
 
 
 def _value_head(subject: Subject, judged: Judged, place: int) -> Head:

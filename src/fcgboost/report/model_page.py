@@ -27,6 +27,7 @@ from fcgboost.report.document import (
     Text,
 )
 from fcgboost.report.mistakes import mistake_blocks
+from fcgboost.report.path import Path as FitPath
 from fcgboost.report.path import find_path, path_data
 from fcgboost.report.pictures import draw_boundary, draw_path, draw_pictures
 from fcgboost.report.rendering import write_page
@@ -39,6 +40,7 @@ from fcgboost.report.wording import (
     percent,
     quoted,
     score,
+    score_notes,
     score_title,
     seconds,
     shortened,
@@ -110,13 +112,19 @@ def make_page(subject: Subject, judged: Judged | None, title: str | None) -> Pag
         Section("path", "Path", _path(subject, judged)),
     ]
     if pictures := draw_pictures(subject, judged):
-        sections.append(Section("pictures", "Pictures", [Gallery(pictures)]))
+        blocks: list[Block] = [Gallery(pictures)]
+        is_shuffled = any(one.name == "shuffled" for one in pictures)
+        if judged is not None and subject.classifier.n_atoms_ and not is_shuffled:
+            blocks.append(Text("The model is too large to shuffle its columns in short time."))
+        sections.append(Section("pictures", "Pictures", blocks))
     if judged is not None:
         sections.append(Section("mistakes", "Mistakes", mistake_blocks(subject, judged)))
     sections.append(Section("making", "How it was made", _making(subject)))
     heading = title or _title(subject)
     footer = f"Written by fcgboost {version('fcgboost')}. This page loads nothing from elsewhere."
-    return Page(heading, _lead(subject, judged), _cards(subject, judged), sections, footer)
+    cards = _cards(subject, judged)
+    notes = [card.note for card in cards if card.note]
+    return Page(heading, _lead(subject, judged), cards, sections, footer, notes)
 
 
 def _title(subject: Subject) -> str:
@@ -132,8 +140,8 @@ def _lead(subject: Subject, judged: Judged | None) -> list[str]:
     what = f"tell {names[1]} from {names[0]}" if len(names) == 2 else f"tell apart {listed(names)}"
     if classifier.n_atoms_ == 1:
         what = what.replace("tell", "tells", 1)
-    time = f", found in {seconds(classifier.trace_[-1].seconds)}," if subject.has_path else ""
-    lines = [f"{atoms}{time} {what}."]
+    fitted, loop = _time(subject)
+    lines = [f"{atoms}{fitted} {what}.{loop}"]
     if judged is None:
         lines.append("No data was given, so the page shows what the model itself knows.")
         return [*lines, _when_scored(subject)] if _told_scores(subject) else lines
@@ -149,6 +157,15 @@ def _lead(subject: Subject, judged: Judged | None) -> list[str]:
     ]
 
 
+def _time(subject: Subject) -> tuple[str, str]:
+    """Say how long the fit took, or in a sentence of its own how long its loop did."""
+    told, k = subject.about.get("seconds"), subject.classifier.n_iter_
+    if isinstance(told, Real):
+        return f", fitted in {seconds(float(told))},", ""
+    loop = subject.classifier.trace_[k - 1].seconds if subject.has_path and k else 0.0
+    return "", f" The loop that chose them took {seconds(loop)}." if loop > 0.0 else ""
+
+
 def _when_scored(subject: Subject) -> str:
     n = subject.told("test").get("n_samples")
     rows = f" {count(n, 'row')}" if isinstance(n, int) else " rows"
@@ -157,9 +174,10 @@ def _when_scored(subject: Subject) -> str:
 
 def _cards(subject: Subject, judged: Judged | None) -> list[Card]:
     scores = _told_scores(subject) if judged is None else judged.scores
+    notes = score_notes(scores, len(subject.classes))
     cards = [
-        Card(score_title(name), score(name, value.value), interval(name, value))
-        for name, value in scores.items()
+        Card(score_title(name), score(name, one.value), interval(name, one), notes.get(name, ""))
+        for name, one in scores.items()
     ]
     classifier = subject.classifier
     model = classifier.model_
@@ -231,21 +249,53 @@ def _class_table(subject: Subject, judged: Judged) -> Table:
 
 
 def _path(subject: Subject, judged: Judged | None) -> list[Block]:
-    if not subject.has_path:
-        return [Text(f"{_no_path(subject)} {_ending(subject)}"), atom_table(subject)]
     plane = find_plane(subject, judged)
+    if not subject.has_path:
+        text = Text(f"{_no_path(subject)} {_ending(subject)}")
+        still = [] if plane is None else [Gallery([draw_boundary(plane)])]
+        return [text, *still, atom_table(subject)]
     path = find_path(subject, judged, plane)
-    n = len(subject.classifier.trace_)
-    few = "" if len(path.ks) == n else f" {count(len(path.ks))} of {count(n, 'step')} are shown."
-    right = "the boundary" if plane is not None else "the coefficients"
-    text = (
-        f"{_step(subject)} The dashed line is the chosen number of steps, the dotted one the "
-        f"theory's k₀.{few} {_ending(subject)}"
-    )
-    hint = f"Move over the curves, or use the slider, to see {right} after k steps."
+    shown = "the boundary" if plane is not None else "the coefficients"
+    parts = [_step(subject), _marked_lines(path), _choice(path)]
+    if len(path.frames) < path.n_steps:
+        parts.append(
+            f"The curves have all {count(path.n_steps, 'step')}; {shown} can be seen after "
+            f"{count(len(path.frames))} of them."
+        )
+    if plane is not None and plane.n_outside:
+        parts.append(f"The picture leaves out {count(plane.n_outside, 'row')} far from all others.")
+    parts.append(_ending(subject))
+    hint = f"Move over the curves, or use the slider, to see {shown} after k steps."
     stills = [draw_path(path)] + ([] if plane is None else [draw_boundary(plane)])
     explorer = Explorer("path", path_data(path, judged, plane), hint, stills)
-    return [Text(text), explorer, atom_table(subject)]
+    return [Text(" ".join(filter(None, parts))), explorer, atom_table(subject)]
+
+
+def _marked_lines(path: FitPath) -> str:
+    """Explain the lines that the picture of the path has."""
+    chosen, k0 = path.subject.classifier.n_iter_, path.subject.k0
+    has_k0 = k0 is not None and k0 <= path.n_steps and k0 != chosen
+    if chosen == 0:
+        line = "The model is cut down to no step at all: it is a constant."
+        return f"{line} The dotted line is the theory's k₀." if has_k0 else line
+    also = ", which is the theory's k₀ as well" if k0 == chosen else ""
+    line = f"The dashed line is the chosen number of steps{also}"
+    return f"{line}, the dotted one the theory's k₀." if has_k0 else f"{line}."
+
+
+def _choice(path: FitPath) -> str:
+    """Say why the chosen step need not be the lowest point of the curve."""
+    classifier: Any = path.subject.classifier
+    is_validated = bool(path.score) or bool({"validation", "cross-validation"} & set(path.curves))
+    k, k0 = classifier.n_iter_, path.subject.k0
+    if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
+        return ""
+    if k == 0 or (k % k0 and k != path.n_steps):
+        return ""
+    return (
+        'With max_iter="auto" only multiples of k₀ and the end of the path can be chosen, so the '
+        "curve may be lower elsewhere."
+    )
 
 
 def _step(subject: Subject) -> str:

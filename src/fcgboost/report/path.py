@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcgboost.prediction import winners
+from fcgboost.plotting import path_error
+from fcgboost.plotting.fitted import recorded
 from fcgboost.report.atoms import describe_atoms
-from fcgboost.report.boundary import Plane, boundary_data
+from fcgboost.report.boundary import Plane, boundary_data, packed
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import count, label
 
-# What the page has room for: steps, coefficients (a megabyte), atoms that are described. And rows
-# whose errors are counted.
-_MOST_STEPS, _FEWEST_STEPS = 400, 20
-_MOST_COEFFICIENTS = 200_000
+# What the page has room for: frames, coefficients (a megabyte; beside a boundary a third of it),
+# atoms that are described. And rows whose errors are counted.
+_MOST_FRAMES, _FEWEST_FRAMES = 1000, 20
+_MOST_COEFFICIENTS, _MOST_BESIDE = 200_000, 60_000
 _MOST_TEXTS = 3000
 _MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The steps that a page shows, and what is known about each.
+    """What is known about every step of a path, and the steps whose model a page shows.
 
     Attributes
     ----------
-    ks : list of int
+    frames : list of int
+        The steps after which the page shows the boundary or the coefficients.
     curves : dict from str to ndarray of shape (n_steps,)
         Shares of errors: "this data", "validation" or "cross-validation"; NaN where unknown.
     score : tuple of str and ndarray, or None
@@ -40,65 +39,67 @@ class Path:
     """
 
     subject: Subject
-    ks: list[int]
+    frames: list[int]
     curves: dict[str, Array]
     score: tuple[str, Array] | None
     objective: Array
 
     @property
+    def n_steps(self) -> int:
+        """The length of the path."""
+        return len(self.objective)
+
+    @property
+    def shown_steps(self) -> list[Any]:
+        """The records of the steps whose model is shown."""
+        return [self.subject.classifier.trace_[k - 1] for k in self.frames]
+
+    @property
     def best(self) -> int | None:
         """The first step with the fewest errors on the data of the page."""
         errors = self.curves.get("this data")
-        return None if errors is None else self.ks[int(np.argmin(errors))]
-
-    @property
-    def steps(self) -> list[Any]:
-        """The records of the steps."""
-        return [self.subject.classifier.trace_[k - 1] for k in self.ks]
+        return None if errors is None else 1 + int(np.argmin(errors))
 
 
 def find_path(subject: Subject, judged: Judged | None, plane: Plane | None) -> Path:
     """Collect what is known about the steps of a path."""
-    ks = _kept_steps(subject, _MOST_STEPS if plane is None else plane.most_steps)
-    curves = {}
+    curves, score = {}, None
     if judged is not None:
-        curves["this data"] = _errors(subject, judged, ks)
-    name, values, is_error = _recorded(subject, ks)
-    if values is not None and is_error:
-        curves[name] = values
-    score = (name, values) if values is not None and not is_error else None
-    objective = np.array([np.mean(subject.classifier.trace_[k - 1].objectives) for k in ks])
-    return Path(subject, ks, curves, score, objective)
+        rows = judged.some(_MOST_ROWS)
+        inputs, y = judged.some_inputs(rows), judged.y[rows]
+        curves["this data"] = path_error(subject.classifier, inputs, y)
+    for name, values, unit in _recorded(subject):
+        if unit == "error":
+            curves[name] = values
+        else:
+            score = (f"{name} {unit.removeprefix('score ')}", values)
+    objective = np.array([np.mean(step.objectives) for step in subject.classifier.trace_])
+    best = [] if judged is None else [1 + int(np.argmin(curves["this data"]))]
+    return Path(subject, _frames(subject, plane, best), curves, score, objective)
 
 
 def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[str, Any]:
     """Give a path as JSON has it."""
-    subject, steps = path.subject, path.steps
+    subject, trace = path.subject, path.subject.classifier.trace_
     curves = [{"name": name, "values": plain(values)} for name, values in path.curves.items()]
     panels = [{"title": "error", "percent": True, "curves": curves}] if curves else []
     if path.score is not None:
         panels.append(_panel(*path.score))
     panels.append(_panel("training objective", path.objective))
-    n_atoms = [step.n_atoms for step in steps]
-    most = max(n_atoms)
-    is_told = most <= _MOST_TEXTS
-    texts = describe_atoms(subject, subject.classifier.trace_.atoms[: most * is_told])
-    data: dict[str, Any] = {
-        "ks": path.ks,
+    n_atoms = [step.n_atoms for step in trace]
+    texts = describe_atoms(subject, trace.atoms[: n_atoms[-1] * (n_atoms[-1] <= _MOST_TEXTS)])
+    return {
         "nAtoms": n_atoms,
+        "frames": path.frames,
         "chosen": subject.classifier.n_iter_,
         "k0": subject.k0,
         "best": path.best,
         "panels": panels,
-        "summary": f"Curves over {count(len(subject.classifier.trace_), 'step')}",
-        "boundary": None if plane is None or judged is None else boundary_data(plane, path.ks),
+        "summary": f"Curves over {count(path.n_steps, 'step')}",
+        "boundary": None if plane is None else boundary_data(plane, path.frames),
+        "coef": _coefficients(path) if plane is None else _strongest(path),
+        "atoms": [{"label": _atom(j, texts)} for j in range(1, n_atoms[-1] + 1)],
     }
-    if data["boundary"] is None:
-        # Of very many classes, the first ones.
-        names = _outputs(subject)[: max(1, _MOST_COEFFICIENTS // sum(n_atoms))]
-        data["coef"] = {"outputs": names, "values": _coefficients(steps, len(names))}
-        data["atoms"] = [{"label": _atom(j, texts)} for j in range(1, most + 1)]
-    return data
 
 
 def plain(values: Array, digits: int = 6) -> list[float | None]:
@@ -106,75 +107,71 @@ def plain(values: Array, digits: int = 6) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]
 
 
-def packed(values: NDArray[Any]) -> str:
-    """Give the bytes of an array as text."""
-    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
-
-
 def _panel(name: str, values: Array) -> dict[str, Any]:
     curves = [{"name": name, "values": plain(values)}]
     return {"title": name, "percent": False, "curves": curves}
 
 
-def _kept_steps(subject: Subject, most: int) -> list[int]:
-    """Choose the steps to show: all, or fewer that come ever more rarely."""
+def _frames(subject: Subject, plane: Plane | None, best: list[int]) -> list[int]:
+    """Choose the steps whose model is shown: all, or fewer that come ever more rarely."""
     trace, outputs = subject.classifier.trace_, len(subject.classifier.intercept_)
+    most, room = _MOST_FRAMES, _MOST_COEFFICIENTS
+    if plane is not None:
+        most, room, outputs = plane.most_frames, _MOST_BESIDE, 1
     n = len(trace)
-    marked = [k for k in (subject.classifier.n_iter_, subject.k0) if k is not None and 1 <= k <= n]
+    marked = [*best, subject.classifier.n_iter_, subject.k0]
+    known = {k for k in marked if k is not None and 1 <= k <= n}
     while True:
-        ks = list(range(1, n + 1))
+        frames = list(range(1, n + 1))
         if n > most:
-            few = np.unique(np.geomspace(1, n, most).round().astype(int))
-            ks = sorted({*few.tolist(), *marked, n})
-        size = sum(outputs * trace[k - 1].n_atoms for k in ks)
-        if size <= _MOST_COEFFICIENTS or most <= _FEWEST_STEPS:
-            return ks
-        most = max(_FEWEST_STEPS, min(most, len(ks)) * 3 // 4)
+            frames = sorted({*_ever_rarer(n, most), *known, n})
+        size = sum(outputs * trace[k - 1].n_atoms for k in frames)
+        if size <= room or most <= _FEWEST_FRAMES:
+            return frames
+        most = max(_FEWEST_FRAMES, min(most, len(frames)) * 3 // 4)
 
 
-def _errors(subject: Subject, judged: Judged, ks: Sequence[int]) -> Array:
-    """Give the share of errors after each step, on some rows if there are many."""
-    rows = judged.some(_MOST_ROWS)
-    y, classes = judged.y[rows], subject.classes
-    inputs = judged.some_inputs(rows)
-    wanted, shares = set(ks), []
-    whole = subject.classifier.truncate(ks[-1])
-    for k, decision in enumerate(whole.staged_decision_function(inputs), 1):
-        if k in wanted:
-            shares.append(np.mean(winners(np.asarray(decision), classes) != y))
-    return np.array(shares)
+def _ever_rarer(n: int, most: int) -> list[int]:
+    """Give at most so many of the steps 1, ..., n: all early ones, then a constant share."""
+    steps, wanted = np.unique(np.geomspace(1, n, most).round()), most
+    while True:
+        wanted += max(1, most // 20)
+        more = np.unique(np.geomspace(1, n, wanted).round())
+        if len(more) > most:
+            return [int(k) for k in steps]
+        steps = more
 
 
-def _recorded(subject: Subject, ks: Sequence[int]) -> tuple[str, Array | None, bool]:
-    """Give what the fit wrote down about other data: its name, values, whether it is an error."""
-    classifier: Any = subject.classifier
-    scoring = vars(classifier).get("scoring")
-    is_error = scoring in (None, "accuracy")
-    results = vars(classifier).get("cv_results_")
-    if results is not None:
-        name, known = "cross-validation", _cross_validated(classifier, results)
-    else:
-        name, known = "validation", {step.k: step.validation_score for step in classifier.trace_}
-    values = np.array([np.nan if known.get(k) is None else known[k] for k in ks], dtype=np.float64)
-    if np.isnan(values).all():
-        return name, None, is_error
-    return (name, 1.0 - values, True) if is_error else (f"{name} ({scoring})", values, False)
+def _recorded(subject: Subject) -> list[tuple[str, Array, str]]:
+    """Give what the fit wrote down about other data, by step: name, values, unit."""
+    curves, steps, unit = recorded(subject.classifier)
+    found = []
+    for name, known in curves.items():
+        values = np.full(len(subject.classifier.trace_), np.nan)
+        is_there = steps[name] <= len(values)
+        values[steps[name][is_there].astype(int) - 1] = known[is_there]
+        found.append((name, values, unit))
+    return found
 
 
-def _cross_validated(classifier: Any, results: Any) -> dict[int, float]:
-    best = classifier.best_params_
-    scores = zip(results["params"], results["mean_test_score"], strict=True)
+def _coefficients(path: Path) -> dict[str, Any]:
+    """Give the coefficients of every class; of very many classes, of the first ones."""
+    steps = path.shown_steps
+    names = _outputs(path.subject)[: max(1, _MOST_COEFFICIENTS // sum(s.n_atoms for s in steps))]
+    rows = [step.coef[: len(names)].astype(np.float32).ravel() for step in steps]
+    return {"outputs": names, "values": packed(np.concatenate(rows))}
+
+
+def _strongest(path: Path) -> dict[str, Any]:
+    """Give every atom's largest coefficient, and the class that it is of."""
+    codes = [np.abs(step.coef).argmax(axis=0) for step in path.shown_steps]
+    pairs = zip(path.shown_steps, codes, strict=True)
+    values = [step.coef[code, np.arange(len(code))] for step, code in pairs]
     return {
-        int(setting["max_iter"]): float(score)
-        for setting, score in scores
-        if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
+        "outputs": ["the class it says most about"],
+        "values": packed(np.concatenate(values).astype(np.float32)),
+        "codes": packed(np.concatenate(codes).astype(np.uint8)),
     }
-
-
-def _coefficients(steps: Sequence[Any], n_outputs: int) -> str:
-    rows = [step.coef[:n_outputs].astype(np.float32).ravel() for step in steps]
-    return packed(np.concatenate(rows))
 
 
 def _outputs(subject: Subject) -> list[str]:

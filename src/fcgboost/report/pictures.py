@@ -9,6 +9,7 @@ import numpy as np
 
 from fcgboost.dictionaries import GaussDictionary, InnerProductDictionary
 from fcgboost.plotting import (
+    CLASS_COLORS,
     AtomDisplay,
     CoefficientPathDisplay,
     DecisionBoundaryDisplay,
@@ -17,33 +18,44 @@ from fcgboost.plotting import (
     PathDisplay,
     ReliabilityDisplay,
 )
+from fcgboost.plotting.canvas import colors_of, ink, legend_below, set_labels
 from fcgboost.report.boundary import Plane
 from fcgboost.report.document import Picture
+from fcgboost.report.effects import Dependence, dependences, shuffled_losses
 from fcgboost.report.path import Path
 from fcgboost.report.subject import Judged, Subject
 from fcgboost.report.svg import drawing, markup, raster
-from fcgboost.report.wording import count, percent, shortened
+from fcgboost.report.wording import count, label, percent, quoted, shortened
+from fcgboost.tables import Column, NumberColumn
 
 _MOST_ROWS = 5000
 _MOST_POINTS = 600
 _N_GRID = 120
 # What the display shows at most.
 _MOST_ATOMS = 30
+# Columns whose partial dependence is drawn, and classes with a line there.
+_MOST_DEPENDENCES, _MOST_LINES = 3, 6
 
 
 def draw_pictures(subject: Subject, judged: Judged | None) -> list[Picture]:
     """Draw all that there is to draw."""
     found = [] if judged is None else list(_of_predictions(subject, judged))
-    return [*found, *_of_model(subject)]
+    found += _of_model(subject)
+    return found if judged is None else [*found, *_of_columns(subject, judged)]
 
 
 def draw_path(path: Path) -> Picture:
     """Draw the path as it is without a script."""
     curves = path.curves or {"objective": path.objective}
-    steps = {name: np.array(path.ks, dtype=np.float64) for name in curves}
     chosen = dict.fromkeys(curves, path.subject.classifier.n_iter_)
     ylabel = "error" if path.curves else "training objective"
-    display = PathDisplay(curves, steps=steps, k0=path.subject.k0, chosen=chosen, ylabel=ylabel)
+    k0 = path.subject.k0
+    display = PathDisplay(
+        curves,
+        k0=k0 if k0 is not None and k0 <= path.n_steps else None,
+        chosen=chosen,
+        ylabel=ylabel,
+    )
     with drawing(path.subject.has_dollars) as ax:
         display.plot(ax)
     return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
@@ -51,8 +63,7 @@ def draw_path(path: Path) -> Picture:
 
 def draw_boundary(plane: Plane) -> Picture:
     """Draw the boundary as it is without a script."""
-    subject, rows = plane.subject, plane.judged.some(_MOST_POINTS)
-    known = rows[plane.judged.codes[rows] >= 0]
+    subject, known = plane.subject, plane.judged.some(_MOST_POINTS, known=True)
     first, second = plane.sides(_N_GRID)
     values = np.asarray(subject.classifier.model_.decision(plane.inputs(first, second)))
     shape = (_N_GRID, _N_GRID) if values.shape[1] == 1 else (_N_GRID, _N_GRID, -1)
@@ -63,6 +74,7 @@ def draw_boundary(plane: Plane) -> Picture:
         subject.classes,
         points=plane.points[known],
         labels=plane.judged.y[known],
+        marks=plane.marks(subject.classifier.model_),
         names=plane.names,
     )
     caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
@@ -73,8 +85,7 @@ def draw_boundary(plane: Plane) -> Picture:
 
 
 def _of_predictions(subject: Subject, judged: Judged) -> Iterator[Picture]:
-    known = np.flatnonzero(judged.codes >= 0)
-    rows = known[np.isin(known, judged.some(_MOST_ROWS))]
+    rows = judged.some(_MOST_ROWS, known=True)
     part = "" if len(rows) == len(judged) else f" Drawn from {count(len(rows), 'row')}."
     classifier, inputs, y = subject.classifier, judged.some_inputs(rows), judged.y[rows]
     with drawing(subject.has_dollars) as ax:
@@ -114,6 +125,57 @@ def _of_model(subject: Subject) -> Iterator[Picture]:
     has_atoms = subject.classifier.n_atoms_ > 0
     if has_atoms and isinstance(dictionary, GaussDictionary | InnerProductDictionary):
         yield _atoms(subject)
+
+
+def _of_columns(subject: Subject, judged: Judged) -> Iterator[Picture]:
+    """Draw what the predictions for the data owe to the columns."""
+    losses = shuffled_losses(subject, judged)
+    if losses is None:
+        return
+    names = [shortened(subject.columns[place].name) for place in losses.places]
+    with drawing(subject.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
+        title = "loss of accuracy when shuffled"
+        FeatureInfluenceDisplay(losses.mean, names, errors=losses.std, xlabel=title).plot(ax)
+    caption = (
+        "What the accuracy loses when the values of a column are shuffled among "
+        f"{count(losses.n_rows, 'row')}, with the standard deviation over the shuffles."
+    )
+    yield _picture(ax, "shuffled", "Shuffled columns", caption)
+    for i, one in enumerate(dependences(subject, judged, losses, _MOST_DEPENDENCES), 1):
+        yield _dependence(subject, one, f"dependence-{i}")
+
+
+def _dependence(subject: Subject, one: Dependence, name: str) -> Picture:
+    column = shortened(subject.columns[one.place].name, 40)
+    classes = subject.classes[1:] if one.means.shape[1] == 1 else subject.classes
+    colors = CLASS_COLORS[1:] if len(classes) == 1 else colors_of(len(classes))
+    with drawing(subject.has_dollars, 2.8) as ax:
+        for code, value in list(enumerate(classes))[:_MOST_LINES]:
+            style = "o" if isinstance(one.values, list) or len(one.values) == 1 else "-"
+            places = np.arange(len(one.values)) if isinstance(one.values, list) else one.values
+            ax.plot(places, one.means[:, code], style, color=colors[code], label=label(value))
+        _name_values(ax, subject.columns[one.place], one.values)
+        ax.axhline(0.0, color=ink(ax), linewidth=0.8, linestyle=":")
+        set_labels(ax, column, "mean decision value")
+        if len(classes) > 1:
+            legend_below(ax)
+    towards = f" Above 0 it speaks for {quoted(classes[0])}." if len(classes) == 1 else ""
+    caption = (
+        f"The mean of the model's decision values if every row had the same {column} (partial "
+        f"dependence).{towards}"
+    )
+    return _picture(ax, name, f"Dependence on {column}", caption)
+
+
+def _name_values(ax: Any, column: Column, values: Any) -> None:
+    """Write levels and dates at the axis of values."""
+    if isinstance(values, list):
+        turned = 90 if len(values) > 4 else 0
+        names = [shortened(value, 14) for value in values]
+        ax.set_xticks(np.arange(len(values)), names, rotation=turned)
+    elif isinstance(column, NumberColumn) and column.unit == "days":
+        ax.locator_params(axis="x", nbins=4, integer=True)
+        ax.xaxis.set_major_formatter(lambda day, _: str(np.datetime64(int(day), "D")))
 
 
 def _atoms(subject: Subject) -> Picture:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from fcgboost.io import split_model
 from fcgboost.plotting.fitted import theory_k0
+from fcgboost.plotting.margins import margins_of
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.report.wording import listed
 from fcgboost.scores import Score, score_predictions
@@ -79,8 +80,21 @@ class Subject:
         found = self.feature_influence
         if found is None:
             return None
-        ends = np.cumsum([0, *(column.n_outputs for column in self.columns)])
-        return np.array([found[start:end].sum() for start, end in pairwise(ends)])
+        return np.array([found[part].sum() for part in self.parts])
+
+    @property
+    def parts(self) -> list[slice]:
+        """Where the features are that every column becomes."""
+        ends = np.cumsum([0, *(column.n_outputs for column in self.columns)]).tolist()
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def largest(self, most: int) -> list[int]:
+        """Give the places of the columns that matter most and are not left out, in their order."""
+        places = [j for j, column in enumerate(self.columns) if column.n_outputs]
+        influence = self.influence
+        if influence is not None:
+            places.sort(key=lambda j: -influence[j])
+        return sorted(places[:most])
 
     @property
     def has_dollars(self) -> bool:
@@ -131,14 +145,7 @@ class Judged:
     @cached_property
     def margins(self) -> Array:
         """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
-        f, codes = self.decision, self.codes
-        if f.ndim == 1:
-            return np.where(codes < 0, -np.abs(f), np.where(codes == 1, f, -f))
-        rows = np.arange(len(f))
-        own = np.where(codes < 0, f.min(axis=1), f[rows, codes])
-        others = f.copy()
-        others[rows[codes >= 0], codes[codes >= 0]] = -np.inf
-        return np.asarray(own - others.max(axis=1))
+        return margins_of(self.codes, self.decision)
 
     def values(self, place: int) -> Any:
         """Give a column of X as it is; None for one that X does not have."""
@@ -158,11 +165,12 @@ class Judged:
             return self.inputs.iloc[rows]
         return self.inputs[rows]
 
-    def some(self, most: int) -> NDArray[np.intp]:
-        """Draw at most so many rows, the same ones at every call."""
-        if len(self) <= most:
-            return np.arange(len(self))
-        return np.sort(np.random.default_rng(0).choice(len(self), most, replace=False))
+    def some(self, most: int, *, known: bool = False) -> NDArray[np.intp]:
+        """Draw at most so many rows, or rows whose class is known; the same ones at every call."""
+        rows = np.flatnonzero(self.codes >= 0) if known else np.arange(len(self))
+        if len(rows) <= most:
+            return rows
+        return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
 def find_subject(model: Any) -> Subject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fcgboost.scores import TITLES, Score
@@ -80,6 +80,20 @@ def score_title(name: str) -> str:
     """Give what a score is called, at the beginning of a line."""
     title = TITLES.get(name, name.replace("_", " "))
     return title[:1].upper() + title[1:]
+
+
+def score_notes(names: Iterable[str], n_classes: int | None = None) -> dict[str, str]:
+    """Say what is not clear from the names of scores."""
+    told = {
+        "log_loss": "Log-loss: every probability is first clipped to between 1/(2m) and 1 − "
+        "1/(2m), m being the number of rows scored, so that one row does not decide alone."
+    }
+    if n_classes != 2:
+        told["brier"] = (
+            "Brier score: of several classes, half the squared distance from the probabilities "
+            "of all classes to the truth."
+        )
+    return {name: told[name] for name in names if name in told}
 
 
 def label(value: Any) -> str:

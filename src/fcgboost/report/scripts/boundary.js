@@ -5,10 +5,10 @@ function valuesOf(boundary) {
   return boundary.decoded;
 }
 
-function decisionAt(boundary, place) {
+function decisionAt(boundary, frame) {
   const size = boundary.outputs * boundary.xs.length * boundary.ys.length;
-  const whole = valuesOf(boundary).subarray(place * size, (place + 1) * size);
-  return Array.from(whole, (value) => value * boundary.unit);
+  const whole = valuesOf(boundary).subarray(frame * size, (frame + 1) * size);
+  return Array.from(whole, (value) => value * boundary.units[frame]);
 }
 
 // Per class, how far its value is above the others': positive where the class wins.
@@ -43,34 +43,42 @@ function classColors(n) {
   return Array.from({ length: n }, (_, c) => all[c % all.length]);
 }
 
+// Classes differ by shape, too: paths around (0, 0), about 1 in each direction.
+const SHAPES = [
+  "M0-1.1L1 .7H-1Z", "M1 0A1 1 0 1 1-1 0A1 1 0 1 1 1 0Z", "M-.85-.85H.85V.85H-.85Z",
+  "M0-1.2L1.2 0L0 1.2L-1.2 0Z", "M0 1.1L1-.7H-1Z",
+  "M-.4-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z",
+  "M-1-.5L-.5-1L0-.5L.5-1L1-.5L.5 0L1 .5L.5 1L0 .5L-.5 1L-1 .5L-.5 0Z", "M-1.1 0L.7-1V1Z",
+];
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1] };
+
 function boundaryView(path, state) {
   const { boundary } = path;
-  const canvas = make("canvas", { role: "img" });
-  const reading = make("p", { class: "reading" }, "");
+  const canvas = make("canvas", { role: "application", tabindex: 0 });
+  const reading = make("p", { class: "reading", "aria-live": "polite" }, "");
   const toggle = make("input", { type: "checkbox" });
   toggle.checked = boundary.atoms !== null && boundary.atoms.shown;
-  const tools = make("div", { class: "tools" }, ...classKeys(boundary));
+  const keys = make("ul", { class: "legend keys" }, ...classKeys(boundary));
+  const tools = make("div", { class: "tools" });
   if (boundary.atoms) tools.append(make("label", {}, toggle, boundary.atoms.name));
-  const view = make("div", { class: "view" }, canvas, tools, reading);
-  let frame = null;
+  const view = make("div", { class: "view" }, canvas, keys, tools, reading);
+  const seen = { frame: null, cursor: null };
   const paint = () => {
-    if (!frame) return;
+    if (!seen.frame) return;
+    const k = path.frames[frameAt(path, state.place)];
     canvas.setAttribute(
-      "aria-label", `Decision boundary after ${path.ks[state.place]} steps over ` +
-      `${boundary.names[0]} and ${boundary.names[1]}`,
+      "aria-label", `Decision boundary after ${k} steps over ${boundary.names[0]} and ` +
+      `${boundary.names[1]}; the arrow keys move a point that is read out`,
     );
-    paintBoundary(canvas, frame, path, state.place, toggle.checked);
+    paintBoundary(canvas, seen, path, state.place, toggle.checked);
+    const note = frameNote(path, state.place, "Boundary");
+    reading.textContent = seen.cursor ? readPoint(path, state.place, seen.cursor) : note;
   };
   toggle.addEventListener("change", paint);
-  canvas.addEventListener("pointermove", (event) => {
-    reading.textContent = readPoint(canvas, frame, path, state.place, event);
-  });
-  canvas.addEventListener("pointerleave", () => {
-    reading.textContent = "";
-  });
+  watchPoint(canvas, boundary, seen, paint);
   keepDrawn(view, (width) => {
-    frame = makeFrame(canvas, width, boundary);
-    for (const [i, swatch] of tools.querySelectorAll("circle").entries()) {
+    seen.frame = makeFrame(canvas, width, boundary);
+    for (const [i, swatch] of keys.querySelectorAll("path").entries()) {
       swatch.setAttribute("fill", classColors(boundary.classes.length)[i]);
     }
     paint();
@@ -79,12 +87,37 @@ function boundaryView(path, state) {
   return view;
 }
 
-function classKeys(boundary) {
-  return boundary.classes.map((name) => {
-    const swatch = draw("svg", { viewBox: "0 0 10 10", width: 11, height: 11, "aria-hidden": "true" });
-    swatch.append(draw("circle", { cx: 5, cy: 5, r: 4.5 }));
-    return make("label", {}, swatch, name);
+// A point of the grid that is read: under the mouse, a finger, or moved by the arrow keys.
+function watchPoint(canvas, boundary, seen, paint) {
+  const [nx, ny] = [boundary.xs.length, boundary.ys.length];
+  const move = (cursor) => {
+    seen.cursor = cursor;
+    paint();
+  };
+  const point = (event) => move(gridPoint(canvas, seen.frame, boundary, event));
+  canvas.addEventListener("pointermove", point);
+  canvas.addEventListener("pointerdown", point);
+  canvas.addEventListener("pointerleave", (event) => {
+    // A finger that is lifted leaves what it has asked for.
+    if (event.pointerType === "mouse") move(null);
   });
+  canvas.addEventListener("blur", () => move(null));
+  canvas.addEventListener("keydown", (event) => {
+    const step = ARROWS[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const [i, j] = seen.cursor ?? [(nx - 1) >> 1, (ny - 1) >> 1];
+    move([clamp(i + step[0], 0, nx - 1), clamp(j + step[1], 0, ny - 1)]);
+  });
+}
+
+function classKeys(boundary) {
+  const names = boundary.classes.map((name, c) => {
+    const swatch = draw("svg", { viewBox: "-1.3 -1.3 2.6 2.6", "aria-hidden": "true" });
+    swatch.append(draw("path", { d: SHAPES[c % SHAPES.length] }));
+    return make("li", {}, swatch, name);
+  });
+  return names;
 }
 
 function makeFrame(canvas, width, boundary) {
@@ -109,14 +142,15 @@ function makeFrame(canvas, width, boundary) {
   };
 }
 
-function paintBoundary(canvas, frame, path, place, hasAtoms) {
+function paintBoundary(canvas, seen, path, place, hasAtoms) {
   const { boundary } = path;
+  const { frame } = seen;
   const { box } = frame;
   const context = canvas.getContext("2d");
   context.setTransform(frame.ratio, 0, 0, frame.ratio, 0, 0);
   context.fillStyle = ink("--back");
   context.fillRect(0, 0, frame.width, frame.height);
-  const ahead = leads(boundary, decisionAt(boundary, place));
+  const ahead = leads(boundary, decisionAt(boundary, frameAt(path, place)));
   const colors = classColors(boundary.classes.length);
   context.save();
   context.beginPath();
@@ -124,8 +158,9 @@ function paintBoundary(canvas, frame, path, place, hasAtoms) {
   context.clip();
   paintFields(context, frame, boundary, ahead, colors);
   paintPoints(context, frame, boundary.points, colors);
-  if (hasAtoms && boundary.atoms) paintAtoms(context, frame, path, place);
+  if (hasAtoms && boundary.atoms) paintAtoms(context, frame, path, frameAt(path, place));
   paintLines(context, frame, boundary, ahead);
+  if (seen.cursor) paintCursor(context, frame, boundary, seen.cursor);
   context.restore();
   paintAxes(context, frame, boundary);
 }
@@ -198,34 +233,79 @@ function crossings(corners) {
 }
 
 function paintPoints(context, frame, points, colors) {
+  const shapes = colors.map((_, c) => sized(SHAPES[c % SHAPES.length], 3));
+  const dot = sized(SHAPES[1], 2);
   context.lineWidth = 0.8;
   context.strokeStyle = ink("--back");
   points.x.forEach((x, i) => {
+    const shape = shapes[points.c[i]] ?? dot;
     context.fillStyle = colors[points.c[i]] ?? ink("--faint");
-    context.beginPath();
-    context.arc(frame.x.to(x), frame.y.to(points.y[i]), 2.6, 0, 2 * Math.PI);
-    context.fill();
-    context.stroke();
+    context.save();
+    context.translate(frame.x.to(x), frame.y.to(points.y[i]));
+    context.fill(shape);
+    context.stroke(shape);
+    context.restore();
   });
 }
 
+function sized(shape, size) {
+  const larger = new Path2D();
+  larger.addPath(new Path2D(shape), new DOMMatrix().scale(size));
+  return larger;
+}
+
+function paintCursor(context, frame, boundary, [i, j]) {
+  const [x, y] = [frame.x.to(boundary.xs[i]), frame.y.to(boundary.ys[j])];
+  context.strokeStyle = ink("--link");
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x - 7, y);
+  context.lineTo(x + 7, y);
+  context.moveTo(x, y - 7);
+  context.lineTo(x, y + 7);
+  context.stroke();
+}
+
+// Which class every atom speaks about most, whether for it, and how large its share is.
+function atomSigns(path, frame) {
+  const coef = coefficientsAt(path, frame);
+  path.coef.decodedCodes ??= new Uint8Array(bytes(path.coef.codes));
+  const codes = path.coef.decodedCodes.subarray(coef.byteOffset / 4);
+  const largest = Math.max(...Array.from(coef, Math.abs)) || 1;
+  const isPair = path.boundary.outputs === 1;
+  return Array.from(coef, (value, j) => ({
+    code: isPair ? Number(value > 0) : codes[j],
+    isFor: isPair || value > 0,
+    size: Math.abs(value) / largest,
+  }));
+}
+
+// In the colour of the class it speaks for, larger with its coefficient; hollow or dashed if against.
 function paintAtoms(context, frame, path, place) {
   const { atoms } = path.boundary;
-  const n = path.nAtoms[place];
-  context.strokeStyle = ink("--text");
-  atoms.rows.slice(0, n).forEach((row, j) => {
-    const isNewest = j === n - 1;
-    context.globalAlpha = isNewest ? 1 : 0.45;
-    context.lineWidth = isNewest ? 2 : 1;
+  const colors = classColors(path.boundary.classes.length);
+  atomSigns(path, place).forEach(({ code, isFor, size }, j) => {
+    const row = atoms.rows[j];
     context.beginPath();
     if (atoms.kind === "points") {
-      context.arc(frame.x.to(row[0]), frame.y.to(row[1]), isNewest ? 7 : 5, 0, 2 * Math.PI);
+      context.arc(frame.x.to(row[0]), frame.y.to(row[1]), 3 + 5 * Math.sqrt(size), 0, 2 * Math.PI);
+      context.fillStyle = colors[code];
+      context.globalAlpha = 0.7;
+      if (isFor) context.fill();
+      context.globalAlpha = 1;
+      context.strokeStyle = isFor ? ink("--text") : colors[code];
+      context.lineWidth = isFor ? 1.2 : 1.8;
     } else {
       line(context, frame, row);
+      context.strokeStyle = colors[code];
+      context.setLineDash(isFor ? [] : [6, 4]);
+      context.globalAlpha = 0.8;
+      context.lineWidth = 0.6 + 2.6 * size;
     }
     context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
   });
-  context.globalAlpha = 1;
 }
 
 // The line a x + b y + c = 0, from side to side of the picture.
@@ -267,21 +347,28 @@ function paintAxes(context, frame, boundary) {
   context.restore();
 }
 
-function readPoint(canvas, frame, path, place, event) {
-  const { boundary } = path;
+function gridPoint(canvas, frame, boundary, event) {
   const area = canvas.getBoundingClientRect();
   const x = frame.x.back(((event.clientX - area.left) * frame.width) / area.width);
   const y = frame.y.back(((event.clientY - area.top) * frame.height) / area.height);
   const { xs, ys } = boundary;
-  if (x < xs[0] || x > xs.at(-1) || y < ys[0] || y > ys.at(-1)) return "";
-  const i = Math.round(((x - xs[0]) / (xs.at(-1) - xs[0])) * (xs.length - 1));
-  const j = Math.round(((y - ys[0]) / (ys.at(-1) - ys[0])) * (ys.length - 1));
+  if (x < xs[0] || x > xs.at(-1) || y < ys[0] || y > ys.at(-1)) return null;
+  const place = (value, side) =>
+    Math.round(((value - side[0]) / (side.at(-1) - side[0])) * (side.length - 1));
+  return [place(x, xs), place(y, ys)];
+}
+
+function readPoint(path, place, [i, j]) {
+  const { boundary } = path;
+  const { xs, ys } = boundary;
   const n = xs.length * ys.length;
-  const decision = decisionAt(boundary, place);
+  const frame = frameAt(path, place);
+  const decision = decisionAt(boundary, frame);
   const values = Array.from({ length: boundary.outputs }, (_, o) => decision[o * n + j * xs.length + i]);
   const winner = values.length === 1 ? Number(values[0] > 0) : values.indexOf(Math.max(...values));
+  const after = path.frames[frame] === path.ks[place] ? "" : `after ${path.frames[frame]} steps, `;
   return (
-    `${boundary.names[0]} ${number(xs[i])}, ${boundary.names[1]} ${number(ys[j])}: ` +
+    `${after}${boundary.names[0]} ${number(xs[i])}, ${boundary.names[1]} ${number(ys[j])}: ` +
     `f = ${number(Math.max(...values))}, class ${boundary.classes[winner]}`
   );
 }

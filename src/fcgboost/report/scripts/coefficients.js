@@ -1,10 +1,13 @@
 // The coefficients after a step, for any other inputs.
 
-function coefficientsAt(path, place) {
-  path.coef.decoded ??= new Float32Array(bytes(path.coef.values));
+// Of every output, one after the other.
+function coefficientsAt(path, frame) {
+  const { coef } = path;
+  coef.decoded ??= new Float32Array(bytes(coef.values));
+  const size = (i) => path.nAtoms[path.frames[i] - 1] * coef.outputs.length;
   let start = 0;
-  for (let i = 0; i < place; i += 1) start += path.nAtoms[i] * path.coef.outputs.length;
-  return path.coef.decoded.subarray(start, start + path.nAtoms[place] * path.coef.outputs.length);
+  for (let i = 0; i < frame; i += 1) start += size(i);
+  return coef.decoded.subarray(start, start + size(frame));
 }
 
 function coefficientView(path, state) {
@@ -17,16 +20,22 @@ function coefficientView(path, state) {
   if (path.coef.outputs.length > 1) {
     view.prepend(make("div", { class: "tools" }, make("label", {}, "class", choice)));
   }
-  view.append(largest);
+  const note = make("p", { class: "reading" });
+  view.append(note, largest);
   let width = 0;
   const paint = () => {
     if (!width) return;
     const output = Number(choice.value || 0);
-    const n = path.nAtoms[state.place];
-    const coef = coefficientsAt(path, state.place).subarray(output * n, (output + 1) * n);
-    const before = firstNew(path, state.place);
-    drawStems(svg, width, path, coef, before);
+    const frame = frameAt(path, state.place);
+    const k = path.frames[frame];
+    const n = path.nAtoms[k - 1];
+    const coef = coefficientsAt(path, frame).subarray(output * n, (output + 1) * n);
+    const before = k === 1 ? 0 : path.nAtoms[k - 2];
+    const several = path.coef.outputs.length > 1 ? ` for ${path.coef.outputs[output]}` : "";
+    drawStems(svg, width, path, { coef, before, title: `coefficient${several}` });
     largest.replaceChildren(...largestAtoms(path, coef, before));
+    note.textContent = frameNote(path, state.place, "Coefficients");
+    note.hidden = note.textContent === "";
   };
   choice.addEventListener("change", paint);
   keepDrawn(view, (now) => {
@@ -37,13 +46,7 @@ function coefficientView(path, state) {
   return view;
 }
 
-// The first of the atoms that entered in a step; the last one where steps are left out.
-function firstNew(path, place) {
-  const isNext = place > 0 && path.ks[place - 1] === path.ks[place] - 1;
-  return isNext ? path.nAtoms[place - 1] : path.ks[place] === 1 ? 0 : path.nAtoms[place] - 1;
-}
-
-function drawStems(svg, width, path, coef, before) {
+function drawStems(svg, width, path, { coef, before, title }) {
   const [top, height] = [TOP, 210];
   const nAtoms = path.atoms.length;
   const high = Math.max(...Array.from(coef, Math.abs), 1e-12) * 1.08;
@@ -81,7 +84,7 @@ function drawStems(svg, width, path, coef, before) {
     svg.append(draw("text", { x: x(j - 1), y: top + height + 16, "text-anchor": "middle" }, String(j)));
   }
   svg.append(
-    upright("coefficient", 12, top + height / 2),
+    upright(title, 12, top + height / 2),
     draw("text", { x: (LEFT + width - RIGHT) / 2, y: top + height + 32, "text-anchor": "middle" },
       "atoms in order of entry"),
   );

@@ -53,6 +53,7 @@ function drawIntervals(svg, width, intervals, metric) {
   }
   const better = metric.larger ? "larger is better \u2192" : "\u2190 smaller is better";
   const anchor = metric.larger ? "end" : "start";
+  svg.append(draw("text", { class: "strong", x: metric.larger ? left : width - RIGHT, y: top - 12, "text-anchor": metric.larger ? "start" : "end" }, metric.title));
   svg.append(draw("text", { x: metric.larger ? width - RIGHT : left, y: top - 12, "text-anchor": anchor }, better));
   rows.forEach((row, i) => {
     const [value, from, to] = row.scores[metric.name];

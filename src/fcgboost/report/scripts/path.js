@@ -5,6 +5,7 @@ const RIGHT = 12;
 const TOP = 22;
 
 function pathExplorer(host, path) {
+  path.ks = path.nAtoms.map((_, i) => i + 1);
   const state = { place: Math.max(0, path.ks.indexOf(path.chosen)), views: [] };
   const show = (place) => {
     state.place = clamp(place, 0, path.ks.length - 1);
@@ -23,8 +24,11 @@ function pathExplorer(host, path) {
     ks: path.ks,
     setK: (k) => show(nearest(path.ks, k)),
     positionOf: (k) => svg.positionOf(k),
-    decision: path.boundary ? () => decisionAt(path.boundary, state.place) : null,
-    coefficients: () => Array.from(coefficientsAt(path, state.place)),
+    get frame() {
+      return path.frames[frameAt(path, state.place)];
+    },
+    decision: path.boundary ? () => decisionAt(path.boundary, frameAt(path, state.place)) : null,
+    coefficients: () => Array.from(coefficientsAt(path, frameAt(path, state.place))),
   });
 }
 
@@ -34,6 +38,16 @@ function nearest(ks, k) {
     if (Math.abs(value - k) < Math.abs(ks[best] - k)) best = i;
   });
   return best;
+}
+
+// Long paths have their boundary or coefficients after some steps only: the nearest of these.
+function frameAt(path, place) {
+  return path.frames.length === path.ks.length ? place : nearest(path.frames, path.ks[place]);
+}
+
+function frameNote(path, place, what) {
+  const k = path.frames[frameAt(path, place)];
+  return k === path.ks[place] ? "" : `${what} after ${k} steps, the nearest ones that this page holds.`;
 }
 
 function curvesView(path, show, state) {
@@ -177,6 +191,10 @@ function drawPanel(svg, path, panel, classes, scale, { top, height, width }) {
       .map((value, i) => (value === null ? "" : `${scale.x(path.ks[i]).toFixed(1)},${y(value).toFixed(1)}`))
       .filter(Boolean);
     svg.append(draw("polyline", { class: `curve ${classes[c]}`, points: points.join(" ") }));
+    if (points.length === 1) {
+      const [cx, cy] = points[0].split(",");
+      svg.append(draw("circle", { class: `dot ${classes[c]}`, cx, cy, r: 3 }));
+    }
     return { dot: draw("circle", { class: `dot ${classes[c]}`, r: 4.5 }), curve, y };
   });
 }

@@ -11,6 +11,18 @@ function sortable(table) {
   }
 }
 
+// On paper nothing can be unfolded.
+function unfoldOnPaper() {
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+  });
+}
+
 function sortBy(table, first, head) {
   const place = head.cellIndex;
   const before = head.getAttribute("aria-sort");
