@@ -3,6 +3,7 @@
 import copy
 import datetime
 import pickle
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_a_column_of_days_reads_texts_and_numbers() -> None:
     texts = np.array(["1970-01-02", "1970-01-01T12:00:00+00:00", "2.25", ""], dtype=object)
     assert column.encode(texts)[:, 0].tolist() == [1.0, 0.5, 2.25, 0.0]
     assert column.encode(np.array([3.0, NAN]))[:, 0].tolist() == [3.0, 0.0]
-    with pytest.raises(ValueError, match=r"Column 'a', row 0 .*'soon' is not a number"):
+    with pytest.raises(ValueError, match=r"Column 'a', row 0 .*'soon' is not a date"):
         column.encode(np.array(["soon"], dtype=object))
 
 
@@ -238,6 +239,123 @@ def test_what_is_no_number_is_named(values, message) -> None:
 def test_infinity_is_refused_when_fitting() -> None:
     with pytest.raises(ValueError, match=r"Column 'x1', row 2 .*-inf is infinite"):
         TableEncoder().fit(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -np.inf]]))
+
+
+# Columns that are nearly numbers, and what is said about columns
+
+
+def notes_on(values, **options) -> tuple[str, ...]:
+    """Give what is said about one column beside one about which nothing is said."""
+    table = pd.DataFrame({"a": values, "z": np.linspace(0.0, 0.5, len(values))})
+    return TableEncoder(**options).fit(table).notes_
+
+
+def test_a_few_stray_texts_leave_a_column_one_of_numbers() -> None:
+    texts = [f"{i}.5" for i in range(99)] + ["unknown", ""]
+    column = learn(pd.Series(texts, dtype=object))
+    assert column == NumberColumn("a", 49.5, True)
+    assert notes_on(texts) == ("'a': 99 of 100 values are numbers; 'unknown' counts as missing.",)
+    assert column.encode(np.array(["3", "n.a.", 4.0, None], dtype=object)).tolist() == [
+        *([3.0, 0.0], [49.5, 1.0], [4.0, 0.0], [49.5, 1.0]),
+    ]
+    mixed = pd.Series([*range(40), "none", "?"], dtype=object)
+    assert learn(mixed) == NumberColumn("a", 19.5, True)
+    assert notes_on(mixed)[0].endswith("'none', '?' count as missing.")
+    with pytest.raises(ValueError, match="is infinite"):
+        column.encode(np.array(["inf"], dtype=object))
+    with pytest.raises(ValueError, match="is not a number"):
+        column.encode(np.array([datetime.date(2020, 1, 1)], dtype=object))
+
+
+def test_a_few_stray_texts_leave_a_column_one_of_dates() -> None:
+    texts = [f"1970-01-{day:02}" for day in range(2, 31)] + ["soon"]
+    assert learn(pd.Series(texts, dtype=object)) == NumberColumn("a", 15.0, True, "days")
+    assert notes_on(texts) == ("'a': 29 of 30 values are dates; 'soon' counts as missing.",)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [str(i % 9) for i in range(100)],  # all of them: their owner made them texts
+        [str(i % 9) for i in range(94)] + ["x"] * 6,
+        [str(i % 9) for i in range(19)] + ["x"],
+        [f"{i % 9:03}" for i in range(99)] + ["x"],
+    ],
+)
+def test_codes_stay_texts(texts) -> None:
+    assert isinstance(learn(pd.Series(texts, dtype=object)), CategoryColumn)
+
+
+def test_a_category_stays_one_though_most_of_it_are_numbers() -> None:
+    values = pd.Categorical([*(i % 9 for i in range(99)), "x"])
+    assert isinstance(learn(values), CategoryColumn)
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([1] * 30, "'a' is left out: every value is the same."),
+        ([f"p{i}" for i in range(30)], "'a' is left out: no value occurs in at least 2 rows."),
+        (
+            [f"p{i}" for i in range(60)] + ["q"] * 60,
+            "'a' has 61 different texts: 60 of them, in 50% of the rows, are not told apart.",
+        ),
+        (range(30), "'a' seems to number the rows: leave it out if it does."),
+        (np.random.default_rng(0).permutation(40)[:30], "'a' seems to number the rows"),
+        ([12345678901234567 + i for i in range(30)], "'a' seems to number the rows"),
+        ([float(i * i) for i in range(30)], "'a' seems to number the rows"),
+        (["$1", "$2", "$3"] * 9, "texts such as '$1' look like numbers, but count as categories"),
+        (["1 %", "2%", "3%"] * 9, "such as '1 %' look like numbers"),
+        (["1,234", "56", "2,345"] * 9, "such as '1,234' look like numbers"),
+        (["31.12.2020", "1.1.2021"] * 9, "such as '31.12.2020' look like dates.*as 2020-12-31"),
+        (["12/31/2020", "1/1/21 10:00"] * 9, "such as '12/31/2020' look like dates"),
+        (["12", "7"] * 9, "'a': texts that are all numbers count as categories."),
+        (["2020-01-01", "2020-01-02"] * 9, "'a': texts that are all dates count as categories."),
+    ],
+)
+def test_what_the_owner_of_a_table_should_know(values, note) -> None:
+    assert any(re.search(note.replace("$", r"\$"), one) for one in notes_on(values))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [i % 7 for i in range(30)],
+        np.random.default_rng(0).normal(size=30),
+        np.random.default_rng(0).choice(10**6, 30, replace=False),
+        ["x", "y", "z"] * 10,
+        ["007", "008"] * 15,
+        ["1.2.3", "1.2.4"] * 15,
+        pd.Categorical(["1", "2"] * 15),
+        [True, False] * 15,
+    ],
+)
+def test_nothing_is_said_about_what_is_as_it_should_be(values) -> None:
+    assert notes_on(values) == ()
+
+
+def test_large_numbers_that_floats_do_not_tell_apart_are_not_called_the_same() -> None:
+    column = learn(pd.Series([2**63 + i for i in range(9)], dtype=np.uint64))
+    assert column.reason == "every value is the same, as far as the 16 digits of a float tell"
+
+
+def test_what_the_training_rows_did_not_know_is_measured() -> None:
+    table = pd.DataFrame(
+        {
+            "town": ["Ulm", "Bonn", "Ulm", "Bonn"],
+            "n": ["1", "2", "", "4"],
+            "gap": [1.0, NAN, 2.0, 3.0],
+            "same": [1, 1, 1, 1],
+        }
+    ).astype({"n": object})
+    encoder = TableEncoder().fit(table)
+    assert encoder.unknown_share(table) == {"n": 1.0}  # no text of it occurs twice
+    later = pd.DataFrame(
+        {"town": ["ULM", None, "BONN"], "n": ["", None, ""], "gap": ["1", "two", "three"]}
+    )
+    assert encoder.unknown_share(later) == {"town": 1.0, "gap": pytest.approx(2 / 3)}
+    assert encoder.unknown_share(later[:0]) == {}
+    assert TableEncoder().fit(sparse.eye_array(3)).unknown_share(sparse.eye_array(3)) == {}
 
 
 def mixed_frame() -> pd.DataFrame:

@@ -87,7 +87,7 @@ class FrameFile(RowFile):
         X, y = self.split_target(self.read(columns, target=name), name)
         for column in X.columns:
             if X[column].dtype.kind == "f":
-                self._check_numbers(X[column], 0, "number")
+                self._check_numbers(X[column], 0, NumberColumn(column, 0.0, False))
         return X, y
 
     def split_target(self, batch: Any, target: str | None = None) -> tuple[Any, Any]:
@@ -166,14 +166,14 @@ class FrameFile(RowFile):
         self.refuse_no_rows(len(frame))
         for name, column in (request.known or {}).items():
             if isinstance(column, NumberColumn) and name in request.columns:
-                self._check_numbers(frame[name], first, column.unit)
+                self._check_numbers(frame[name], first, column)
         frame.index = pd.RangeIndex(first, first + len(frame))
         return frame
 
-    def _check_numbers(self, values: Any, first: int, unit: str) -> None:
+    def _check_numbers(self, values: Any, first: int, column: NumberColumn) -> None:
         """Raise a ValueError that says where in the file a cell is no finite number."""
         try:
-            numbers_in(column_array(values), unit)
+            numbers_in(column_array(values), column.unit, column.is_marked)
         except CellError as error:
             place = self._place(first + error.row)
             raise ValueError(

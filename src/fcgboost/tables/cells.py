@@ -7,6 +7,8 @@ so that a million rows cost a million lookups in a hash table and few conversion
 from __future__ import annotations
 
 import datetime
+import re
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from numbers import Real
@@ -24,6 +26,8 @@ _NOTHING = (type(None),)
 #: pandas' marks of a missing value, by name: pandas need not be installed.
 _MARKS = {"NAType", "NaTType"}
 _MICROSECONDS_PER_DAY = 86_400_000_000
+#: A number with zeros before it is a code, as that of a place or a person.
+_CODE = re.compile(r"[+-]?0\d")
 
 
 class CellError(ValueError):
@@ -84,11 +88,30 @@ def factorize(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     if values.dtype.kind != "O":
         distinct, codes = np.unique(values, return_inverse=True)
         return codes, list(distinct)
+    quick = _factorize_texts(values)
+    if quick is not None:
+        return quick
     cells = values.tolist()
     try:
         return _factorize_hashable(cells)
     except TypeError:
         return _factorize_hashable([cell if _is_hashable(cell) else str(cell) for cell in cells])
+
+
+def _factorize_texts(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Any]] | None:
+    """Factorize texts, floats and what is missing by pandas, if the caller has it loaded."""
+    # Not imported: a table that is no data frame of pandas does not need it.
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not all(
+        cell_type in (str, float, type(None)) or cell_type.__name__ in _MARKS
+        for cell_type in set(map(type, values))
+    ):
+        return None
+    codes, distinct = pandas.factorize(values)
+    is_gap = codes < 0
+    if is_gap.any():
+        return np.where(is_gap, len(distinct), codes), [*distinct.tolist(), None]
+    return codes, distinct.tolist()
 
 
 def _factorize_hashable(cells: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
@@ -145,7 +168,7 @@ def _text_of_number(number: Any) -> str:
     return str(number) if isinstance(number, float | np.floating) else str(float(number))
 
 
-def numbers_in(values: NDArray[Any], unit: str) -> Array:
+def numbers_in(values: NDArray[Any], unit: str, takes_strays: bool = False) -> Array:
     """Give a column as floats, NaN where it is missing.
 
     Parameters
@@ -153,6 +176,8 @@ def numbers_in(values: NDArray[Any], unit: str) -> Array:
     values : ndarray of shape (n_samples,)
     unit : {"number", "days"}
         What the column holds. Dates are numbers only in a column of days.
+    takes_strays : bool
+        Whether a text that is no number, such as "unknown", counts as missing.
 
     Raises
     ------
@@ -161,7 +186,7 @@ def numbers_in(values: NDArray[Any], unit: str) -> Array:
     """
     numbers = _plain_numbers(values, unit)
     if numbers is None:
-        numbers = _distinct_numbers(values, unit)
+        numbers = _distinct_numbers(values, unit, takes_strays)
     is_infinite = np.isinf(numbers)
     if is_infinite.any():
         row = int(np.argmax(is_infinite))
@@ -188,17 +213,36 @@ def _plain_numbers(values: NDArray[Any], unit: str) -> Array | None:
     return None
 
 
-def _distinct_numbers(values: NDArray[Any], unit: str) -> Array:
+def _distinct_numbers(values: NDArray[Any], unit: str, takes_strays: bool) -> Array:
     codes, cells = factorize(values)
-    found = [np.nan if is_missing(cell) else _number_of(cell, unit) for cell in cells]
-    bad = [place for place, number in enumerate(found) if number is None]
+    found = [np.nan if is_missing(cell) else number_of(cell, unit) for cell in cells]
+    bad = [
+        place
+        for place, (cell, number) in enumerate(zip(cells, found, strict=True))
+        if number is None and not (takes_strays and isinstance(cell, str | bytes))
+    ]
     if bad:
         row = int(np.argmax(np.isin(codes, bad)))
-        raise CellError(row, _item(values, row), "is not a number")
+        word = "date" if unit == "days" else "number"
+        raise CellError(row, _item(values, row), f"is not a {word}")
     return np.array(found, dtype=np.float64)[codes]
 
 
-def _number_of(cell: Any, unit: str) -> float | None:
+def kind_of_cell(cell: Any) -> str | None:
+    """Say what one cell is: "number", "days", or None for a text, a code, or anything else."""
+    if not isinstance(cell, str | bytes):
+        return _kind_of(type(cell))
+    text = cell.decode(errors="replace") if isinstance(cell, bytes) else cell
+    number = None if _CODE.match(text.strip()) else _parse(text.strip(), "number")
+    if number is not None:
+        return "number" if np.isfinite(number) else None
+    return (
+        None if _first_that_fits(text.strip(), datetime.datetime.fromisoformat) is None else "days"
+    )
+
+
+def number_of(cell: Any, unit: str) -> float | None:
+    """Give a cell as the number it is in a column of a unit; None if it is none."""
     if isinstance(cell, bytes):
         cell = cell.decode(errors="replace")
     if isinstance(cell, str):

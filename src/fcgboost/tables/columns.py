@@ -7,7 +7,7 @@ graph hold the same few values and do the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from fcgboost.tables.cells import (
     column_array,
     factorize,
     is_missing,
+    number_of,
     numbers_in,
     text_of,
-    unit_of,
 )
 
 
@@ -65,6 +65,10 @@ class Column(ABC):
     def encode_into(self, numbers: Array, values: Any) -> None:
         """Write the numbers of all values into an array of zeros."""
 
+    @abstractmethod
+    def unknown_share(self, values: Any) -> float:
+        """Give the share of the values that are there, but are no level, or no number."""
+
 
 @dataclass(frozen=True)
 class NumberColumn(Column):
@@ -76,7 +80,8 @@ class NumberColumn(Column):
     fill : float
         What stands for a missing value: the median of the training rows.
     is_marked : bool
-        Whether one more column says which values are missing.
+        Whether one more column says which values are missing. If so, a text that is no number
+        counts as missing, else it is an error.
     unit : {"number", "days"}
     """
 
@@ -88,11 +93,17 @@ class NumberColumn(Column):
         return (self.name, f"{self.name} is missing") if self.is_marked else (self.name,)
 
     def encode_into(self, numbers: Array, values: Any) -> None:
-        found = _numbers_of(self.name, column_array(values), self.unit)
+        found = numbers_of(self.name, column_array(values), self.unit, self.is_marked)
         is_gap = np.isnan(found)
         numbers[:, 0] = np.where(is_gap, self.fill, found)
         if self.is_marked:
             numbers[:, 1] = is_gap
+
+    def unknown_share(self, values: Any) -> float:
+        found = column_array(values)
+        if found.dtype.kind != "O":
+            return 0.0
+        return _share_without(found, lambda cell: number_of(cell, self.unit) is not None)
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,10 @@ class CategoryColumn(Column):
         rows = np.flatnonzero(place >= 0)
         numbers[rows, place[rows]] = 1.0
 
+    def unknown_share(self, values: Any) -> float:
+        levels = set(self.levels)
+        return _share_without(column_array(values), lambda cell: text_of(cell) in levels)
+
 
 @dataclass(frozen=True)
 class SkippedColumn(Column):
@@ -143,63 +158,22 @@ class SkippedColumn(Column):
     def encode_into(self, numbers: Array, values: Any) -> None:
         pass
 
-
-def learn_column(name: str, column: Any, max_levels: int, min_count: int) -> Column:
-    """Decide what a column of the training rows holds, and learn how to encode it."""
-    values = column_array(column)
-    if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers.")
-    # A column of codes that its owner declared a category is one, also where the codes are numbers.
-    is_declared = str(getattr(column, "dtype", "")) == "category"
-    unit = None if is_declared else unit_of(values)
-    if unit is None:
-        return _learn_category(name, values, max_levels, min_count)
-    return _learn_number(name, _numbers_of(name, values, unit), unit)
+    def unknown_share(self, values: Any) -> float:
+        return 0.0
 
 
-def _numbers_of(name: str, values: NDArray[Any], unit: str) -> Array:
+def _share_without(values: NDArray[Any], is_known: Callable[[Any], bool]) -> float:
+    codes, cells = factorize(values)
+    counts = np.bincount(codes, minlength=len(cells)).tolist()
+    there = [(cell, n) for cell, n in zip(cells, counts, strict=True) if not is_missing(cell)]
+    n_unknown: int = sum(n for cell, n in there if not is_known(cell))
+    n_there: int = sum(n for _, n in there)
+    return n_unknown / max(n_there, 1)
+
+
+def numbers_of(name: str, values: NDArray[Any], unit: str, takes_strays: bool) -> Array:
+    """Give a column as floats, or raise a ValueError that names it."""
     try:
-        return numbers_in(values, unit)
+        return numbers_in(values, unit, takes_strays)
     except CellError as error:
         raise ValueError(f"Column {name!r}, {error}.") from None
-
-
-def _learn_number(name: str, numbers: Array, unit: str) -> Column:
-    present = numbers[~np.isnan(numbers)]
-    is_marked = len(present) < len(numbers)
-    if len(present) == 0:
-        return SkippedColumn(name, "every value is missing")
-    if present.min() == present.max() and not is_marked:
-        return SkippedColumn(name, "every value is the same")
-    with np.errstate(over="ignore"):
-        median = np.median(present)
-    # The sum of the two numbers in the middle may be too large for a float; that of halves is not.
-    fill = median if np.isfinite(median) else 2.0 * np.median(present / 2.0)
-    return NumberColumn(name, float(fill), is_marked, unit)
-
-
-def _learn_category(name: str, values: NDArray[Any], max_levels: int, min_count: int) -> Column:
-    counts, n_missing = _count_texts(values)
-    frequent = [text for text, count in counts.items() if count >= min_count]
-    # The most frequent ones; of equally frequent ones the first in the order of texts.
-    levels = sorted(frequent, key=lambda text: (-counts[text], text))[:max_levels]
-    if not counts:
-        return SkippedColumn(name, "every value is missing")
-    if n_missing == 0 and len(counts) == 1:
-        return SkippedColumn(name, "every value is the same")
-    if n_missing == 0 and not levels:
-        return SkippedColumn(name, f"no value occurs in at least {min_count} rows")
-    has_other = 0 < len(levels) < len(counts)
-    return CategoryColumn(name, tuple(sorted(levels)), has_other, n_missing > 0)
-
-
-def _count_texts(values: NDArray[Any]) -> tuple[Counter[str], int]:
-    codes, cells = factorize(values)
-    counts: Counter[str] = Counter()
-    n_missing = 0
-    for cell, count in zip(cells, np.bincount(codes, minlength=len(cells)).tolist(), strict=True):
-        if is_missing(cell):
-            n_missing += count
-        else:
-            counts[text_of(cell)] += count
-    return counts, n_missing

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn, learn_column
+from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn
+from fcgboost.tables.learning import Learned, learn_column
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -38,6 +39,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     columns_ : tuple of Column
         What was learned about each column of X, in their order: a `NumberColumn`, a
         `CategoryColumn` or a `SkippedColumn`.
+    notes_ : tuple of str
+        Sentences for people: which columns are left out, hold strays among their numbers, or do
+        not look like what they are taken for. Empty after `from_columns`.
     n_features_in_ : int
         The number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -73,6 +77,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     columns_: tuple[Column, ...]
+    notes_: tuple[str, ...]
 
     def __init__(self, max_levels: int = 32, min_count: int = 2) -> None:
         self.max_levels = max_levels
@@ -93,6 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         encoder = cls()
         encoder.columns_ = tuple(columns)
+        encoder.notes_ = ()
         encoder.n_features_in_ = len(encoder.columns_)
         if names_in is not None:
             if len(names_in) != len(encoder.columns_):
@@ -117,9 +123,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
         table = _open_table(X, min_rows=2)
-        columns = tuple(self._learn(table))
+        learned = list(self._learn(table))
+        columns = tuple(one.column for one in learned)
         _check_something_left(columns)
         self.columns_ = columns
+        self.notes_ = tuple(note for one in learned for note in one.notes)
         self.n_features_in_ = len(columns)
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -127,10 +135,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             del self.feature_names_in_
         return self
 
-    def _learn(self, table: Table) -> Iterator[Column]:
+    def _learn(self, table: Table) -> Iterator[Learned]:
         for place, name in enumerate(table.names):
             if table.matrix is not None:
-                yield NumberColumn(name, 0.0, False)
+                yield Learned(NumberColumn(name, 0.0, False))
             else:
                 values = table.column(place)
                 yield learn_column(name, values, self.max_levels, self.min_count)
@@ -160,6 +168,33 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 column.encode_into(numbers[:, start:end], table.column(place))
             start = end
         return numbers
+
+    def unknown_share(self, X: Any) -> dict[str, float]:
+        """Say how much of a table the training rows did not know.
+
+        Parameters
+        ----------
+        X : data frame, array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict from str to float
+            By the names of columns, the share of values that are there but have no column of their
+            own, or are texts in a column of numbers that takes them as missing. Columns of which
+            all is known are left out. Where rare texts were pooled these count too: a share far
+            from 1 need not mean anything.
+        """
+        check_is_fitted(self)
+        table = _open_table(X, min_rows=0)
+        places = self._places_in(table)
+        if table.matrix is not None:
+            return {}
+        shares = {
+            column.name: column.unknown_share(table.column(place))
+            for column, place in zip(self.columns_, places, strict=True)
+            if not isinstance(column, SkippedColumn)
+        }
+        return {name: share for name, share in shares.items() if share > 0.0}
 
     def _places_in(self, table: Table) -> list[int]:
         """Find the columns of a table; a skipped one need not be there (-1)."""
