@@ -267,7 +267,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "experiments": NOTHING,
     "playground.settings": NOTHING,
     "playground.samples": {"datasets", "playground.settings"},
-    "playground.fits": {"__init__", "playground.samples", "playground.settings"},
+    "playground.fits": {"__init__", "playground.samples", "playground.settings", "plotting.*"},
     "playground.desk": {"playground.fits", "playground.settings"},
     "playground.clock": NOTHING,
     "playground.gate": NOTHING,

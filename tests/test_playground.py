@@ -21,7 +21,7 @@ import pytest
 from suites.playgrounds import SMALL, Client
 
 from fcgboost import theory_steps
-from fcgboost.playground import Playground
+from fcgboost.playground import Playground, fits
 from fcgboost.playground.desk import Desk, Request, SupersededError
 from fcgboost.playground.fits import Fit
 from fcgboost.playground.handler import MOST_BYTES, TOKEN_HEADER, Handler
@@ -369,6 +369,26 @@ class TestManyRequests:
         for seed in range(1, 9):
             desk.fit(replace(SMALL, n_samples=20, seed=seed))
         assert desk.fit(SMALL) is not first
+
+    def test_a_path_that_was_cut_is_fitted_again_but_its_steps_stay(self, monkeypatch) -> None:
+        desk = Desk()
+        monkeypatch.setattr(fits, "SECONDS", 0.0)
+        cut = desk.fit(SMALL)
+        assert (cut.is_cut, cut.n_steps) == (True, 1)
+        assert desk.step(SMALL) is cut
+        monkeypatch.setattr(fits, "SECONDS", 60.0)
+        whole = desk.fit(SMALL)
+        assert (whole.is_cut, whole.n_steps) == (False, 10)
+        assert desk.step(SMALL) is desk.fit(SMALL) is whole
+
+    def test_of_two_paths_that_were_cut_the_longer_one_stays(self) -> None:
+        desk = Desk()
+        ends = [iter([False] * k + [True]) for k in (6, 2)]
+        longer, shorter = (Fit(SMALL, lambda end=end: next(end)) for end in ends)
+        assert (longer.n_steps, shorter.n_steps) == (7, 3)
+        for fit in (longer, shorter):
+            desk._keep(fit)
+        assert desk.step(SMALL) is longer
 
     def test_many_of_a_tab_are_each_right_or_superseded(self, client) -> None:
         answers = ask_at_once(client, lambda seed: "tab")

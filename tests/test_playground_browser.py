@@ -27,6 +27,28 @@ PIXELS = """places => {
   });
 }"""
 
+# Every visible text with the contrast of WCAG between it and the ground it stands on.
+CONTRASTS = """() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b]
+    .map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (element) => {
+    const color = channels(getComputedStyle(element).backgroundColor);
+    return color.length === 4 && color[3] === 0 ? ground(element.parentElement) : color;
+  };
+  const own = (element) => [...element.childNodes]
+    .filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join(" ");
+  const isShown = (element) => own(element) && element.checkVisibility({ checkVisibilityCSS: true })
+    && !element.closest(".off, :disabled, script, style, noscript, head, title, option");
+  return [...document.querySelectorAll("*")].filter(isShown).map((element) => {
+    const style = getComputedStyle(element);
+    const front = luminance(channels(element.closest("svg") ? style.fill : style.color));
+    const back = luminance(ground(element));
+    return [own(element), (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05)];
+  });
+}"""
+
 
 class Visitor:
     """Someone who looks at the page and moves its controls."""
@@ -365,14 +387,23 @@ class TestControlsThatMeanNothing:
         check_drawn(visitor.choose("data", "moons"), noise="uniform")
         assert visitor.page.locator("#noise option[value=outlier]").is_disabled()
 
-    def test_a_seed_that_is_none_is_waited_for(self, visitor) -> None:
-        before = visitor.state["redraws"]
-        visitor.page.fill("#seed", "")
-        visitor.page.fill("#seed", "-3")
-        visitor.page.wait_for_timeout(100)
+    @pytest.mark.parametrize("seed", ["", "-3", "12345", "1.5"])
+    def test_a_seed_that_is_none_is_said_and_waited_for(self, visitor, seed) -> None:
+        page, before = visitor.page, visitor.state["redraws"]
+        page.fill("#seed", seed)
+        assert page.get_attribute("#seed", "aria-invalid") == "true"
+        assert "whole number from 0 to 9999" in page.inner_text("#seed-trouble")
+        assert "pictures are of seed 0" in page.inner_text("#seed-trouble")
+        page.wait_for_timeout(100)
         assert visitor.state["redraws"] == before
-        visitor.page.fill("#seed", "3")
+        page.focus("#steps")
+        page.keyboard.press("ArrowRight")
+        visitor.page.wait_for_function("() => !window.fcgboost.state().isBusy")
+        assert "seed" not in page.url
+        page.fill("#seed", "3")
         check_drawn(visitor.settle(), seed=3)
+        assert page.get_attribute("#seed", "aria-invalid") == "false"
+        assert not page.is_visible("#seed-trouble")
 
 
 class TestAddress:
@@ -401,6 +432,43 @@ class TestAddress:
         )
         visitor.wait_for("s.settings.loss === 'square'")
         check_drawn(visitor, 3, level=0.3, data="simulation", max_iter="auto", seed=2)
+        notice = visitor.page.inner_text("#notice")
+        for part in ("x is no setting", "level=abc became 0.3", "data=iris became simulation"):
+            assert part in notice
+        assert "max_iter=7 became auto" in notice
+        assert "seed" not in notice
+        assert "k=" not in notice
+
+    @pytest.mark.parametrize(
+        ("said", "expected"),
+        [
+            ("seed=99999", {"seed": 9999}),
+            ("seed=-1", {"seed": 0}),
+            ("level=7", {"level": 0.5}),
+            ("width=100", {"width": 5}),
+            ("width=-1", {"width": 0.05}),
+            ("n_samples=1", {"n_samples": 100}),
+            ("n_samples=777", {"n_samples": 800}),
+            ("l2=1e9", {"l2": 10}),
+            ("fit_intercept=no", {"fit_intercept": True}),
+            ("constructor=1", {}),
+            ("k=500", {}),
+        ],
+    )
+    def test_what_no_control_can_have_is_changed_and_said(self, visitor, said, expected) -> None:
+        visitor.page.evaluate(f"location.hash = '#dictionary=gauss&loss=square&{said}'")
+        visitor.wait_for("s.settings.loss === 'square'")
+        check_drawn(visitor, **expected)
+        notice = visitor.page.inner_text("#notice")
+        assert said.partition("=")[0] in notice
+        assert "loss" not in notice
+        visitor.choose("loss", "squared_hinge")
+        assert not visitor.page.is_visible("#notice")
+
+    def test_outliers_of_another_set_are_said(self, visitor) -> None:
+        visitor.page.evaluate("location.hash = '#data=moons&noise=outlier'")
+        visitor.wait_for("s.settings.data === 'moons'")
+        assert "noise=outlier became uniform" in visitor.page.inner_text("#notice")
 
     def test_the_page_can_be_loaded_again(self, visitor) -> None:
         state = visitor.choose("loss", "cubed_hinge").state
@@ -544,6 +612,20 @@ class TestSizesAndColours:
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         is_dark = sum(json.loads(ground.replace("rgb(", "[").replace(")", "]"))) < 3 * 64
         assert is_dark == dark
+        page.context.close()
+
+    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    def test_every_text_stands_out_from_its_ground(self, opened, dark) -> None:
+        page, _ = invite(opened, "#level=7", dark=dark)
+        Visitor(page, [])
+        found = page.evaluate(CONTRASTS)
+        page.fill("#seed", "")
+        page.evaluate("document.getElementById('status').classList.add('trouble')")
+        found += page.evaluate(CONTRASTS)
+        assert len(found) > 50
+        for text in ("training error", "clean test error", "Not all is as", "Must be a whole"):
+            assert any(text in shown for shown, _ in found), text
+        assert [entry for entry in found if entry[1] < 4.5] == []
         page.context.close()
 
     def test_the_picture_stays_in_sight_on_a_narrow_screen(self, opened) -> None:

@@ -1,5 +1,6 @@
 """What the playground shows: the numbers of the package, code that gives them, and controls."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
@@ -23,6 +24,7 @@ from fcgboost.playground.settings import (
     read_settings,
     read_wish,
 )
+from fcgboost.plotting import DecisionBoundaryDisplay
 from fcgboost.validation import FAMILIES
 
 
@@ -107,14 +109,26 @@ class TestNumbers:
         atoms, model = answer["atoms"], Fit(replace(SMALL, dictionary=dictionary), lambda: False)
         assert len(atoms["entered"]) == len(answer["step"]["coef"]) == 10
         assert atoms["entered"] == list(range(1, 11))
-        if dictionary == "gauss":
-            points, values = np.array(atoms["centers"]), 1.0
+        places = np.array(atoms["centers" if dictionary in ("gauss", "polynomial") else "lines"])
+        if dictionary in ("gauss", "polynomial"):
+            # They are centred at training points.
+            gaps = np.abs(places[:, None] - np.array(answer["points"]["x"])).max(axis=2).min(axis=1)
+            np.testing.assert_allclose(gaps, 0.0, atol=1e-9)
         else:
-            lines = np.array(atoms["lines"])
-            points = -lines[:, :2] * lines[:, 2:] / (lines[:, :2] ** 2).sum(axis=1)[:, None]
-            values = {"relu": 0.0, "sigmoid": 0.5, "polynomial": 0.0}[dictionary]
-        found = np.diag(model.classifier.model_.columns(points))
-        np.testing.assert_allclose(found, values, atol=1e-12)
+            normals, offsets = places[:, :2], places[:, 2:]
+            points = -normals * offsets / (normals**2).sum(axis=1, keepdims=True)
+            found = np.diag(model.classifier.model_.columns(points))
+            np.testing.assert_allclose(found, {"relu": 0.0, "sigmoid": 0.5}[dictionary], atol=1e-12)
+
+    @pytest.mark.parametrize("data", CHECKS["data"].names)
+    @pytest.mark.parametrize("dictionary", CHECKS["dictionary"].names)
+    def test_atoms_lie_where_other_pictures_show_them(self, dictionary, data) -> None:
+        fit = Fit(replace(SMALL, dictionary=dictionary, data=data), lambda: False)
+        shown = DecisionBoundaryDisplay.from_estimator(fit.classifier, fit.sample.X, fit.sample.y)
+        atoms = fit.summary()["atoms"]
+        kind = "centers" if shown.marks.kind == "centre" else "lines"
+        np.testing.assert_array_equal(atoms[kind], shown.marks.places)
+        assert ("radii" in atoms) == (dictionary == "gauss")
 
     def test_a_gauss_atom_is_one_width_wide_along_both_axes(self, client) -> None:
         settings = replace(SMALL, width=0.3)
@@ -164,8 +178,21 @@ class TestNumbers:
         summary = fit.summary()
         assert fit.n_steps == 1
         assert summary["path"]["is_cut"]
-        assert "ended after 1 steps" in summary["path"]["status"]
+        assert "ended after 1 step." in summary["path"]["status"]
         assert np.array_equal(fit.step(1)["decision"], run_code(fit, 1))
+
+    @pytest.mark.parametrize(
+        ("change", "is_advised"),
+        [
+            *(({"l2": 0}, True), ({"l2": 10.0}, False), ({"l2": "auto"}, False)),
+            ({"l2": 0, "scheme": "epsilon"}, False),
+        ],
+    )
+    def test_a_ridge_is_advised_where_there_is_none(self, monkeypatch, change, is_advised) -> None:
+        monkeypatch.setattr(fits, "SECONDS", 0.0)
+        status = Fit(replace(SMALL, **change), lambda: False).summary()["path"]["status"]
+        assert ("ridge" in status) == is_advised
+        assert "a shorter path help" in status
 
 
 def run_code(fit: Fit, k: int) -> np.ndarray:
@@ -255,6 +282,23 @@ class TestControls:
         auto, *lengths = controls.options["max_iter"]
         assert auto == "auto"
         assert all(CHECKS["max_iter"].accepts(int(length)) for length in lengths)
+
+
+class TestStyle:
+    def test_no_rule_stands_twice_and_every_class_is_used(self) -> None:
+        folder = files("fcgboost.playground")
+        css, html, js, drawing = (
+            (folder / name).read_text("utf-8")
+            for name in ("page.css", "page.html", "page.js", "drawing.js")
+        )
+        css = re.sub(r"/\*.*?\*/", "", css)
+        selectors = [line.partition("{")[0].strip() for line in css.splitlines() if line[:1] != " "]
+        rules = [text for text in selectors if text and text[0] not in "@}"]
+        assert len(rules) > 60
+        assert [rule for rule in rules if rules.count(rule) > 1] == []
+        classes = set(re.findall(r"\.([a-z][\w-]*)", " ".join(rules)))
+        words = set(re.findall(r"[\w-]+", html + js + drawing))
+        assert classes - words == set()
 
 
 class Page(HTMLParser):

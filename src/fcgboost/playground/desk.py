@@ -50,7 +50,9 @@ class Desk:
             self._line.append(request)
             self._changed.notify_all()
         try:
-            return self._kept_fit(settings) or self._new_fit(request)
+            kept = self._kept_fit(settings)
+            # What the clock has cut is fitted again.
+            return self._new_fit(request) if kept is None or kept.is_cut else kept
         finally:
             self._leave(request)
 
@@ -84,10 +86,17 @@ class Desk:
         with self._changed:
             if self._is_stale(request):
                 raise SupersededError
-            self._kept[request.settings] = fit
-            while len(self._kept) > _N_KEPT:
-                self._kept.popitem(last=False)
+            self._keep(fit)
         return fit
+
+    def _keep(self, fit: Fit) -> None:
+        """Keep a fit; of two that were cut the longer one, which has the steps of both."""
+        kept = self._kept.get(fit.settings)
+        if kept is None or kept.n_steps <= fit.n_steps:
+            self._kept[fit.settings] = fit
+        self._kept.move_to_end(fit.settings)
+        while len(self._kept) > _N_KEPT:
+            self._kept.popitem(last=False)
 
     def _leave(self, request: Request) -> None:
         with self._changed:

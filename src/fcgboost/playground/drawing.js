@@ -222,7 +222,7 @@ const drawing = (() => {
       pen.arc(x, y, 4 + 7 * size, 0, 2 * Math.PI);
       stroke(color.plane, 4);
       stroke(isChosen ? color.chosen : tint, isChosen ? 3.5 : 2);
-      if (isChosen) {
+      if (isChosen && atoms.radii) {
         const [right, up] = toScreen(atoms.centers[place].map((value, axis) => value + atoms.radii[axis]));
         pen.beginPath();
         pen.setLineDash([5, 4]);

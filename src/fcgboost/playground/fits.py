@@ -17,8 +17,10 @@ from fcgboost import (
 )
 from fcgboost.playground import samples
 from fcgboost.playground.settings import Settings
+from fcgboost.plotting.marks import find_marks
 
-#: A fit that takes longer ends with the steps it has: the hinge without a ridge can take minutes.
+#: A fit that takes longer ends with the steps it has. On a quiet machine the largest take about two
+#: seconds, the hinge seven, and without a ridge minutes.
 SECONDS = 3.0
 
 
@@ -67,10 +69,14 @@ class Fit:
         """The length of the path."""
         return len(self.classifier.trace_)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the clock ended the path: another time it may be longer."""
+        return self.classifier.status_ is Status.CALLBACK
+
     def summary(self) -> dict[str, Any]:
         """Give what does not depend on the number of steps: points, path and atoms."""
-        settings, sample, status = self.settings, self.sample, self.classifier.status_
-        is_cut = status is Status.CALLBACK
+        settings, sample = self.settings, self.sample
         bayes = np.where(samples.truth(settings.data, sample.X_test) >= 0.0, 1.0, -1.0)
         return {
             "points": {
@@ -84,8 +90,8 @@ class Fit:
                 "training": self._errors(sample.X, sample.y),
                 "test": self._errors(sample.X_test, sample.y_test),
                 "k0": theory_steps(settings.n_samples),
-                "status": _CUT.format(self.n_steps) if is_cut else status.value,
-                "is_cut": is_cut,
+                "status": self._ending(),
+                "is_cut": self.is_cut,
             },
             "atoms": self._atoms(),
             "flipped": float(np.mean(sample.y != sample.clean)),
@@ -112,7 +118,7 @@ class Fit:
         """Give Python that fits the same model."""
         settings = self.settings
         classifier = make_classifier(settings)
-        if self.classifier.status_ is Status.CALLBACK:
+        if self.is_cut:
             classifier.set_params(max_iter=self.n_steps)
         parts = {"gauss": ", GaussDictionary", "polynomial": ", PolynomialDictionary"}
         needed = f"from fcgboost import FCGBoostClassifier{parts.get(settings.dictionary, '')}"
@@ -131,22 +137,31 @@ class Fit:
         return [float(np.mean(predicted != y)) for predicted in staged]
 
     def _atoms(self) -> dict[str, Any]:
-        """Give where atoms are: centres and a radius, or lines <w, x> + c = 0 as (w, c).
+        """Give where atoms are: centres of kernels, or lines <w, x> + b = 0 of neurons as (w, b).
 
-        The line of a neuron is its hinge or half-way line; that of a polynomial is where it is 0.
+        The places are those of the package's pictures; Gauss atoms have a radius along each axis.
         """
         model = self.classifier.model_
-        entered = model.entered.tolist()
+        marks = find_marks(model, self.sample.X)
+        if marks is None:
+            raise TypeError(f"Atoms of {model.dictionary} have no place in the plane.")
+        kind = "centers" if marks.kind == "centre" else "lines"
+        atoms = {kind: marks.places.tolist(), "entered": model.entered.tolist()}
         if self.settings.dictionary == "gauss":
-            radii = (self.settings.width * model.scale).tolist()
-            return {"centers": model.atoms[:, :2].tolist(), "radii": radii, "entered": entered}
-        lines = model.atoms.copy()
-        if self.settings.dictionary == "polynomial":
-            lines[:, 2] += 1.0
-        return {"lines": lines.tolist(), "entered": entered}
+            atoms["radii"] = (self.settings.width * model.scale).tolist()
+        return atoms
+
+    def _ending(self) -> str:
+        """Say why the path ended; a path that was cut, what would help."""
+        if not self.is_cut:
+            return str(self.classifier.status_.value)
+        settings = self.settings
+        has_ridge = settings.scheme != "fully_corrective" or settings.l2 != 0.0
+        helps = "Fewer samples or" if has_ridge else "A ridge, fewer samples or"
+        steps = f"{self.n_steps} {'step' if self.n_steps == 1 else 'steps'}"
+        return f"The fit took too long and was ended after {steps}. {helps} a shorter path help."
 
 
-_CUT = "The fit took too long and was ended after {} steps. A ridge or fewer samples help."
 _NEW_LINE = "\n"
 
 

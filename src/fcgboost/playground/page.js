@@ -8,6 +8,7 @@
   };
   // A fit that is slower than this is given up for a newer one; a faster one is drawn first.
   const PATIENCE = 300;
+  const MOST_STEPS = 200;
   // What takes longer is announced.
   const WAIT = 400;
   const WAITING = "Waiting for a fit … Fits of several tabs are made one after another.";
@@ -26,6 +27,11 @@
 
   const text = (id) => ({ read: () => find(id).value, write: (value) => { find(id).value = value; } });
   const numeric = (id) => ({ read: () => Number(find(id).value), write: (value) => { find(id).value = value; } });
+  const whole = (id) => ({
+    read: () => Number(find(id).value),
+    // A slider keeps its range by itself, a field does not.
+    write: (value) => { find(id).value = Math.min(find(id).max, Math.max(find(id).min, Math.round(value))); },
+  });
   const onScale = (id, values) => ({
     read: () => values[Number(find(id).value)],
     write: (value) => { find(id).value = nearest(values, value); },
@@ -36,7 +42,7 @@
     noise: text("noise"),
     level: numeric("level"),
     n_samples: numeric("n_samples"),
-    seed: numeric("seed"),
+    seed: whole("seed"),
     dictionary: text("dictionary"),
     width: onScale("width", WIDTHS),
     degree: numeric("degree"),
@@ -63,6 +69,7 @@
 
   // What is shown: the answer to the last fit, and its steps that have come in.
   const shown = { fit: null, settings: null, step: null, steps: new Map(), redraws: 0, latency: 0 };
+  let asked = null; // the settings of the last fit that was asked for
   let wantedSteps = null; // null: the theory's number
   let lastMove = 0; // numbers the moves of the steps, so that none is drawn over a newer one
   let drawnMove = 0;
@@ -341,17 +348,33 @@
   // ---- When something is moved ----
 
   function refit() {
-    if (find("data").value !== "simulation" && find("noise").value === "outlier") find("noise").value = "uniform";
+    notify([]);
+    keepOutliersWithSimulation();
     writeLabels();
-    if (!find("controls").checkValidity()) return;
-    const settings = readSettings();
-    rememberInAddress(settings);
-    fits.submit({ settings, k: wantedSteps, since: performance.now() });
+    if (!markSeed()) return;
+    asked = readSettings();
+    rememberInAddress(asked);
+    fits.submit({ settings: asked, k: wantedSteps, since: performance.now() });
+  }
+
+  function keepOutliersWithSimulation() {
+    if (find("data").value !== "simulation" && find("noise").value === "outlier") find("noise").value = "uniform";
+  }
+
+  // Says what is wrong with the one setting that is typed; gives whether it is right.
+  function markSeed() {
+    const seed = find("seed");
+    const isRight = seed.checkValidity();
+    seed.setAttribute("aria-invalid", String(!isRight));
+    find("seed-trouble").textContent = isRight
+      ? ""
+      : `Must be a whole number from ${seed.min} to ${seed.max}. Until then the pictures are of seed ${asked.seed}.`;
+    return isRight;
   }
 
   function goTo(k) {
     wantedSteps = k;
-    rememberInAddress(readSettings());
+    rememberInAddress(asked);
     if (shown.fit === null) return;
     lastMove += 1;
     const origin = { move: lastMove, since: performance.now() };
@@ -367,24 +390,43 @@
     history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname);
   }
 
-  // Settings of the address; what is no setting, or no value of its kind, is left at its default.
+  // What a text of the address means to a control; undefined where it means nothing.
+  function meaning(name, text) {
+    const standard = DEFAULTS[name];
+    const options = find(name).options;
+    if (options) return [...options].some((option) => option.value === text) ? text : undefined;
+    if (typeof standard === "boolean") return ["true", "false"].includes(text) ? text === "true" : undefined;
+    if (standard === "auto" && text === "auto") return text;
+    return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  }
+
+  // Sets what the address says; gives sentences on what could not be set like that.
   function readAddress() {
-    const settings = { ...DEFAULTS };
-    const given = new URLSearchParams(location.hash.slice(1));
-    for (const [name, value] of given) {
-      if (!(name in DEFAULTS)) continue;
-      const kind = typeof DEFAULTS[name];
-      const isNumber = value.trim() !== "" && Number.isFinite(Number(value));
-      if (kind === "boolean") settings[name] = value !== "false";
-      else if (kind === "number" && isNumber) settings[name] = Number(value);
-      else if (DEFAULTS[name] === "auto" && (isNumber || value === "auto")) settings[name] = isNumber ? Number(value) : "auto";
-      else if (kind === "string" && [...(find(name).options ?? [])].some((option) => option.value === value)) settings[name] = value;
-    }
-    const isLength = [...find("max_iter").options].some((option) => option.value === String(settings.max_iter));
-    if (!isLength) settings.max_iter = "auto";
-    const k = given.get("k");
-    wantedSteps = k !== null && /^\d{1,3}$/.test(k) ? Math.min(200, Number(k)) : null;
-    writeSettings(settings);
+    const given = [...new URLSearchParams(location.hash.slice(1))];
+    const known = given.filter(([name]) => Object.hasOwn(DEFAULTS, name));
+    const meant = known.map(([name, text]) => [name, meaning(name, text)]);
+    writeSettings({ ...DEFAULTS, ...Object.fromEntries(meant.filter(([, value]) => value !== undefined)) });
+    keepOutliersWithSimulation();
+    const k = given.findLast(([name]) => name === "k")?.[1];
+    const isStep = /^\d{1,3}$/.test(k ?? "") && Number(k) <= MOST_STEPS;
+    wantedSteps = isStep ? Number(k) : null;
+    const differs = ([name, value]) => value === undefined || String(controls[name].read()) !== String(value);
+    return [
+      ...given.filter(([name]) => name !== "k" && !Object.hasOwn(DEFAULTS, name)).map(([name]) => `${name.slice(0, 20)} is no setting`),
+      ...known.filter((_, i) => differs(meant[i])).map(([name, text]) => `${name}=${text.slice(0, 20)} became ${controls[name].read()}`),
+      ...(k === undefined || isStep ? [] : [`k=${k.slice(0, 20)} is no step`]),
+    ];
+  }
+
+  function followAddress() {
+    const complaints = readAddress();
+    refit();
+    notify(complaints);
+  }
+
+  function notify(complaints) {
+    find("notice").hidden = complaints.length === 0;
+    find("notice").textContent = complaints.length ? `Not all is as the address said: ${complaints.slice(0, 8).join(", ")}.` : "";
   }
 
   async function play() {
@@ -503,7 +545,7 @@
     });
     find("copy").addEventListener("click", copyCode);
     find("close-code").addEventListener("click", () => find("code").close());
-    addEventListener("hashchange", () => { readAddress(); refit(); });
+    addEventListener("hashchange", followAddress);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
     new ResizeObserver(draw).observe(find("plane"));
     new ResizeObserver(draw).observe(find("path"));
@@ -528,9 +570,8 @@
   };
 
   function start() {
-    readAddress();
     listen();
-    refit();
+    followAddress();
   }
 
   enter();
