@@ -833,3 +833,90 @@ def test_packed_files_of_equal_rows_are_equal(tmp_path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         write_rows(tmp_path / name, [mixed_frame()])
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+def test_text_is_as_pandas_writes_it(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a,b": [
+                *rng.normal(size=6),
+                1.0,
+                0.1 + 0.2,
+                5e-324,
+                1.7976931348623157e308,
+                np.nan,
+                -0.0,
+            ],
+            'say "hi"': ['"', "a,b", "l\n2", "\r", "", None, "ü", " x ", "a;b", "NA", "1", "\t"],
+            "whole": [2**63 - 1, -(2**63), *range(10)],
+            "truth": [True, False] * 6,
+            "gappy": pd.Series([True, None, False] * 4, dtype=object),
+            "code": pd.Categorical(["u", None, "v"] * 4),
+            "small": pd.Series(rng.normal(size=12), dtype=np.float32),
+        }
+    )
+    for name, separator in (("a.csv", ","), ("a.tsv", "\t")):
+        write_rows(tmp_path / name, [frame[:5], frame[5:]])
+        again = pd.read_csv(
+            tmp_path / name, sep=separator, dtype=str, keep_default_na=False, lineterminator="\n"
+        )
+        frame.to_csv(tmp_path / "b", sep=separator, index=False)
+        expected = pd.read_csv(
+            tmp_path / "b", sep=separator, dtype=str, keep_default_na=False, lineterminator="\n"
+        )
+        assert_frame_equal(again.drop(columns="a,b"), expected.drop(columns="a,b"))
+        numbers = open_rows(tmp_path / name).read()["a,b"].to_numpy()
+        assert numbers.tobytes() == frame["a,b"].to_numpy().tobytes()
+
+
+def test_all_digits_of_numbers_are_written(tmp_path) -> None:
+    bits = np.random.default_rng(0).integers(0, 2**64, 2000, dtype=np.uint64)
+    numbers = bits.view(np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    write_rows(tmp_path / "a.csv", [pd.DataFrame({"a": numbers})])
+    assert open_rows(tmp_path / "a.csv").read()["a"].to_numpy().tobytes() == numbers.tobytes()
+
+
+def test_one_column_keeps_its_empty_rows(tmp_path) -> None:
+    write_rows(tmp_path / "a.csv", [pd.DataFrame({"a": ["x", None, ""]})])
+    assert open_rows(tmp_path / "a.csv").read()["a"].isna().tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_times_and_lengths_of_time_come_back(tmp_path, form) -> None:
+    frame = pd.DataFrame(
+        {
+            "day": pd.to_datetime(["2020-01-31", None, "2020-02-01"]),
+            "time": pd.to_datetime(
+                ["2020-01-31 10:00", None, "2020-02-01 10:00:00.000123"], format="ISO8601"
+            ),
+            "zoned": pd.date_range("2020-03-28 12:00", periods=3, tz="Europe/Berlin"),
+            "long": pd.to_timedelta(["162 days", None, "1 days 06:00:00"]),
+        }
+    )
+    encoder = TableEncoder().fit(frame)
+    write_rows(tmp_path / f"a.{form}", [frame])
+    rows = open_rows(tmp_path / f"a.{form}")
+    for again in (rows.read(), rows.read(encoder=encoder)):
+        assert np.array_equal(encoder.transform(again), encoder.transform(frame))
+    if form == "csv":
+        assert (
+            (tmp_path / "a.csv")
+            .read_text()
+            .splitlines()[1]
+            .startswith("2020-01-31,2020-01-31 10:00:00,2020-03-28 12:00:00+01")
+        )
+
+
+def test_bytes_are_not_written_as_text(tmp_path) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [b"x", b"y"]})
+    with pytest.raises(ValueError, match="Column 'b' holds bytes"):
+        write_rows(tmp_path / "a.csv", [frame])
+    assert write_rows(tmp_path / "a.parquet", [frame]) == 2
+
+
+def test_mixed_objects_are_written_as_their_texts(tmp_path) -> None:
+    frame = pd.DataFrame({"a": pd.Series([1, "x", None, Decimal("2.50"), (1, 2)], dtype=object)})
+    write_rows(tmp_path / "a.csv", [frame])
+    assert (tmp_path / "a.csv").read_text() == 'a\n1\nx\n""\n2.50\n"(1, 2)"\n'

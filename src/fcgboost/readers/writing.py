@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -12,6 +11,7 @@ from typing import IO, Any, cast
 
 from fcgboost.files import writing
 from fcgboost.readers.base import need_tables
+from fcgboost.readers.fields import header_of, lines_of
 from fcgboost.readers.forms import suffix_of
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -24,6 +24,7 @@ def write_rows(path: str | os.PathLike[str], frames: Iterable[Any]) -> int:
 
     The end of the name tells the form: .csv, .tsv, both also packed as .gz; .parquet; .arrow,
     .feather, .ipc. The file appears when all is written; after an error what was there stays.
+    Numbers are written with all their digits. Text has durations as days, and no bytes.
 
     Parameters
     ----------
@@ -50,13 +51,14 @@ def write_rows(path: str | os.PathLike[str], frames: Iterable[Any]) -> int:
 def _write_text(file: IO[bytes], frames: Iterable[Any], separator: str, is_packed: bool) -> int:
     # No time and no name in the packed file: equal rows give equal bytes.
     packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if is_packed else None
-    text = io.TextIOWrapper(cast(IO[bytes], packed or file), encoding="utf-8", newline="")
+    out = cast(IO[bytes], packed or file)
     n_rows = 0
     for frame in _alike(frames):
-        is_first = n_rows == 0
-        frame.to_csv(text, sep=separator, index=False, header=is_first, lineterminator="\n")
+        if n_rows == 0:
+            out.write(header_of(frame, separator))
+        for lines in lines_of(frame, separator):
+            out.write(lines)
         n_rows += len(frame)
-    text.detach()
     if packed is not None:
         packed.close()
     return n_rows
