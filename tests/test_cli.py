@@ -287,7 +287,7 @@ CASES = {
     ),
     "an unknown column to drop": (
         3,
-        "--drop nothing",
+        "no column 'nothing'",
         ["fit", "{}/train.csv", "--target", "churned", "--drop", "nothing"],
     ),
     "a model that is not there": (4, "nowhere.json", ["inspect", "{}/nowhere.json"]),
@@ -507,6 +507,72 @@ def test_auto_chooses_on_a_sample_of_many_rows(
     # 800 rows for training: k0 is 11, and 5 for the sample.
     assert fitted.max_iter in {round(5 * i * 11 / 5) for i in range(1, 6)}
     assert told["data"]["n_samples"] == 800
+
+
+def test_ids_that_are_kept_stay_as_they_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = make_simulation(60, random_state=0)
+    ids = [f"{12345678901234567 + i:020d}" for i in range(60)]
+    pd.DataFrame({"id": ids, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    capsys.readouterr()
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--keep", "id") == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split(",")[0] for line in lines] == ids
+
+
+def test_rows_come_through_a_pipe(folder: Path, tmp_path: Path) -> None:
+    script = "from fcgboost.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", script]
+    data = (folder / "test.csv").read_bytes()
+    piped = subprocess.run(
+        [*command, "predict", str(folder / "m.json"), "-"],
+        input=data,
+        capture_output=True,
+        check=True,
+    )
+    found = pd.read_csv(io.BytesIO(piped.stdout))
+    table = pd.read_csv(folder / "test.csv")
+    assert list(found["label"]) == list(load_model(folder / "m.json").predict(table))
+
+
+def test_sparse_rows_count_from_where_the_training_rows_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(200):
+        a, b = rng.random(2)
+        lines.append(f"{int(a > 0.5)} 0:{a:.3f} 1:{b:.3f} 2:1")
+    spoil(tmp_path, "train.svm", "\n".join(lines) + "\n")
+    assert run("fit", tmp_path / "train.svm", "--out", tmp_path / "m.json") == 0
+    capsys.readouterr()
+    # Here index 0 does not occur: alone, the file looks as if it counted from 1.
+    spoil(tmp_path, "test.svm", "0 1:0.3 2:1\n0 1:0.9 2:1\n")
+    assert run("predict", tmp_path / "m.json", tmp_path / "test.svm") == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    model = load_model(tmp_path / "m.json")
+    rows = [[0.0, 0.3, 1.0], [0.0, 0.9, 1.0]]
+    np.testing.assert_allclose(found["p(1)"], model.predict_proba(rows)[:, 1], atol=1e-12)
+
+
+def test_what_became_of_odd_columns_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1], "y": y})
+    table.loc[7, "a"] = "unknown"
+    table["town"] = np.where(np.arange(200) % 2, "Bonn", "Köln")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    assert "unknown" in capsys.readouterr().err
+    table["town"] = "Mars"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
+    assert "town: none of the first 200 values was there in training" in capsys.readouterr().err
 
 
 def save_foreign(folder: Path, about: Any, as_frame: bool) -> tuple[Path, Path]:

@@ -37,7 +37,17 @@ def add_data(parser: Any, *, is_optional: bool = False) -> None:
         type=Path,
         metavar="DATA",
         nargs="?" if is_optional else None,
-        help="rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz",
+        help="rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input",
+    )
+    add_format(parser)
+
+
+def add_format(parser: Any) -> None:
+    """Add the form of the file of rows, where its name does not tell."""
+    parser.add_argument(
+        "--format",
+        choices=("csv", "tsv", "parquet", "arrow", "npz", "svmlight"),
+        help="of DATA, where neither its name nor its first bytes tell",
     )
 
 

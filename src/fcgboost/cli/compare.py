@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from fcgboost.comparison import compare, save_comparison
 
     check_outputs([options.report, options.out], [options.data])
-    X, y = read_rows(options)
+    X, y, _ = read_rows(options)
     comparison = compare(
         X,
         y,

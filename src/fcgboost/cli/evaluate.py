@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     lost: dict[str, Any] = {}
     truths, decisions, n_done = [], [], 0
     with console.counting("Predicting") as show:
-        for numbers, _, y in labelled_batches(model, options.data, options.target, lost):
+        for numbers, _, y in labelled_batches(model, options, lost):
             truths.append(y)
             decisions.append(classifier.decision_function(numbers))
             n_done += len(y)

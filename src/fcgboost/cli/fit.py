@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier, save_model
@@ -118,33 +119,39 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fit, score, save, tell."""
     check_outputs([options.out, options.test_out], [options.data])
-    X, y = read_rows(options)
+    classifier = make_classifier(options)
+    X, y, first_index = read_rows(options)
     X_train, X_test, y_train, y_test = _split(X, y, options)
     start = time.perf_counter()
-    model = _train(options, X_train, y_train)
+    model = _train(classifier, X_train, y_train, options.time_limit)
     scores = evaluate(model, X_test, y_test)
     if options.refit:
         console.note("Fitting again to all rows; the scores are those of the first fit.")
-        model, y_train = _train(options, X, y), y
+        model, y_train = _train(classifier, X, y, options.time_limit), y
     about = _about(options, y_train, (len(y_test), scores), time.perf_counter() - start)
+    if first_index is not None:
+        about["data"]["first_index"] = first_index
     if options.test_out is not None:
         _write_test(options, X_test, y_test)
     save_model(model, options.out, trace=not options.no_path, about=about)
-    classifier = split_model(model)[1]
+    _, fitted = split_model(model)
     size = options.out.stat().st_size
-    fitted = {"model": str(options.out), "bytes": size, "n_atoms": classifier.n_atoms_}
+    facts = {"model": str(options.out), "bytes": size, "n_atoms": fitted.n_atoms_}
+    facts["parameters"] = _chosen(fitted)
     if options.json:
-        console.print_json({**fitted, "parameters": _chosen(classifier), **about})
+        console.print_json({**facts, **about})
     else:
-        _tell(options, fitted | {"parameters": _chosen(classifier)}, about, scores)
+        _tell(options, facts, about, scores)
     return 0
 
 
-def _train(options: argparse.Namespace, X: Any, y: Any) -> Any:
+def _train(classifier: Any, X: Any, y: Any, time_limit: float) -> Any:
     """Give a model fitted to rows."""
     encoder = None if sparse.issparse(X) else TableEncoder()
     numbers = X if encoder is None else encoder.fit_transform(X)
-    return make_model(encoder, train(make_classifier(options), numbers, y, options.time_limit))
+    for note in () if encoder is None else encoder.notes_:
+        console.note(note)
+    return make_model(encoder, train(clone(classifier), numbers, y, time_limit))
 
 
 def _split(X: Any, y: Any, options: argparse.Namespace) -> Any:

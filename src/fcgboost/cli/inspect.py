@@ -11,6 +11,7 @@ from scipy import sparse
 from fcgboost import GaussDictionary, load_model
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, add_model, count
+from fcgboost.cli.rows import about_part
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.io import split_model
 from fcgboost.scores import TITLES
@@ -114,10 +115,11 @@ def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
 
 def _print_about(about: dict[str, Any]) -> None:
     """Print what `fcgboost fit` wrote down; what others wrote, only --json shows."""
-    data, test = _inside(about, "data"), _inside(about, "test")
+    data, test = about_part(about, "data"), about_part(about, "test")
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
-    scores = {name: one for name, one in _inside(test, "scores").items() if isinstance(one, dict)}
+    found = about_part(test, "scores").items()
+    scores = {name: one for name, one in found if isinstance(one, dict)}
     if scores:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
         rows = [
@@ -125,11 +127,6 @@ def _print_about(about: dict[str, Any]) -> None:
             for name, score in scores.items()
         ]
         console.print_table(("score", "value", "low", "high"), rows)
-
-
-def _inside(about: dict[str, Any], key: str) -> dict[str, Any]:
-    found = about.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _number(value: Any) -> str:

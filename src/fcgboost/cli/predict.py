@@ -11,7 +11,7 @@ from typing import Any
 from fcgboost import load_model
 from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
-from fcgboost.cli.rows import check_outputs, model_batches
+from fcgboost.cli.rows import check_outputs, model_batches, open_for
 from fcgboost.io import split_model
 from fcgboost.prediction import decide
 from fcgboost.readers import write_rows
@@ -85,13 +85,14 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     _, classifier = split_model(model)
     n_done = 0
     with console.counting("Predicting") as show:
-        for numbers, batch in model_batches(model, options.data, batch_rows=options.batch):
-            yield _frame(classifier, numbers, batch, options)
+        rows = open_for(model, options, options.batch)
+        for numbers, _, kept in model_batches(model, rows, keep=options.keep):
+            yield _frame(classifier, numbers, kept, options)
             n_done += numbers.shape[0]
             show(n_done)
 
 
-def _frame(classifier: Any, numbers: Any, batch: Any, options: argparse.Namespace) -> Any:
+def _frame(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
     import pandas as pd
 
     found, classes = decide(classifier, numbers), classifier.classes_
@@ -105,14 +106,7 @@ def _frame(classifier: Any, numbers: Any, batch: Any, options: argparse.Namespac
     elif options.decision:
         names = (f"decision({name})" for name in classes)
         columns |= zip(names, found.decision.T, strict=True)
-    return pd.DataFrame(_kept(batch, options, columns) | columns)
-
-
-def _kept(batch: Any, options: argparse.Namespace, columns: dict[str, Any]) -> dict[str, Any]:
-    """Give the columns of the file that the result repeats."""
     for name in options.keep:
-        if name not in getattr(batch, "columns", ()):
-            raise ValueError(f"--keep {name}: {options.data} has no such column.")
         if name in columns:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
-    return {name: batch[name].to_numpy() for name in options.keep}
+    return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)

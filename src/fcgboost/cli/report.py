@@ -69,7 +69,7 @@ def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
     encoder, _ = split_model(model)
     lost: dict[str, Any] = {}
     rows, labels = [], []
-    for numbers, batch, y in labelled_batches(model, options.data, options.target, lost):
+    for numbers, batch, y in labelled_batches(model, options, lost):
         # An encoder takes the columns as the file has them.
         rows.append(numbers if encoder is None else batch)
         labels.append(y)

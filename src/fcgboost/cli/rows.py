@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from fcgboost.cli import console
 from fcgboost.io import split_model
-from fcgboost.readers import open_rows, read_table
+from fcgboost.readers import RowFile, open_rows
 from fcgboost.tables.cells import text_of
 
 # A number in this many different values is a quantity, not a class.
@@ -35,19 +35,15 @@ def check_outputs(outputs: list[Path | None], inputs: list[Path | None]) -> None
                 raise ValueError(f"{out} is an input of this command: write to another file.")
 
 
-def read_rows(options: argparse.Namespace) -> tuple[Any, NDArray[Any]]:
-    """Read the rows a command is to learn from, and their classes."""
-    X, y = read_table(options.data, options.target)
-    for name in options.drop:
-        names = [str(one) for one in getattr(X, "columns", ())]
-        if name not in names:
-            raise ValueError(f"--drop {name}: the columns are {', '.join(names) or 'unnamed'}.")
-        X = X.drop(columns=name)
+def read_rows(options: argparse.Namespace) -> tuple[Any, NDArray[Any], int | None]:
+    """Read rows to learn from, their classes, and what indices of sparse rows count from."""
+    rows = open_rows(options.data, form=options.format)
+    X, y = rows.read_labelled(options.target, drop=options.drop)
     is_there = _is_there(y)
     if not is_there.all():
         console.note(f"{int((~is_there).sum())} rows without a target are left out.")
         X, y = X[is_there], y[is_there]
-    return X, _classes_of(y, options.target)
+    return X, _classes_of(y, options.target), rows.first_index
 
 
 def _is_there(y: Any) -> NDArray[np.bool_]:
@@ -82,67 +78,93 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     return labels
 
 
+def open_for(model: Any, options: argparse.Namespace, batch_rows: int = 65_536) -> RowFile:
+    """Open the rows that a model is to judge."""
+    data = about_part(split_model(model)[1].about_, "data")
+    first = data.get("first_index")
+    return open_rows(
+        options.data,
+        batch_rows=batch_rows,
+        form=options.format,
+        first_index=first if first in (0, 1) else None,
+    )
+
+
+def about_part(about: dict[str, Any], key: str) -> dict[str, Any]:
+    """Give a part of what travels with a model; users may have put anything there."""
+    found = about.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def model_batches(
-    model: Any, path: Path, *, target: str | None = None, batch_rows: int = 65_536
-) -> Iterator[tuple[Any, Any]]:
-    """Give the rows of a file as a classifier takes them, and as the file has them.
+    model: Any, rows: RowFile, *, target: str | None = None, keep: Sequence[str] = ()
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Give rows as a classifier takes them, as the file has them, and columns to be kept.
 
     Yields
     ------
     numbers : ndarray, data frame or CSR matrix
         What the model's classifier takes: the rows, encoded if the model has an encoder.
     batch : data frame or CSR matrix
+    kept : data frame
     """
     encoder, classifier = split_model(model)
-    rows = open_rows(path, batch_rows=batch_rows)
     names = vars(classifier).get("feature_names_in_")
-    # A file may say itself which column holds the labels.
-    own = getattr(rows, "default_target", None)
-    known = [target, own, classifier.about_.get("target")]
-    for batch in rows.batches(encoder=encoder, target=target, n_features=classifier.n_features_in_):
+    targets = [target, rows.default_target, classifier.about_.get("target")]
+    wanted = {"encoder": encoder, "target": target, "n_features": classifier.n_features_in_}
+    for i, (batch, kept) in enumerate(rows.batches_with(keep, **wanted)):
         if encoder is not None:
-            yield encoder.transform(batch), batch
-        elif sparse.issparse(batch):
-            yield batch, batch
+            numbers = encoder.transform(batch)
+            if i == 0:
+                _tell_unknown(encoder, batch)
         else:
-            yield _plain_numbers(batch, names, known, path), batch
+            is_sparse = sparse.issparse(batch)
+            numbers = batch if is_sparse else _plain_numbers(batch, names, targets, rows)
+        yield numbers, batch, kept
 
 
-def _plain_numbers(batch: Any, names: Any, targets: list[Any], path: Path) -> Any:
+def _tell_unknown(encoder: Any, batch: Any) -> None:
+    """Warn of columns of which the first rows show nothing that the training rows had."""
+    for name, share in encoder.unknown_share(batch).items():
+        if share == 1.0:
+            console.note(f"{name}: none of the first {len(batch):,} values was there in training.")
+
+
+def _plain_numbers(batch: Any, names: Any, targets: list[Any], rows: RowFile) -> Any:
     """Give the columns that a model without an encoder was fitted to."""
     if names is not None:
         for name in names:
             if name not in batch.columns:
-                raise ValueError(f"{path} has no column {name!r}, which the model needs.")
+                raise ValueError(f"{rows.source} has no column {name!r}, which the model needs.")
         return batch[list(names)]
     kept = [name for name in batch.columns if name not in targets]
     return batch[kept].to_numpy(dtype=np.float64)
 
 
 def labelled_batches(
-    model: Any, path: Path, target: str | None, lost: dict[str, Any]
+    model: Any, options: argparse.Namespace, lost: dict[str, Any]
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
     """Give numbers, rows and labels, without rows that have no label.
 
     Parameters
     ----------
     model : classifier, or Pipeline with a table encoder
-    path : Path
-    target : str or None
-        None is what the model was fitted to, if its file tells.
+    options : Namespace
+        With "data", "format" and "target"; a target of None is what the model was fitted to, if
+        its file tells.
     lost : dict
         Filled with what did not fit: "rows_without_target", "unknown_labels".
     """
     _, classifier = split_model(model)
+    rows, target = open_for(model, options), options.target
     about = classifier.about_.get("target")
-    rows = open_rows(path)
     if target is None and not rows.is_sparse and isinstance(about, str):
         target = about
     rows.check_target(target)
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
     n_known = 0
-    for numbers, batch in model_batches(model, path, target=target):
+    for numbers, batch, _ in model_batches(model, rows, target=target):
         X, y = rows.split_target(batch, target)
         is_there = _is_there(y)
         lost["rows_without_target"] += int((~is_there).sum())
@@ -156,7 +178,7 @@ def labelled_batches(
     if n_known == 0:
         found = ", ".join(sorted(lost["unknown_labels"])[:_MANY_NAMES]) or "none"
         raise ValueError(
-            f"No row of {path} has a label that the model knows: found {found}; it knows "
+            f"No row of {rows.source} has a label that the model knows: found {found}; it knows "
             f"{', '.join(known)}."
         )
     _tell_lost(lost, known)
