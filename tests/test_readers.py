@@ -132,6 +132,65 @@ def test_the_separator_is_found(tmp_path, separator, name) -> None:
     assert_frame_equal(open_rows(path).read(), expected)
 
 
+@pytest.mark.parametrize(("name", "end"), [("a.csv", "\n"), ("a.csv", "\r\n"), ("a.tsv", "\n")])
+def test_a_first_line_may_name_the_separator(tmp_path, name, end) -> None:
+    lines = ["\ufeffsep=;", "n;t", "1,5;a,b", "2,5;c", ""]
+    path = put(tmp_path, name, end.join(lines))
+    assert open_rows(path).read().to_dict("list") == {"n": [1.5, 2.5], "t": ["a,b", "c"]}
+    assert open_rows(path).names == ("n", "t")
+    path = put(tmp_path, name, end.join([*lines[:-1], "3;d;e", ""]))
+    with pytest.raises(ValueError, match="line 5 has 3 fields"):
+        open_rows(path).read()
+    encoder = TableEncoder().fit(pd.DataFrame({"n": [1, 2]}))
+    path = put(tmp_path, name, end.join([*lines[:-1], "x;d", ""]))
+    with pytest.raises(ValueError, match="line 5, column 'n': 'x' is not a number"):
+        open_rows(path).read(encoder=encoder)
+
+
+def test_strays_among_numbers_with_decimal_commas_are_the_only_gaps(tmp_path) -> None:
+    encoder = TableEncoder().fit(pd.DataFrame({"n": [1.5, None, 2.5]}))
+    rows = open_rows(put(tmp_path, "a.csv", "n;t\n1,5;x\nunknown;x\n-,25e1;x\n"))
+    numbers = encoder.transform(rows.read(encoder=encoder))
+    assert numbers.tolist() == [[1.5, 0.0], [2.0, 1.0], [-2.5, 0.0]]
+
+
+def test_truth_values_are_numbers_as_in_typed_files(tmp_path) -> None:
+    truths = pd.DataFrame(
+        {"a": [True, False, True], "b": [True, None, False], "n": [0.5, 1.5, 2.5]}
+    )
+    truths.to_parquet(tmp_path / "a.parquet")
+    typed = TableEncoder().fit(open_rows(tmp_path / "a.parquet").read())
+    assert typed.columns_[:2] == (NumberColumn("a", 1.0, False), NumberColumn("b", 0.5, True))
+    for yes, no in (("True", "False"), ("true", "false"), ("TRUE", "False")):
+        text = f"a,b,n\n{yes},{yes},0.5\n{no},NA,1.5\n{yes.upper()},{no},2.5\n"
+        rows = open_rows(put(tmp_path, "a.csv", text), batch_rows=1)
+        whole = rows.read()
+        assert [whole[name].dtype.kind for name in "ab"] == ["b", "f"]
+        assert TableEncoder().fit(whole).columns_ == typed.columns_
+        assert_frame_equal(joined(rows), whole)
+        assert np.array_equal(typed.transform(rows.read(encoder=typed)), typed.transform(truths))
+    mixed = open_rows(put(tmp_path, "a.csv", "a,b\ntrue,1\n1,2\n")).read()
+    assert mixed["a"].tolist() == ["true", "1"]
+
+
+def test_texts_of_levels_are_compared_exactly(tmp_path) -> None:
+    encoder = TableEncoder().fit(pd.DataFrame({"c": ["1", "A", "1.5"] * 2}))
+    rows = open_rows(put(tmp_path, "a.csv", "c,n\n1,0\n01,0\n1.0,0\n1.50,0\n+1,0\nA,0\n"))
+    assert encoder.transform(rows.read(encoder=encoder)).tolist() == [
+        *([1, 0, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]),
+    ]
+
+
+def test_one_stray_text_does_not_ruin_a_column_of_numbers(tmp_path) -> None:
+    text = "n,t\n" + "".join(f"{i / 7},x\n" for i in range(99)) + "unknown,y\nsoon,y\n"
+    rows = open_rows(put(tmp_path, "a.csv", text), batch_rows=10)
+    encoder = TableEncoder().fit(rows.read())
+    assert encoder.columns_[0] == NumberColumn("n", 7.0, True)
+    assert "99 of 101 values are numbers; 'unknown', 'soon' count" in encoder.notes_[0]
+    batches = [encoder.transform(batch) for batch in rows.batches(encoder=encoder)]
+    assert np.array_equal(np.vstack(batches), encoder.transform(rows.read()))
+
+
 def test_a_table_of_one_column(tmp_path) -> None:
     assert open_rows(put(tmp_path, "a.csv", "a\n1\n2\n")).read()["a"].tolist() == [1, 2]
 
@@ -701,6 +760,36 @@ def test_damaged_sparse_rows_are_refused(tmp_path, content, message) -> None:
     path = put(tmp_path, "a.svm", content)
     with pytest.raises(ValueError, match=message):
         open_rows(path, batch_rows=1).read()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_sparse_matrices_of_scipy(tmp_path, form) -> None:
+    X = sparse.random_array((10, 4), density=0.4, rng=0)
+    sparse.save_npz(tmp_path / "a.npz", X.asformat(form))
+    rows = open_rows(tmp_path / "a.npz", batch_rows=4)
+    assert rows.is_sparse
+    assert np.array_equal(rows.read().toarray(), X.toarray())
+    batches = list(rows.batches(n_features=6))
+    assert [batch.shape for batch in batches] == [(4, 6), (4, 6), (2, 6)]
+    assert np.array_equal(sparse.vstack(batches).toarray()[:, :4], X.toarray())
+    assert [kept.shape for _, kept in rows.batches_with([])] == [(4, 0), (4, 0), (2, 0)]
+    with pytest.raises(ValueError, match="has no labels: save both in one file"):
+        read_table(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match=r"has no labels\. Name no columns"):
+        read_table(tmp_path / "a.npz", "y")
+    with pytest.raises(ValueError, match="has 4 features, but the model knows 3"):
+        rows.read(n_features=3)
+
+
+def test_damaged_sparse_matrices_are_refused(tmp_path) -> None:
+    parts = {"shape": [2, 2], "data": [1.0, 2.0], "indptr": [0, 1, 2], "format": b"csc"}
+    for change in ({"indices": [0, 9]}, {"indices": [0, 1], "shape": [0, 2]}, {}, {"format": b"x"}):
+        np.savez(tmp_path / "a.npz", **{**parts, **change})
+        with pytest.raises(ValueError, match=r"is damaged, or no sparse matrix|has no rows"):
+            open_rows(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", **{**parts, "data": [1.0, np.inf], "indices": [0, 1]})
+    with pytest.raises(ValueError, match="no finite number"):
+        open_rows(tmp_path / "a.npz")
 
 
 # Names, and writing

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from fcgboost.readers.base import RowFile
 from fcgboost.readers.frames import FrameFile, Request, check_distinct
 from fcgboost.readers.sources import Source
+from fcgboost.readers.sparse import MatrixRows
 
 _TARGET = "y"
 #: What an archive may unpack to, if that is more than so many times its own size.
@@ -29,7 +31,6 @@ class ArrayRows(FrameFile):
     def __init__(self, source: Source, batch_rows: int) -> None:
         super().__init__(source, batch_rows)
         with self._opened() as archive:
-            _check_size(source, archive)
             self._members = {name.removesuffix(".npy") for name in archive.namelist()}
             if "X" not in self._members:
                 raise ValueError(
@@ -127,6 +128,17 @@ class ArrayRows(FrameFile):
             )
         if self._y is not None and len(self._y) != n_rows:
             raise ValueError(f"{self.source} has {len(self._y)} labels y for {n_rows} rows of X.")
+
+
+def open_arrays(source: Source, batch_rows: int) -> RowFile:
+    """Open an .npz file: arrays of NumPy's, or the parts of one sparse matrix."""
+    try:
+        with zipfile.ZipFile(source.place) as archive:
+            _check_size(source, archive)
+            is_matrix = {"format.npy", "shape.npy", "data.npy"} <= set(archive.namelist())
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{source} is damaged, or no .npz file: {error}") from error
+    return (MatrixRows if is_matrix else ArrayRows)(source, batch_rows)
 
 
 def _check_size(source: Source, archive: zipfile.ZipFile) -> None:

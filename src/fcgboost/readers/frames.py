@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from fcgboost.readers.base import RowFile
@@ -13,6 +12,7 @@ from fcgboost.readers.labels import LabelError, labels_in
 from fcgboost.readers.sources import Source
 from fcgboost.tables import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.cells import CellError, column_array, numbers_in
+from fcgboost.tables.names import closest
 
 _MAX_SHOWN = 20
 
@@ -208,9 +208,8 @@ def check_distinct(source: Source, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _near(name: str, names: tuple[str, ...]) -> str:
-    lower = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), lower, n=1)
-    hint = f": is {lower[close[0]]!r} meant? The" if close else "; the"
+    close = closest(name, names)
+    hint = "; the" if close is None else f": is {close!r} meant? The"
     return f"{hint}{_list(names).removeprefix('the')}."
 
 

@@ -1,4 +1,4 @@
-"""What columns of text hold, looked at as a whole: whole numbers, numbers, dates or words.
+"""What columns of text hold, looked at as a whole: truth values, numbers, dates or words.
 
 Texts are Arrow arrays. What a column holds is found by reading it as each kind in turn, strictest
 first; kinds of several batches join into the one that fits all of them.
@@ -41,10 +41,12 @@ def kind_of(texts: Any, has_comma: bool) -> str:
 
     Returns
     -------
-    {"empty", "whole", "number", "comma", "date", "moment", "text"}
+    {"empty", "truth", "whole", "number", "comma", "date", "moment", "text"}
     """
     if texts.null_count == len(texts):
         return "empty"
+    if _cast(texts, "truth") is not None:
+        return "truth"
     # Not "whole" first: as whole numbers, and only as these, hexadecimal ones are read too.
     if _cast(texts, "number") is not None:
         return "whole" if _cast(texts, "whole") is not None else "number"
@@ -76,12 +78,16 @@ def join(first: str, second: str) -> str:
 
 
 def settle(kind: str, has_missing: bool) -> str:
-    """Name the kind for good: whole numbers that may be missing are floats everywhere."""
+    """Name the kind for good: numbers and truth values that may be missing are floats."""
+    if kind == "truth" and has_missing:
+        return "gappy truth"
     return "number" if kind == "empty" or (kind == "whole" and has_missing) else kind
 
 
 def convert(texts: Any, kind: str) -> Any:
     """Give texts as the kind they are."""
+    if kind == "gappy truth":
+        return _cast(texts, "truth").cast("float64")
     return texts if kind == "text" else _cast(texts, kind)
 
 
@@ -93,7 +99,9 @@ def convert_for(texts: Any, column: Column | None, has_comma: bool) -> Any:
     """
     if isinstance(column, NumberColumn) and column.unit == "number":
         numbers = _cast(texts, "comma" if has_comma else "number")
-        return texts if numbers is None else numbers
+        if numbers is not None:
+            return numbers
+        return _with_points(texts) if has_comma else texts
     return _match_levels(texts, column.levels) if isinstance(column, CategoryColumn) else texts
 
 
@@ -109,6 +117,11 @@ def _cast(texts: Any, kind: str) -> Any:
         "date": pa.timestamp("us"),
         "moment": pa.timestamp("us", tz="UTC"),
     }
+    if kind == "truth":
+        small = compute.utf8_lower(texts)
+        is_truth = compute.is_in(small, value_set=pa.array(["true", "false"]), skip_nulls=True)
+        is_all = compute.all(compute.or_(is_truth, compute.is_null(texts))).as_py()
+        return compute.equal(small, "true") if is_all else None
     if kind == "comma":
         texts = compute.replace_substring(texts, ",", ".")
     try:
@@ -117,8 +130,16 @@ def _cast(texts: Any, kind: str) -> Any:
         return None
 
 
+def _with_points(texts: Any) -> Any:
+    """Write numbers that have a decimal comma with a point, and leave other texts as they are."""
+    from pyarrow import compute
+
+    pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
+    return compute.replace_substring_regex(texts, pattern, r"\1.\2")
+
+
 def _match_levels(texts: Any, levels: Iterable[str]) -> Any:
-    """Write numbers as the levels do: a level 1 may have become 1.0 when the file was written."""
+    """Write floats as the levels do: a level 1 may have become 1.0 when the file was written."""
     import pyarrow as pa
 
     known = set(levels)
@@ -134,7 +155,9 @@ def _match(text: str, known: set[str]) -> str:
     if text in known:
         return text
     try:
-        number = text_of(float(text))
+        number = float(text)
     except ValueError:
         return text
-    return number if number in known else text
+    # Only what a float is written as: 01 and 1.50 are texts of their own.
+    plain = text_of(number)
+    return plain if str(number) == text and plain in known else text

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from fcgboost.readers.arrays import ArrayRows
+from fcgboost.readers.arrays import open_arrays
 from fcgboost.readers.arrow import ArrowRows, ParquetRows
 from fcgboost.readers.base import RowFile, need_tables
 from fcgboost.readers.forms import form_of
@@ -26,7 +26,8 @@ def open_rows(
 
     The end of its name tells the form: .csv, .tsv, .txt (with a header line; the separator is
     found out), .svm, .libsvm, .svmlight (sparse rows), all these also packed as .gz; .parquet;
-    .arrow, .feather, .ipc; .npz (arrays X, y and feature_names). Any other name tells nothing, and
+    .arrow, .feather, .ipc; .npz (arrays X, y and feature_names, or
+    a matrix of scipy.sparse). Any other name tells nothing, and
     the first bytes of the file do. Needs the extra `tables`.
 
     Parameters
@@ -63,7 +64,7 @@ def open_rows(
     if form == "svmlight":
         return SvmlightRows(source, batch_rows, first_index)
     if form == "npz":
-        return ArrayRows(source, batch_rows)
+        return open_arrays(source, batch_rows)
     return (ParquetRows if form == "parquet" else ArrowRows)(source, batch_rows)
 
 

@@ -69,9 +69,10 @@ def line_of(source: Source, separator: str, record: int) -> int | None:
         line = 1
         try:
             for row in reader:
-                if row and record == 0:
-                    return line
-                record -= bool(row)
+                if not (line == 1 and _is_hint(row)):
+                    if row and record == 0:
+                        return line
+                    record -= bool(row)
                 line = reader.line_num + 1
         except csv.Error:
             return None
@@ -84,10 +85,15 @@ def find_fault(source: Source, separator: str, width: int) -> str | None:
         line = 1
         try:
             for row in reader:
-                if row and len(row) != width:
+                if row and len(row) != width and not (line == 1 and _is_hint(row)):
                     return f"line {line} has {len(row)} fields, but the header has {width}"
                 line = reader.line_num + 1
         except csv.Error as error:
             if "end of data" in str(error):
                 return f"a quote that is opened on line {line} is never closed"
     return None
+
+
+def _is_hint(row: list[str]) -> bool:
+    """Whether a record is a line such as sep=; that only names the separator."""
+    return len(row) == 2 and row[0].lower() == "sep=" and not row[1]

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from fcgboost.readers.base import RowFile
 from fcgboost.readers.sources import Source
+from fcgboost.readers.sparse import SparseRows
 from fcgboost.readers.streams import open_bytes
 
 
@@ -31,7 +31,7 @@ class Extent:
     has_whole_labels: bool
 
 
-class SvmlightRows(RowFile):
+class SvmlightRows(SparseRows):
     """A file of sparse rows.
 
     Parameters
@@ -42,7 +42,7 @@ class SvmlightRows(RowFile):
         What indices count from. None is 1, as LIBSVM counts, or 0 if index 0 occurs anywhere.
     """
 
-    is_sparse = True
+    where_labels_are = "its labels are the first number of each line"
 
     def __init__(self, source: Source, batch_rows: int, first_index: int | None = None) -> None:
         super().__init__(source, batch_rows)
@@ -60,22 +60,6 @@ class SvmlightRows(RowFile):
         extent = self._extent(n_features)
         for X, y in self._chunks():
             yield _shifted(X, y, extent)
-
-    def batches_with(
-        self,
-        keep: Sequence[str],
-        *,
-        encoder: Any = None,
-        target: str | None = None,
-        n_features: int | None = None,
-    ) -> Iterator[tuple[Any, Any]]:
-        import pandas as pd
-
-        self._refuse_names(keep or None, target)
-        n_rows = 0
-        for batch in self.batches(n_features=n_features):
-            yield batch, pd.DataFrame(index=pd.RangeIndex(n_rows, n_rows + batch.shape[0]))
-            n_rows += batch.shape[0]
 
     def read(
         self,
@@ -95,22 +79,6 @@ class SvmlightRows(RowFile):
         if getattr(batch, "labels", None) is None:
             raise ValueError("Labels are known of batches as they were read, not of parts of them.")
         return batch, batch.labels
-
-    def read_labelled(
-        self, target: str | None = None, *, drop: Sequence[str] = ()
-    ) -> tuple[Any, Any]:
-        self._refuse_names(drop or None, target)
-        return self.split_target(self.read())
-
-    def check_target(self, target: str | None) -> None:
-        self._refuse_names(None, target)
-
-    def _refuse_names(self, columns: Sequence[str] | None, target: str | None) -> None:
-        if columns is not None or target is not None:
-            raise ValueError(
-                f"{self.source} has no names of columns: its labels are the first number of each "
-                "line. Name no columns and no target."
-            )
 
     def _extent(self, n_features: int | None) -> Extent:
         """Look at all rows, because the first ones do not tell what the others hold."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -32,8 +33,9 @@ class TextFile(FrameFile):
 
     def __init__(self, source: Source, batch_rows: int, separator: str | None) -> None:
         super().__init__(source, batch_rows)
-        head = _read_head(source)
-        self._separator = separator or _sniff(head)
+        head, hint = _part_hint(_read_head(source))
+        self._n_hint_lines = 0 if hint is None else 1
+        self._separator = hint or separator or _sniff(head)
         n_blank = len(head) - len(head.lstrip("\r\n"))
         self._n_blank_lines = head[:n_blank].replace("\r\n", "\n").count("\n")
         self._is_one_line = not {"\n", "\r"} & set(head.strip())
@@ -138,6 +140,7 @@ class TextFile(FrameFile):
                 use_threads=False,
                 block_size=self._block_size,
                 column_names=list(self.columns),
+                skip_rows=self._n_hint_lines,
                 skip_rows_after_names=1 + self._n_blank_lines,
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -224,6 +227,12 @@ def _read_head(source: Source) -> str:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError:
         refuse_encoding(source)
+
+
+def _part_hint(head: str) -> tuple[str, str | None]:
+    """Part a first line that names the separator, as spreadsheets write it, from the others."""
+    found = re.match(r"sep=([^\r\n])(\r\n|\r|\n)", head, re.IGNORECASE)
+    return (head, None) if found is None else (head[found.end() :], found[1])
 
 
 def _records(head: str, separator: str) -> Iterator[list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Self
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.learning import Learned, learn_column
+from fcgboost.tables.names import closest
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -316,6 +316,6 @@ def _check_something_left(columns: tuple[Column, ...]) -> None:
 
 def _describe_missing(missing: list[str], names: tuple[str, ...]) -> str:
     shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
-    close = get_close_matches(missing[0], names, n=1)
-    hint = f" Is {missing[0]!r} named {close[0]!r} there?" if close else ""
+    close = closest(missing[0], names)
+    hint = "" if close is None else f" Is {missing[0]!r} named {close!r} there?"
     return f"X lacks {len(missing)} of the columns the encoder was fitted on: {shown}.{hint}"
