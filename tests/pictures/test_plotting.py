@@ -188,6 +188,19 @@ def test_nothing_is_cut_off_and_legends_lie_below_the_axes(
 
 
 @each_display
+def test_small_axes_keep_most_of_their_room(draw: Draw, relu: FCGBoostClassifier) -> None:
+    figure = Figure(figsize=(3.0, 2.0), layout="constrained")
+    ax = draw(relu, figure.subplots()).ax_
+    figure.draw_without_rendering()
+    assert ax.get_window_extent().height > 0.3 * figure.bbox.height
+    if ax.get_legend() is not None:
+        legend = ax.get_legend().get_window_extent()
+        assert legend.x0 >= 0.0
+        assert legend.x1 <= figure.bbox.width
+        assert legend.y0 >= -1.0
+
+
+@each_display
 def test_on_a_dark_background_nothing_is_black_and_no_background_is_drawn(
     draw: Draw, relu: FCGBoostClassifier
 ) -> None:

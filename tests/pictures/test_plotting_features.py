@@ -136,7 +136,7 @@ def test_only_the_largest_atoms_and_features_are_shown_in_their_order(ax: Axes) 
     assert_allclose(display.image_.get_array(), [[1.0, 5.0], [3.0, 5.0]])
     assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == ["2", "7"]
     assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == ["a", "c"]
-    assert "1 smaller ones left out" in display.heat_ax_.get_ylabel()
+    assert "(1 smaller one left out)" in display.heat_ax_.get_ylabel()
     assert_allclose([bar.get_width() for bar in display.bars_], [0.5, -0.9])
 
 
@@ -158,6 +158,35 @@ def test_sparse_data_have_atoms_to_show(ax: Axes) -> None:
     centers = model.atoms_.toarray()[:, :6]
     expected = (centers - rows.toarray().mean(axis=0)) / model.model_.scale
     assert_allclose(display.values, expected)
+
+
+def overlaps(texts: Any) -> bool:
+    """Say whether any two texts of an axis cover each other."""
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+@pytest.mark.parametrize("size", [(6.4, 4.8), (6.0, 5.0), (4.6, 4.0), (3.0, 2.0)])
+@pytest.mark.parametrize("largest", [0.7, 0.09, 123.0])
+def test_no_text_of_the_atoms_covers_another(size: Any, largest: float) -> None:
+    names = ["age", "a\nb " * 8, "chest_pain_type", "resting_blood_pressure", "thal"] * 2
+    rng = np.random.default_rng(0)
+    display = AtomDisplay(
+        rng.standard_normal((33, 10)),
+        largest * np.linspace(-1.0, 0.8, 33),
+        np.arange(1, 34),
+        names,
+        class_name="a rather long name",
+    )
+    figure = Figure(figsize=size, layout="constrained")
+    display.plot(figure.subplots())
+    figure.draw_without_rendering()
+    bars, heat = display.bar_ax_, display.heat_ax_
+    assert 1 <= len(bars.get_xticks()) <= 2
+    assert not overlaps(bars.get_xticklabels())
+    assert not overlaps(heat.get_yticklabels())
+    assert not overlaps([*heat.get_xticklabels(), bars.xaxis.label])
+    assert all("\n" not in text.get_text() for text in heat.get_xticklabels())
 
 
 class Corners(Dictionary):

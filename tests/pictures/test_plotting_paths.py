@@ -14,6 +14,7 @@ from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
 from fcgboost.datasets import make_simulation
 from fcgboost.plotting import DICTIONARY_COLORS, CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting.canvas import ink
 from fcgboost.plotting.coefficients import _spread
 from fcgboost.tables import TableEncoder
 
@@ -182,10 +183,22 @@ def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
         expected = [step.coef[0, atom - 1] for step in relu.trace_[atom - 1 :]]
         assert_allclose(values[atom - 1 :], expected)
     assert legend_texts(ax) == [f"$k_0$ = {theory_steps(80)}", "chosen $k$ = 4"]
-    largest = np.argsort(-np.abs(relu.coef_[0]))[:2] + 1
+    # The largest of the chosen model, not of the last step.
+    largest = np.argsort(-np.abs(relu.truncate(4).coef_[0]))[:2] + 1
+    assert set(largest) != set(np.argsort(-np.abs(relu.coef_[0]))[:2] + 1)
     assert [text.get_text() for text in display.texts_] == [f"atom {j}" for j in largest]
-    for text, atom in zip(display.texts_, largest, strict=True):
-        assert text.get_color() == display.lines_[atom].get_color()
+    assert {text.get_color() for text in display.texts_} == {ink(ax)}
+    leaders = [line for line in ax.lines if line.get_transform() == ax.transAxes]
+    colors = [display.lines_[atom].get_color() for atom in largest]
+    assert [line.get_color() for line in leaders] == colors
+
+
+def test_a_path_of_one_step_has_a_marker(ax: Axes) -> None:
+    model = FCGBoostClassifier(max_iter=1, random_state=0).fit(X, y)
+    display = CoefficientPathDisplay.from_estimator(model, ax=ax)
+    assert [line.get_marker() for line in display.lines_.values()] == ["o"]
+    path = PathDisplay.from_predictions([0.2], ax=Figure().subplots())
+    assert path.lines_[""].get_marker() == "o"
 
 
 def test_one_class_of_several_shows_its_own_atoms(several: FCGBoostClassifier, ax: Axes) -> None:

@@ -18,10 +18,12 @@ from fcgboost.plotting.canvas import (
     check_matplotlib,
     ink,
     label_name,
+    letters_width,
     more_features,
     room,
     tick_size,
     two_sided,
+    wrapped,
 )
 from fcgboost.plotting.influence import shortened
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 # Where the two panels and the scale of colours lie in the Axes: left, bottom, width, height.
 _HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
+
+# Bars narrower than this, in points, have a tick at one end only, and a short label.
+_NARROW = 40.0
 
 
 class AtomDisplay(Display):
@@ -180,20 +185,28 @@ class AtomDisplay(Display):
         limit = float(np.abs(shown).max(initial=0.0)) or 1.0
         style = {"cmap": two_sided(), "vmin": -limit, "vmax": limit, "aspect": "auto", **options}
         self.image_ = heat.imshow(shown, interpolation="nearest", **style)
-        every = max(1, -(-len(rows) // 15))
+        width, height = room(heat)
+        letters = float(heat.yaxis.label.get_fontsize())
+        # A layout takes some of the width; turned names may take some of the height, but not all.
+        longest = min(20, max(6, int(0.4 * height / letters_width("x", letters))))
+        names = [shortened(self.names[j], longest) for j in columns]
+        every = max(1, -(-len(rows) // max(1, min(15, int(0.5 * height / (1.3 * letters))))))
         heat.set_yticks(np.arange(0, len(rows), every), self.numbers[rows][::every].astype(str))
-        names = [shortened(self.names[j], 20) for j in columns]
-        turned = len(names) > 4 or max(map(len, names)) > 12
-        size = tick_size(len(names), room(heat)[0]) if turned else None
-        heat.set_xticks(np.arange(len(columns)), names, rotation=90 if turned else 0, fontsize=size)
+        turned = max(letters_width(name, letters) for name in names) > 0.75 * width / len(names)
+        size = tick_size(len(names), width - 30.0) if turned else None
+        # Tiny Axes have room for the names of some features only.
+        skip = max(1, -(-len(names) * 7 // int(0.6 * width + 1.0)))
+        places, angle = np.arange(0, len(names), skip), 90 if turned else 0
+        heat.set_xticks(places, names[::skip], rotation=angle, fontsize=size)
         n_left = len(self.names) - len(columns)
-        heat.set_xlabel(more_features(n_left) if n_left else "")
+        heat.set_xlabel(wrapped(more_features(n_left), width, letters) if n_left else "")
         n_out = len(self.coef) - len(rows)
-        heat.set_ylabel(
-            "atom, in order of entry" + (f"\n({n_out} smaller ones left out)" if n_out else "")
-        )
+        left_out = f"({n_out} smaller {'ones' if n_out > 1 else 'one'} left out)"
+        lines = ["atom, in order of entry"] + [left_out] * (n_out > 0)
+        heat.set_ylabel("\n".join(wrapped(line, 0.9 * height, letters) for line in lines))
         self.scale_ax_ = ax.inset_axes(_SCALE)
-        self.figure_.colorbar(self.image_, cax=self.scale_ax_, label=self.value_name)
+        name = wrapped(self.value_name, 0.9 * height, letters)
+        self.figure_.colorbar(self.image_, cax=self.scale_ax_, label=name)
 
     def _draw_bars(self, ax: Axes, rows: NDArray[np.intp]) -> None:
         bars = self.bar_ax_ = ax.inset_axes(_BARS)
@@ -203,13 +216,27 @@ class AtomDisplay(Display):
         bars.axvline(0.0, color=ink(bars), linewidth=0.8)
         bars.set_ylim(len(rows) - 0.5, -0.5)
         bars.set_yticks([])
-        bars.locator_params(axis="x", nbins=max(1, int(room(bars)[0] / 25.0)))
-        label = (
-            "coefficient"
-            if self.class_name is None
-            else f"coefficient for\nlabel {self.class_name}"
-        )
-        bars.set_xlabel(label)
+        is_narrow = room(bars)[0] < _NARROW
+        bars.set_xticks(_ticks(coef, 1 if is_narrow else 2))
+        bars.tick_params(axis="x", labelsize="small")
+        # In short lines: the names of the features are near.
+        of_class = [] if self.class_name is None else ["for label", shortened(self.class_name, 12)]
+        lines = ["coef."] if is_narrow else ["coefficient", *of_class]
+        bars.set_xlabel("\n".join(lines), fontsize="small")
+
+
+def _ticks(values: Array, most: int) -> list[float]:
+    """Give a round number near one or both ends, where there is room for it; 0 has a line."""
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    ends = sorted((low, high), key=abs, reverse=True)[:most]
+    return [_round(end) for end in ends if abs(end) > 0.3 * (high - low)]
+
+
+def _round(value: float) -> float:
+    """Give the nearest 1, 2 or 5 times a power of ten that is not larger."""
+    power = 10.0 ** np.floor(np.log10(abs(value)))
+    size = max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= abs(value))
+    return float(np.copysign(size, value))
 
 
 def _values(model: Any, X: Any) -> tuple[Array, str]:

@@ -100,7 +100,8 @@ def set_labels(ax: Axes, x: str, y: str) -> None:
     width, height = room(ax)
     size = float(ax.xaxis.label.get_fontsize())
     lines = (wrapped(line, width, size) for line in x.split("\n"))
-    ax.set(xlabel="\n".join(lines), ylabel=wrapped(y, height, size))
+    # A legend takes some of the height.
+    ax.set(xlabel="\n".join(lines), ylabel=wrapped(y, 0.75 * height, size))
 
 
 def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
@@ -118,31 +119,48 @@ def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
     return float(near.min()), float(near.max())
 
 
+def letters_width(text: str, size: float) -> float:
+    """Estimate the width of a text in points."""
+    return _LETTER * size * len(text)
+
+
 def tick_size(n: int, length: float) -> float:
     """Give the size of letters, in points, at which n lines of text lie side by side."""
     return min(_points("ytick.labelsize"), max(4.0, 0.75 * length / max(1, n)))
 
 
 def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Put the legend below the axis label, where it covers nothing, no wider than the Axes."""
+    """Put the legend below the axis label, where it covers nothing, no wider than the Axes.
+
+    Where it would take too much of small Axes its letters are smaller; where even that does not
+    help there is none.
+    """
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return
-    most = 1.1 * room(ax)[0]
-    ncols = next((n for n in range(ncols, 1, -1) if _legend_width(names, n) <= most), 1)
+    width, height = (share * length for share, length in zip((1.0, 0.28), room(ax), strict=True))
+    usual = _points("legend.fontsize")
+    for size in (usual, 0.8 * usual):
+        n = next((n for n in range(ncols, 1, -1) if _legend_width(names, n, size) <= width), 1)
+        if -(-len(names) // n) * 1.35 * size <= height and _legend_width(names, n, size) <= width:
+            break
+    else:
+        return
     pad = _LEGEND_PAD + 1.5 * ax.get_xlabel().count("\n")
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-    style: dict[str, Any] = {"ncols": ncols, "frameon": False, "labelcolor": ink(ax)}
-    ax.legend(**place, **style, borderaxespad=pad, markerscale=1.5)
+    style: dict[str, Any] = {"ncols": n, "frameon": False, "labelcolor": ink(ax)}
+    # The pad is counted in sizes of the letters.
+    pad *= usual / size
+    ax.legend(**place, **style, fontsize=size, borderaxespad=pad, markerscale=1.5)
 
 
-def _legend_width(names: list[str], ncols: int) -> float:
+def _legend_width(names: list[str], ncols: int, size: float) -> float:
     """Estimate the width of a legend in points; it fills one column after the other."""
     # Dollars and underscores set formulas.
     lengths = np.array([len(re.sub(r"[$_{}]", "", name)) for name in names])
     longest = sum(int(column.max(initial=0)) for column in np.array_split(lengths, ncols))
     # Beside its text an entry has a handle and gaps.
-    return _points("legend.fontsize") * (_LETTER * longest + 4.0 * ncols)
+    return size * (_LETTER * longest + 4.0 * ncols)
 
 
 def _points(setting: str) -> float:

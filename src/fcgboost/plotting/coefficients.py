@@ -33,6 +33,8 @@ _NAME_HEIGHT = 12.0
 class CoefficientPathDisplay(Display):
     """The coefficient of every atom against the number of steps; the largest have names.
 
+    The largest are those of the chosen model.
+
     Under full correction all coefficients move in every step, under the classical schemes only
     one does.
 
@@ -145,13 +147,14 @@ class CoefficientPathDisplay(Display):
         """
         ax = self._take(ax)
         steps = np.arange(1, len(self.coefs) + 1)
-        last = np.abs(self.coefs[-1]) if len(self.coefs) else np.zeros(0)
-        named = np.argsort(-last, kind="stable")[:n_named]
+        named = self._largest(n_named)
+        marker = "o" if len(self.coefs) == 1 else None
         self.lines_ = {}
         for j, (atom, values) in enumerate(zip(self.atoms, self.coefs.T, strict=True)):
             rank = np.flatnonzero(named == j)
             color = _COLORS[rank[0] % len(_COLORS)] if len(rank) else _GREY
-            style = {"color": color, "linewidth": 1.6 if len(rank) else 0.8, **kwargs}
+            width = 1.6 if len(rank) else 0.8
+            style = {"color": color, "linewidth": width, "marker": marker, **kwargs}
             (self.lines_[int(atom)],) = ax.plot(steps, values, **style)
         ax.axhline(0.0, color=ink(ax), linewidth=0.8)
         self._mark_steps(ax)
@@ -160,9 +163,16 @@ class CoefficientPathDisplay(Display):
         )
         set_labels(ax, "steps $k$", label)
         ax.set_xlim(1, max(2, len(self.coefs)))
+        ax.set_ylim(*ax.get_ylim())
         self._name(ax, named)
         legend_below(ax)
         return self
+
+    def _largest(self, n: int) -> NDArray[np.intp]:
+        """Give the places of the atoms that are largest after the chosen number of steps."""
+        k = min(self.chosen or len(self.coefs), len(self.coefs))
+        sizes = np.abs(np.nan_to_num(self.coefs[k - 1])) if k else np.zeros(0)
+        return np.argsort(-sizes, kind="stable")[: min(n, int(np.count_nonzero(sizes)))]
 
     def _mark_steps(self, ax: Axes) -> None:
         if self.k0 is not None and self.k0 <= len(self.coefs):
@@ -172,16 +182,22 @@ class CoefficientPathDisplay(Display):
             ax.axvline(self.chosen, color=ink(ax), linestyle="--", linewidth=1.0, label=label)
 
     def _name(self, ax: Axes, named: NDArray[np.intp]) -> None:
-        """Write names right of the curves' ends, apart from one another."""
+        """Write names right of the curves' ends, apart from one another, a line leading to each.
+
+        The lines have the curves' colours, some of which are too light for letters.
+        """
         ends = self.coefs[-1, named] if len(self.coefs) else np.zeros(0)
         low, high = ax.get_ylim()
-        heights = _spread((ends - low) / (high - low), _NAME_HEIGHT / room(ax)[1])
+        starts = (ends - low) / (high - low)
+        heights = _spread(starts, _NAME_HEIGHT / room(ax)[1])
         self.texts_ = []
-        for j, height in zip(named, heights, strict=True):
+        for j, start, height in zip(named, starts, heights, strict=True):
             atom = int(self.atoms[j])
-            style: dict[str, Any] = {"color": self.lines_[atom].get_color(), "fontsize": "small"}
-            place: dict[str, Any] = {"transform": ax.transAxes, "va": "center"}
-            self.texts_.append(ax.text(1.01, height, f"atom {atom}", **place, **style))
+            place: dict[str, Any] = {"transform": ax.transAxes, "clip_on": False}
+            color = self.lines_[atom].get_color()
+            ax.plot([1.0, 1.03], [start, height], color=color, linewidth=1.2, **place)
+            style: dict[str, Any] = {"color": ink(ax), "fontsize": "small", "va": "center"}
+            self.texts_.append(ax.text(1.035, height, f"atom {atom}", **place, **style))
 
 
 def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:

@@ -167,5 +167,6 @@ class FeatureInfluenceDisplay(Display):
 
 
 def shortened(name: str, length: int = 28) -> str:
-    """Give a name that fits beside the Axes."""
+    """Give a name that fits in a line beside the Axes."""
+    name = " ".join(name.split())
     return name if len(name) <= length else name[: length - 1] + "…"

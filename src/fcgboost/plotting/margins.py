@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _N_BINS, _MOST_BINS = 40, 120
 # Margins that differ by less than this from the others are always drawn.
 _NEAR = 5.0
-_Y_LABELS = {"histogram": "rows", "ecdf": "share of rows with a smaller margin"}
+_Y_LABELS = {"histogram": "rows", "ecdf": "share of rows below"}
 _LEAD = "margin: value of the true class − largest of the others"
 # What the rows are called that are not an active set.
 _NO_SET = "unsure or wrong"

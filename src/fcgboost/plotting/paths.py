@@ -222,7 +222,8 @@ class PathDisplay(Display):
         self.lines_, self.marks_ = {}, {}
         for name, values in self.curves.items():
             color = _CURVE_COLORS.get(name.lower()) or next(others)
-            style = {"color": color, "label": name or "_nolegend_", **kwargs}
+            marker = "o" if len(values) == 1 else None
+            style = {"color": color, "label": name or "_nolegend_", "marker": marker, **kwargs}
             (self.lines_[name],) = ax.plot(self._places(self._ks(name)), values, **style)
         self._mark_chosen(ax)
         self._mark_k0(ax)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost.plotting.canvas import usual_range
 from fcgboost.prediction import winners
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.tables import CategoryColumn, NumberColumn
@@ -17,6 +18,8 @@ _N_REPEATS = 5
 _MOST_COLUMNS, _MOST_ROWS, _FEWEST_ROWS = 60, 2000, 100
 # Products of a row and an atom that all shuffles may take, a few seconds' worth.
 _MOST_PRODUCTS = 2_000_000_000
+# Rows with margins farther from all others than this have no part in means.
+_NEAR = 10.0
 _N_VALUES, _MOST_MEANS, _MOST_LEVELS = 25, 300, 12
 
 
@@ -87,7 +90,11 @@ def shuffled_losses(subject: Subject, judged: Judged) -> Losses | None:
 
 def dependences(subject: Subject, judged: Judged, losses: Losses, most: int) -> list[Dependence]:
     """Give the partial dependence on the columns that lose most, from some rows."""
-    inputs = _dense(judged, judged.some(min(_MOST_MEANS, losses.n_rows)))
+    rows = judged.some(min(_MOST_MEANS, losses.n_rows))
+    # One broken row must not be all of a mean.
+    low, high = usual_range(judged.margins[rows], _NEAR)
+    is_usual = (judged.margins[rows] >= low) & (judged.margins[rows] <= high)
+    inputs = _dense(judged, rows[is_usual])
     order = np.argsort(-losses.mean, kind="stable")[:most]
     places = [losses.places[i] for i in order]
     return [_dependence(subject, inputs, place) for place in places]

@@ -20,9 +20,10 @@ _MOST_BYTES = 120_000
 _SHARP = 144
 # Not all that stands beside the Axes has a place in a layout; nothing is to be cut off.
 _TIGHT: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.04}
-# Legends that fit under narrow pictures, whose letters are large enough on a phone.
-_LEGEND: dict[Any, Any] = {
-    "legend.fontsize": 8.5,
+# Letters that are large enough on a phone, and on paper in two columns.
+_LETTERS: dict[Any, Any] = {
+    "font.size": 10.5,
+    "legend.fontsize": 10.0,
     "legend.columnspacing": 1.2,
     "legend.handlelength": 1.4,
 }
@@ -155,8 +156,8 @@ def drawing(has_dollars: bool, height: float = 3.6) -> Iterator[Any]:
         raise ImportError(
             "Reports need matplotlib: python -m pip install 'fcgboost[report]'."
         ) from error
-    with rc_context({"text.parse_math": not has_dollars, **_LEGEND}):
-        figure = Figure(figsize=(5.0, height), layout="constrained")
+    with rc_context({"text.parse_math": not has_dollars, **_LETTERS}):
+        figure = Figure(figsize=(4.6, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure.add_subplot()
         for text in figure.findobj(Text):
