@@ -1,5 +1,8 @@
 """The pages about models and comparisons in a real browser, without a network."""
 
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -281,6 +284,122 @@ def test_paper_is_white_also_in_dark_mode(chromium: OpenBrowser, plane: str, fol
     assert page.locator("nav").is_hidden()
     page.pdf(path=folder / "page.pdf", format="A4", print_background=True)
     assert (folder / "page.pdf").read_bytes().startswith(b"%PDF")
+    page.context.close()
+
+
+def printed(page: Any, folder: Path) -> list[str]:
+    """Print a page; give the text of every sheet."""
+    program = shutil.which("pdftotext")
+    if program is None:
+        pytest.skip("needs the program pdftotext")
+    page.pdf(path=folder / "printed.pdf", format="A4")
+    found = subprocess.run(
+        [program, "-layout", folder / "printed.pdf", "-"], capture_output=True, check=True
+    )
+    return found.stdout.decode().split("\f")[:-1]
+
+
+def test_paper_keeps_headings_legends_and_folded_tables(
+    chromium: OpenBrowser, folder: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0.3 * rng.standard_normal(300), "north", "south")
+    clf = FCGBoostClassifier("relu", max_iter=90, random_state=0).fit(X, y)
+    page, _ = open_page(chromium, write_report(folder / "long.html", clf, X, y).as_uri())
+    sheets = printed(page, folder)
+    heading = re.compile(r"atom\s+step\s+coefficient\s+what it looks at")
+    assert sum(bool(heading.search(sheet)) for sheet in sheets) >= 2
+    whole = "\n".join(sheets)
+    assert re.search(r"parameter\s+value\s+default", whole)
+    assert f"k = {clf.n_iter_}" in whole
+    assert re.search(r"\bnorth\s+south\b", whole)
+    assert "Written by fcgboost" in sheets[-1]
+    assert len(sheets[-1].split("\n")) > 3
+    # What was folded is folded again.
+    assert page.locator("details[open]").count() == 0
+    page.context.close()
+
+
+def test_paper_names_the_score_of_a_comparison(
+    chromium: OpenBrowser, comparison: str, folder: Path
+) -> None:
+    page, _ = open_page(chromium, comparison)
+    page.get_by_role("button", name="Brier score").first.click()
+    # Once in the picture, beside the card and the table.
+    assert page.locator("#scores svg text.strong").text_content() == "Brier score"
+    assert "smaller is better" in printed(page, folder)[0]
+    page.context.close()
+
+
+def test_letters_on_paper_and_on_a_phone_are_large_enough(
+    chromium: OpenBrowser, plane: str
+) -> None:
+    """Paths have no size of letters: the drawings' width and matplotlib's 10 points give it."""
+    page, _ = open_page(chromium, plane, width=703)
+    page.emulate_media(media="print")
+    scale = "(svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
+    for picture in page.locator(".gallery .drawing > svg").all():
+        # A pixel of CSS is three quarters of a point.
+        assert 10.0 * picture.evaluate(scale) * 0.75 >= 7.0
+    page.context.close()
+    page, _ = open_page(chromium, plane, width=390)
+    for picture in page.locator(".gallery .drawing > svg").all():
+        assert 10.0 * picture.evaluate(scale) >= 9.0
+    for button in page.locator("#data th button, .tools button").all():
+        assert button.bounding_box()["height"] >= 30.0
+    page.context.close()
+
+
+def test_the_plane_is_read_by_keys_and_by_a_finger(chromium: OpenBrowser, plane: str) -> None:
+    page, _ = open_page(chromium, plane)
+    reading, canvas = page.locator("#path .reading"), page.locator("#path canvas")
+    canvas.focus()
+    canvas.press("ArrowRight")
+    first = reading.inner_text()
+    assert first.endswith(("class no", "class yes"))
+    canvas.press("ArrowUp")
+    assert reading.inner_text() != first
+    page.context.close()
+    size = {"width": 390, "height": 844}
+    context = chromium.chromium.new_context(viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(plane)
+    page.locator("#path canvas").scroll_into_view_if_needed()
+    page.locator("#path canvas").tap()
+    assert page.locator("#path .reading").inner_text().startswith("feature 1 0.")
+    context.close()
+
+
+def test_classes_have_shapes_and_atoms_their_coefficients(
+    chromium: OpenBrowser, plane: str, model: FCGBoostClassifier
+) -> None:
+    page, _ = open_page(chromium, plane)
+    keys = page.locator("#path .keys li")
+    assert keys.all_inner_texts() == ["no", "yes"]
+    shapes = [one.get_attribute("d") for one in keys.locator("path").all()]
+    assert len(set(shapes)) == 2
+    assert page.locator("label:not(:has(input, select))").count() == 0
+    found = page.evaluate("window.fcgboost.coefficients()")
+    np.testing.assert_allclose(found, model.coef_[0], rtol=1e-6)
+    page.locator("#path input[type=checkbox]").check()
+    page.context.close()
+
+
+def test_a_step_without_a_frame_shows_the_nearest_one(chromium: OpenBrowser, folder: Path) -> None:
+    X, y = make_simulation(60, noise="uniform", level=0.1, random_state=0)
+    clf = FCGBoostClassifier(scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
+    page, _ = open_page(chromium, write_report(folder / "thin.html", clf, X, y).as_uri())
+    data = "JSON.parse(document.getElementById('page-data').textContent).path.frames"
+    frames = page.evaluate(data)
+    k = next(k for k in range(len(clf.trace_), 0, -1) if k not in frames)
+    page.evaluate("(k) => window.fcgboost.setK(k)", k)
+    assert page.evaluate("window.fcgboost.k") == k
+    shown = page.evaluate("window.fcgboost.frame")
+    assert abs(shown - k) == min(abs(frame - k) for frame in frames)
+    assert f"Boundary after {shown} steps" in page.locator("#path .reading").inner_text()
+    found, expected = decision_on_grid(page, clf, shown)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
     page.context.close()
 
 

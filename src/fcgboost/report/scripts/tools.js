@@ -86,10 +86,7 @@ function keepDrawn(host, paint) {
     }
   }).observe(host);
   for (const query of ["(prefers-color-scheme: dark)", "print"]) {
-    matchMedia(query).addEventListener("change", () => {
-      width = Math.round(host.clientWidth) || width;
-      if (width) paint(width);
-    });
+    matchMedia(query).addEventListener("change", () => width && paint(width));
   }
   width = Math.round(host.clientWidth);
   if (width) paint(width);
