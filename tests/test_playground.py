@@ -354,6 +354,16 @@ class TestManyRequests:
         assert [job.exception() for job in jobs] == [None] * 4
         assert sorted(done) == [0, 1, 2, 3]
 
+    def test_no_fit_begins_while_another_one_s_answer_is_computed(self) -> None:
+        desk = Desk()
+        with ThreadPoolExecutor(1) as pool:
+            with desk.turn(SMALL, "one"):
+                other = pool.submit(desk.fit, replace(SMALL, seed=1), "other")
+                wait_until(lambda: len(desk._line) == 2)
+                time.sleep(0.2)
+                assert not other.done()
+            assert other.result(20).settings.seed == 1
+
     def test_looking_at_a_step_disturbs_no_fit(self) -> None:
         desk = Desk()
         kept, request = desk.fit(SMALL, "tab"), Request("tab", SMALL)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fcgboost.playground.fits import Fit
@@ -36,8 +38,11 @@ class Desk:
         self._line: list[Request] = []
         self._kept: OrderedDict[Settings, Fit] = OrderedDict()
 
-    def fit(self, settings: Settings, tab: str = "") -> Fit:
-        """Give the fit of some settings.
+    @contextmanager
+    def turn(self, settings: Settings, tab: str = "") -> Iterator[Fit]:
+        """Give the fit of some settings; no other one is made while the context is open.
+
+        What is computed beside a fit that begins can slow it down many times.
 
         Raises
         ------
@@ -52,9 +57,14 @@ class Desk:
         try:
             kept = self._kept_fit(settings)
             # What the clock has cut is fitted again.
-            return self._new_fit(request) if kept is None or kept.is_cut else kept
+            yield self._new_fit(request) if kept is None or kept.is_cut else kept
         finally:
             self._leave(request)
+
+    def fit(self, settings: Settings, tab: str = "") -> Fit:
+        """Give the fit of some settings, as `turn` does."""
+        with self.turn(settings, tab) as fit:
+            return fit
 
     def step(self, settings: Settings, tab: str = "") -> Fit:
         """Give a fit to look at one of its steps: a kept one disturbs nobody."""

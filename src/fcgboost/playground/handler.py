@@ -138,8 +138,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_fit(self) -> None:
         wish = self._read_wish()
-        fit = self.server.desk.fit(wish.settings, wish.tab)
-        self._send_json({**fit.summary(), "step": fit.step(wish.k)})
+        with self.server.desk.turn(wish.settings, wish.tab) as fit:
+            answer = {**fit.summary(), "step": fit.step(wish.k)}
+        self._send_json(answer)
 
     def _send_step(self) -> None:
         wish = self._read_wish()
