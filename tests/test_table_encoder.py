@@ -4,6 +4,7 @@ import copy
 import datetime
 import pickle
 import re
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn, TableEncoder
+from fcgboost.tables.cells import factorize, is_missing, text_of
 
 NAN = float("nan")
 
@@ -239,6 +241,18 @@ def test_what_is_no_number_is_named(values, message) -> None:
 def test_infinity_is_refused_when_fitting() -> None:
     with pytest.raises(ValueError, match=r"Column 'x1', row 2 .*-inf is infinite"):
         TableEncoder().fit(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -np.inf]]))
+
+
+@given(st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "1", NAN, 1.0, 0.5]), st.text())))
+def test_texts_are_told_apart_alike_with_and_without_pandas(values) -> None:
+    array = np.array([*values, "a"], dtype=object)
+    codes, distinct = factorize(array)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "pandas")
+        plain_codes, plain = factorize(array)
+    texts = [None if is_missing(cell) else text_of(cell) for cell in distinct]
+    plain_texts = [None if is_missing(cell) else text_of(cell) for cell in plain]
+    assert [texts[code] for code in codes] == [plain_texts[code] for code in plain_codes]
 
 
 # Columns that are nearly numbers, and what is said about columns
