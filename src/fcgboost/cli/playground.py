@@ -11,8 +11,8 @@ _TEXT = """\
 Open a page in the browser where noise, dictionary, width, loss, scheme, ridge and
 steps can be moved; boundary, path and atoms follow, computed by this package.
 
-The page is served to this machine only (127.0.0.1), under an address with a
-random token. It runs no commands and reads no files. Ctrl-C ends it.
+The page is served to this machine only (127.0.0.1). The address that is printed
+lets one browser in. Nothing runs commands or reads files. Ctrl-C ends it.
 
 examples:
   fcgboost playground
