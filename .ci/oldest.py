@@ -22,8 +22,9 @@ def split_bound(requirement: str) -> tuple[str, str]:
 
 def oldest(project: dict) -> list[str]:
     """Return the requirements of the oldest supported environment."""
-    extra = [r for r in project["optional-dependencies"]["test"] if ">=" in r]
-    test = dict(split_bound(requirement) for requirement in extra)
+    extras = project["optional-dependencies"]
+    given = [r for name in ("tables", "test") for r in extras[name] if ">=" in r]
+    test = dict(split_bound(requirement) for requirement in given)
     bounds = dict(split_bound(requirement) for requirement in project["dependencies"])
     bounds |= {name: test[name] for name in AT_THE_BOUND}
     pinned = [f"{name}=={version}" for name, version in bounds.items()]
