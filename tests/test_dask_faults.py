@@ -451,10 +451,10 @@ def test_checkpoints_of_other_data_or_parameters_are_refused_by_name(client, tmp
 
 
 def peak_memory(dask_worker: Any) -> tuple[int, int]:
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return peak, dask_worker.memory_manager.memory_limit
+    # Not ru_maxrss, which begins with the size of the process that started the worker.
+    status = Path("/proc/self/status").read_text()
+    (peak,) = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(peak) * 1024, dask_worker.memory_manager.memory_limit
 
 
 def test_parquet_larger_than_the_memory_of_the_workers(tmp_path):
