@@ -375,7 +375,7 @@ print(n, pa.default_memory_pool().max_memory(), grown * 1024)
 def test_a_large_file_is_never_in_memory(tmp_path) -> None:
     line = ",".join(f"{i}.123456789" for i in range(8)) + f",{'some text ' * 15}\n"
     header = ",".join(f"c{i}" for i in range(8)) + ",t\n"
-    path = put(tmp_path, "large.csv", header + line * 200_000)
+    path = put(tmp_path, "large.csv", header + line * 300_000)
     size = path.stat().st_size
 
     def measure(how: str) -> tuple[int, ...]:
@@ -384,13 +384,13 @@ def test_a_large_file_is_never_in_memory(tmp_path) -> None:
         return tuple(map(int, done.stdout.split()))
 
     n_rows, arrow, grown = measure("batches")
-    assert n_rows == 200_000
+    assert n_rows == 300_000
     assert arrow < size / 4
-    # Some of this are libraries that are loaded on first use.
-    assert grown < 2 * size
-    n_rows, whole, _ = measure("read")
-    assert n_rows == 200_000
+    n_rows, whole, grown_at_once = measure("read")
+    assert n_rows == 300_000
     assert whole > size / 2
+    # Most of it are libraries that are loaded on first use.
+    assert grown < grown_at_once / 2
 
 
 # Labels
