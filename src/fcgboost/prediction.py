@@ -376,9 +376,8 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
         return class_probabilities(self.loss, self.decision)
 
 
-def decide(classifier: BaseFCGBoost, X: Any) -> KnownDecision:
-    """Give labels, probabilities and decision values of rows from one computation."""
-    decision = classifier.decision_function(X)
+def judged(classifier: BaseFCGBoost, decision: Any) -> KnownDecision:
+    """Give what a classifier says where its decision values are known: they are computed once."""
     return KnownDecision(classifier._loss_, classifier.classes_, decision)
 
 

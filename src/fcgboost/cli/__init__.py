@@ -23,8 +23,6 @@ from fcgboost.cli import (
     report,
     reproduce,
 )
-from fcgboost.experiments.base import DataError
-from fcgboost.experiments.store import StoreError
 from fcgboost.io import ModelFileError
 
 _COMMANDS = (
@@ -73,8 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough. What is left of it has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ModelFileError, ImportError, OSError, ValueError, StoreError, DataError) as error:
-        # No fault of the program: said in a sentence, without a traceback.
+    except (*reproduce.FAULTS, ModelFileError, ValueError) as error:
         print(f"fcgboost: {error}", file=sys.stderr)
         return _status_of(error)
     return status

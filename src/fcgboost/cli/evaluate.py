@@ -12,7 +12,7 @@ from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
 from fcgboost.cli.rows import labelled_batches
 from fcgboost.io import split_model
-from fcgboost.prediction import KnownDecision
+from fcgboost.prediction import judged
 from fcgboost.scores import score_predictions
 
 _TEXT = f"""\
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             n_done += len(y)
             show(n_done)
     y, decision = np.concatenate(truths), np.concatenate(decisions)
-    found = KnownDecision(classifier._loss_, classifier.classes_, decision)
+    found = judged(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None
     scores = score_predictions(
         y, found.predict(None), proba, classifier.classes_, decision=decision

@@ -13,7 +13,7 @@ from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
 from fcgboost.cli.rows import check_outputs, model_batches, open_for
 from fcgboost.io import split_model
-from fcgboost.prediction import decide
+from fcgboost.prediction import judged
 from fcgboost.readers import write_rows
 
 _TEXT = f"""\
@@ -95,7 +95,8 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
 def _frame(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
     import pandas as pd
 
-    found, classes = decide(classifier, numbers), classifier.classes_
+    found = judged(classifier, classifier.decision_function(numbers))
+    classes = classifier.classes_
     columns: dict[str, Any] = {"label": found.predict(numbers)}
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     if has_proba and not options.no_proba:

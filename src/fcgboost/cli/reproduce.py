@@ -19,7 +19,7 @@ from fcgboost.experiments.registry import EXPERIMENTS
 from fcgboost.experiments.store import StoreError
 
 # What is no fault of the program: said in a sentence, without a traceback.
-_FAULTS = (StoreError, DataError, OSError, ImportError)
+FAULTS = (StoreError, DataError, OSError, ImportError)
 # No address serves its file, so that "all" counts as complete without it.
 _OPTIONAL = "earthquake"
 
@@ -184,7 +184,7 @@ def _noting(faults: list[str], failure: str) -> Iterator[None]:
     """Say in a sentence what fails by no fault of the program, note it, and go on."""
     try:
         yield
-    except _FAULTS as error:
+    except FAULTS as error:
         print(f"fcgboost: {failure}: {error}", file=sys.stderr)
         faults.append(failure)
 

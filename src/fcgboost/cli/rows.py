@@ -14,7 +14,7 @@ from scipy import sparse
 from fcgboost.cli import console
 from fcgboost.io import split_model
 from fcgboost.readers import RowFile, open_rows
-from fcgboost.tables.cells import text_of
+from fcgboost.tables.cells import column_array, factorize, text_of
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -168,11 +168,14 @@ def labelled_batches(
         X, y = rows.split_target(batch, target)
         is_there = _is_there(y)
         lost["rows_without_target"] += int((~is_there).sum())
-        matched = [known.get(text_of(value), value) for value in list(y[is_there])]
-        strangers = {str(value) for value in matched if text_of(value) not in known}
+        codes, values = factorize(column_array(y[is_there]))
+        texts = [text_of(value) for value in values]
+        strangers = {text for text in texts if text not in known}
         lost["unknown_labels"] |= strangers
-        n_known += sum(text_of(value) in known for value in matched)
-        labels = np.array(matched, dtype=object if strangers else classifier.classes_.dtype)
+        n_known += int(np.array([text in known for text in texts], dtype=np.intp)[codes].sum())
+        matched = [known.get(text, value) for text, value in zip(texts, values, strict=True)]
+        dtype = object if strangers else classifier.classes_.dtype
+        labels = np.array(matched, dtype=dtype)[codes]
         if is_there.any():
             yield numbers[is_there], X[is_there], labels
     if n_known == 0:
