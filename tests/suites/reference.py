@@ -11,7 +11,8 @@ from fcgboost.backends.base import Best
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import InnerProductDictionary, Rounding, ScreenedDictionary
-from fcgboost.dictionaries.base import UNIT32, affine_rounding, moved_planes
+from fcgboost.dictionaries.base import UNIT32
+from fcgboost.dictionaries.planes import affine_rounding, moved_planes
 
 
 class PlaneDictionary(InnerProductDictionary, ScreenedDictionary):

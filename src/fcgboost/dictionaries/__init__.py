@@ -2,10 +2,11 @@
 
 from fcgboost.dictionaries.base import (
     FARTHEST,
-    PRODUCTS_ON_ONE_THREAD,
     Array,
     Dictionary,
-    InnerProductDictionary,
+    Grower,
+    GrownDictionary,
+    LearnableDictionary,
     Rounding,
     Sample,
     ScreenedDictionary,
@@ -13,6 +14,7 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
+from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD, InnerProductDictionary
 
 __all__ = [
     "FARTHEST",
@@ -20,7 +22,10 @@ __all__ = [
     "Array",
     "Dictionary",
     "GaussDictionary",
+    "Grower",
+    "GrownDictionary",
     "InnerProductDictionary",
+    "LearnableDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
     "Rounding",

@@ -8,7 +8,7 @@ keeps as one vector. So inputs are never centred, and sparse inputs stay sparse.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import is_tensor
 from fcgboost.parts import Part, check_choice
 
 Array = NDArray[np.float64]
@@ -78,6 +77,8 @@ class Dictionary(Part):
     """
 
     scaling: Scaling = "none"
+    #: Whether the rows may hold NaN.
+    takes_missing: bool = False
 
     @abstractmethod
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
@@ -122,6 +123,21 @@ class Dictionary(Part):
         takes, sparse X included, and gives the same values up to rounding.
         """
         return lambda X: self.evaluate(X, atoms, scale)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any | None:
+        """Give atoms whose values are some positive factors times as large.
+
+        Parameters
+        ----------
+        atoms : ndarray of shape (n_atoms, n_parameters)
+        factors : ndarray of shape (n_atoms,)
+
+        Returns
+        -------
+        ndarray of shape (n_atoms, n_parameters), or None
+            None where a multiple of an atom is no atom of the family.
+        """
+        return None
 
     def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter with an impossible value."""
@@ -188,124 +204,83 @@ class ScreenedDictionary(Dictionary):
         """
 
 
-# Atoms, or rows, from which on it pays to widen the inputs.
-_MANY = 32
-#: OpenBLAS starts threads for products of more multiplications.
-PRODUCTS_ON_ONE_THREAD = 1 << 18
+class LearnableDictionary(Dictionary):
+    """A dictionary whose atoms can be improved along the gradient in their own parameters.
 
-
-class InnerProductDictionary(SmoothDictionary):
-    """Atoms profile(<w, x> + b); a row is (w, b), standardisation folded in."""
+    Atoms are improved in coordinates (x - origin) / unit, where all columns are alike. `free`
+    turns rows into vectors without constraints, `bound` turns them back.
+    """
 
     @abstractmethod
-    def profile(self, z: Array) -> Array:
-        """Give the values of the atoms for z = <w, x> + b, which may be overwritten."""
+    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
+        """Give atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
+
+        The way back is `moved(atoms, -origin / unit, 1 / unit)`.
+
+        Parameters
+        ----------
+        atoms : ndarray of shape (n_atoms, n_parameters)
+        origin, unit : ndarray of shape (n_features,)
+            The unit is the scale that the dictionary is evaluated with.
+        """
+
+    def free(self, atoms: Any) -> Any:
+        """Give the vector without constraints of every row: the row itself, unless overridden."""
+        return atoms
+
+    def bound(self, theta: Any) -> Any:
+        """Give the row of every vector without constraints: the inverse of `free`."""
+        return theta
 
     @abstractmethod
-    def slope(self, z: Array) -> Array:
-        """Give the derivative of the profile."""
+    def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
+        """Give the gradient in every theta_j of sum_i V[i, j] g_j(z_i), with a scale of ones.
 
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give profile(<w, x> + b)."""
-        return self.profile(affine(X, atoms))
+        Arrays are NumPy's or, all three, torch's; no argument is changed.
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Lay the weights out as columns, which short products read several times faster."""
-        weights, offsets = split_last(atoms)
-        if sparse.issparse(weights):
-            return super().prepared(atoms, scale)
-        if is_tensor(atoms):
-            columns = contiguous(weights.T)
-            return lambda X: self.profile(X @ columns + offsets)
-        table = np.ascontiguousarray(atoms.T)
+        Parameters
+        ----------
+        Z : ndarray or tensor of shape (n_samples, n_features)
+        theta : ndarray or tensor of shape (n_atoms, n_parameters)
+            Vectors without constraints, as `free` gives them.
+        V : ndarray or tensor of shape (n_samples, n_atoms)
 
-        def values(X: Any) -> Array:
-            if isinstance(X, np.ndarray) and len(X) >= _MANY:
-                return self.profile(product_on_one_thread(widened(X, table.dtype), table))
-            z = product_on_one_thread(X, table[:-1])
-            z += table[-1]
-            return self.profile(z)
-
-        return values
-
-    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give sum_j coef_j profile'(z_j) w_j."""
-        weights, _ = split_last(atoms)
-        return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
+        Returns
+        -------
+        ndarray or tensor of the shape of theta
+        """
 
 
-def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
-    """Give rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
-    weights, offsets = split_last(atoms)
-    return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
+class Grower(ABC):
+    """Grows atoms on residuals; what it learned of the rows it keeps while they are the same."""
+
+    @abstractmethod
+    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
+        """Grow atoms that go along with a residual.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Dense. What is kept of them is kept while they are the same object.
+        residual : ndarray of shape (n_rows,)
+            The negative gradient of the weighted loss: the weight is in it already. Rows where it
+            is 0 do not count.
+        weights : ndarray of shape (n_rows,)
+        key : int
+            The only source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (n_grown, n_parameters)
+        """
 
 
-def affine_rounding(atoms: Array, unit: float) -> tuple[Array, Array]:
-    """Bound the error of <w, x> + b by constant + slope |x|.
+class GrownDictionary(Dictionary):
+    """A dictionary whose atoms are grown on a residual rather than drawn.
 
-    Inputs and weights are off by u of their size, d products and d sums lose at most
-    (d + 1) u / (1 - (d + 1) u) of the sum of their sizes; two more cover products of errors. Moving
-    the offset, and the exact value itself, lose as much in float64 of sizes FARTHEST times larger.
-    Infinite where float32 does not hold the parameters.
+    `candidates` gives one trivial atom, whose length is that of all.
     """
-    weights, offsets = split_last(atoms)
-    d = weights.shape[1]
-    lost, lengths = (d + 6) * unit, np.linalg.norm(weights, axis=1)
-    far = (d + 6) * 2.0**-51 * FARTHEST * np.sqrt(d) * lengths
-    sizes = np.maximum(lengths, np.abs(offsets))
-    is_known = ((sizes <= LARGEST32) & (lengths >= SMALLEST32)) | (unit < UNIT32)
-    constant = np.where(is_known, lost * np.abs(offsets) + far, np.inf)
-    return constant, lost * lengths
 
-
-def split_last(atoms: Any) -> tuple[Any, Array]:
-    """Split rows into a vector part and the last parameter."""
-    if isinstance(atoms, np.ndarray):
-        return atoms[:, :-1], atoms[:, -1]
-    last = atoms[:, -1:]
-    last = last.toarray() if sparse.issparse(last) else last
-    return atoms[:, :-1], last.reshape(-1)
-
-
-def contiguous(array: Any) -> Any:
-    """Give an array whose rows lie one after the other in memory."""
-    return array.contiguous() if is_tensor(array) else np.ascontiguousarray(array)
-
-
-def product_on_one_thread(X: Any, columns: Any) -> Any:
-    """Give X columns for a few rows, in pieces that OpenBLAS leaves to one thread.
-
-    Another thread gains little, and costs milliseconds where another process holds its core.
-    """
-    size = PRODUCTS_ON_ONE_THREAD // (X.shape[0] * columns.shape[1] or 1) or 1
-    if X.shape[1] <= size or not isinstance(X, np.ndarray):
-        return X @ columns
-    total = X[:, :size] @ columns[:size]
-    for start in range(size, X.shape[1], size):
-        total += X[:, start : start + size] @ columns[start : start + size]
-    return total
-
-
-def affine(X: Any, atoms: Any) -> Array:
-    """Give <w, x> + b for rows (w, b), a fresh dense array."""
-    if isinstance(X, np.ndarray) and isinstance(atoms, np.ndarray) and len(atoms) >= _MANY:
-        # One more column in the product takes less time than adding the offsets.
-        return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
-    weights, offsets = split_last(atoms)
-    z = dense_product(X, weights)
-    z += offsets
-    return z
-
-
-def widened(X: Any, dtype: Any) -> Any:
-    """Give rows (x, 1)."""
-    rows = np.empty((X.shape[0], X.shape[1] + 1), dtype)
-    rows[:, :-1], rows[:, -1] = X, 1.0
-    return rows
-
-
-def dense_product(X: Any, rows: Any) -> Array:
-    """Give X rows^T as a fresh dense array, whichever of the two is sparse."""
-    product: Any = X @ rows.T
-    dense: Array = product.toarray() if sparse.issparse(product) else product
-    return dense
+    @abstractmethod
+    def grower(self, sample: Sample) -> Grower:
+        """Give a grower for data of this shape."""

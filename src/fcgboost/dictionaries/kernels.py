@@ -14,12 +14,14 @@ from fcgboost.dictionaries.base import (
     SMALLEST32,
     UNIT32,
     Array,
-    InnerProductDictionary,
     Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
     SmoothDictionary,
+)
+from fcgboost.dictionaries.planes import (
+    InnerProductDictionary,
     contiguous,
     dense_product,
     product_on_one_thread,

@@ -11,14 +11,12 @@ from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
     UNIT32,
     Array,
-    InnerProductDictionary,
     Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
-    affine_rounding,
-    moved_planes,
 )
+from fcgboost.dictionaries.planes import InnerProductDictionary, affine_rounding, moved_planes
 from fcgboost.parts import check_choice, is_positive
 
 _LONG = 64
