@@ -46,6 +46,8 @@ CORE = {
     "documents",
     "prediction",
     "parameters",
+    "inputs",
+    "grounds",
     "fitting",
 }
 
@@ -77,6 +79,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "dictionaries.planes": {"arrays", "dictionaries.base"},
     "dictionaries.*": {"arrays", "dictionaries.base", "dictionaries.planes", "parts"},
     "dictionaries": {"dictionaries.*"},
+    "inputs": {"arrays"},
     "stopping": NOTHING,
     "backends.base": {"dictionaries"},
     "backends.places": {"arrays"},
@@ -97,7 +100,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("backends.values", "dictionaries"),
     },
     "backends.columns": {"backends.base", "backends.blocks", "backends.places"},
-    "backends.moments": {"backends.base", "backends.blocks", "dictionaries", "sums"},
+    "backends.moments": {"backends.base", "backends.blocks", "dictionaries", "inputs", "sums"},
+    "backends.glimpses": {"arrays", "backends.base", "hashing"},
     "backends.memory": {
         *(
             "arrays",
@@ -106,25 +110,26 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
             "backends.blocks",
             "backends.candidates",
             "backends.columns",
+            "backends.glimpses",
         ),
         *("backends.fused", "backends.places", "dictionaries", "hashing"),
     },
-    "model": {"arrays", "dictionaries"},
+    "model": {"arrays", "dictionaries", "inputs"},
     "backends.calls": NOTHING,
     "backends.pieces": {
         *("backends.base", "backends.candidates", "backends.columns", "backends.memory"),
-        *("backends.values", "hashing"),
+        *("backends.glimpses", "backends.values", "hashing"),
     },
     "backends.rows": {
-        *("backends.base", "backends.pieces", "dictionaries", "hashing", "model", "sums"),
+        *("backends.base", "backends.pieces", "dictionaries", "hashing", "inputs", "model", "sums"),
     },
     "backends.shards": {
         *("backends.base", "backends.calls", "backends.moments", "backends.pieces"),
-        *("backends.rows", "dictionaries", "hashing", "sums", "threads"),
+        *("backends.rows", "dictionaries", "hashing", "inputs", "sums", "threads"),
     },
     "backends.cluster": {
         *("backends.base", "backends.calls", "backends.candidates", "backends.moments"),
-        *("backends.pieces", "backends.places", "dictionaries"),
+        *("backends.pieces", "backends.places", "dictionaries", "hashing"),
     },
     "backends": {"backends.*"},
     "solvers.base": {"losses", "parts", "stopping", "backends.base"},
@@ -137,6 +142,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "backends.base",
         "dictionaries",
         "hashing",
+        "inputs",
         "losses",
         "model",
         "outputs",
@@ -149,7 +155,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "callbacks": {"greedy", "stopping"},
     "checkpoints": {"files", "greedy", "stopping"},
     "validation": {"arrays", "dictionaries", "losses", "schemes", "selection", "solvers"},
-    "data": {"hashing", "sums", "validation"},
+    "data": {"hashing", "inputs", "sums", "validation"},
     # A model in a file: knows parts, models and paths, and no estimator.
     "documents.spots": NOTHING,
     "documents.parsing": {"documents.spots"},
@@ -166,6 +172,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "parameters": {
         *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
     },
+    "grounds": CORE - {"fitting", "grounds"},
     "fitting": CORE - {"fitting"},
     "spread": CORE,
     "estimators": CORE,

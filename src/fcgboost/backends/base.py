@@ -39,6 +39,58 @@ class Best:
     score: float
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Exact sums over rows that say how much atoms would gain.
+
+    A row is active for an output where its residual is not zero; there g is the atom and s the
+    weights.
+
+    Attributes
+    ----------
+    dots : ndarray of shape (n_atoms, n_outputs)
+        <r, g>.
+    firsts, squares : ndarray of shape (n_atoms, n_outputs)
+        The sums of s g and s g^2 over the active rows.
+    active : ndarray of shape (n_outputs,)
+        The sum of s over the active rows.
+    """
+
+    dots: Array
+    firsts: Array
+    squares: Array
+    active: Array
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.dots + other.dots,
+            self.firsts + other.firsts,
+            self.squares + other.squares,
+            self.active + other.active,
+        )
+
+
+class Glimpse(ABC):
+    """Some rows of a design, the same ones during a fit, on which atoms are learned."""
+
+    #: ndarray, CSR matrix or tensor: distinct raw rows, in an order that only their values decide.
+    rows: Any
+
+    @abstractmethod
+    def look(self, R: Any) -> tuple[Any, Any]:
+        """Give the residuals at these rows, and the weights of those that are not zero.
+
+        Parameters
+        ----------
+        R : m-vectors of shape (n_samples, n_outputs)
+
+        Returns
+        -------
+        two arrays, or tensors, of shape (n_rows, n_outputs)
+            Sums over equal rows.
+        """
+
+
 class Candidates(ABC):
     """Atoms that may enter, laid over the data; shared by all outputs."""
 
@@ -67,6 +119,10 @@ class Candidates(ABC):
             None for an output that may choose no candidate.
         """
 
+    @abstractmethod
+    def sums(self, R: Any) -> Sums:
+        """Give what the gains of a few candidates are made of, in float64 over all rows."""
+
 
 class Columns(ABC):
     """The selected atoms of one output as columns of A; the constant, if any, is column 0.
@@ -93,6 +149,10 @@ class Columns(ABC):
     @abstractmethod
     def append(self, atoms: Any) -> None:
         """Add columns for parameter rows, which need not have been candidates."""
+
+    @abstractmethod
+    def drop(self, position: int) -> None:
+        """Take a column out; those behind it move up. Small values were fetched before."""
 
     @abstractmethod
     def column(self, position: int) -> Any:
@@ -173,6 +233,10 @@ class Design(ABC):
 
     def expect(self, n: int, key: int, turn: int = 0) -> None:  # noqa: B027 - a mere hint
         """Hear of a draw that will come, so that it may be made along with something else."""
+
+    @abstractmethod
+    def glimpse(self, n: int, key: int) -> Glimpse:
+        """Give at most n distinct rows of the data that can be looked at closely."""
 
     @abstractmethod
     def put(self, vector: Array) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor
+from fcgboost.backends.base import TIE, Array, Best, Candidates, Divisor, Sums
 from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.places import Place
 from fcgboost.backends.screening import StandIn
@@ -73,6 +73,20 @@ class MemoryCandidates(Candidates):
             if self._design.place.is_ahead:
                 return self._best_ahead(R, divisor, allowed)
             return self._best_here(R, divisor, allowed)
+
+    def sums(self, R: Any) -> Sums:
+        """Add up over the rows in order; the columns are kept for whoever enters."""
+        design, xp, n = self._design, self._design.place.xp, self.atoms.shape[0]
+        design.forget_columns()
+        weights = xp.where(R != 0.0, design.weights[:, None], 0.0)
+        parts: list[Any] = [weights.sum(0)]
+        for j in range(n):
+            values = design.column(self.atoms[j : j + 1])
+            parts += [values @ R, values @ weights, (values * values) @ weights]
+        active, *rest = design.place.fetch(*parts)
+        empty = np.zeros((0, R.shape[1]))
+        dots, firsts, squares = (np.stack(rest[i::3]) if n else empty for i in range(3))
+        return Sums(dots, firsts, squares, active)
 
     def _best_here(
         self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_]

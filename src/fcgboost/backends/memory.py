@@ -18,6 +18,7 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
+from fcgboost.backends.glimpses import Members, MemoryGlimpse
 from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
@@ -87,6 +88,7 @@ class MemoryDesign(Design):
         self.low, self.high, self.center = frame.low, frame.high, frame.center
         self.shift, self.scale, self.deviation = frame.shift, frame.scale, frame.deviation
         words = hashing.fingerprint(self.X) if words is None else words
+        self._words = words
         self.fingerprints, self._distinct = np.unique(words, return_index=True)
         self._circles: dict[int, hashing.Circle] = {}
         self._n_active = self.n_rows
@@ -125,13 +127,29 @@ class MemoryDesign(Design):
 
     def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
         """Give the first rows from a place of the circle on, and how far from it they are."""
+        circle = self._circle(key)
+        places = circle.after(turn, n)
+        return circle.distances(places, turn), self.X[self._distinct[places]]
+
+    def _circle(self, key: int) -> hashing.Circle:
+        """Give the rows on a circle."""
         circle = self._circles.get(key)
         if circle is None:
             circle = hashing.Circle(self.fingerprints, key)
             # The last two: that of the fit, and that of a step with a key of its own.
             self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
-        places = circle.after(turn, n)
-        return circle.distances(places, turn), self.X[self._distinct[places]]
+        return circle
+
+    def glimpse(self, n: int, key: int) -> MemoryGlimpse:
+        """Give the rows with the smallest hashes."""
+        places = self._circle(key).after(0, n)
+        members = self.members(self.fingerprints[places])
+        rows = self.inputs[self._distinct[places]]
+        return MemoryGlimpse(rows, members, self.weights, self.place.put)
+
+    def members(self, wanted: hashing.Words) -> Members:
+        """Find the rows that have some fingerprints."""
+        return Members.of(wanted, self._words)
 
     def put(self, vector: Array) -> Any:
         """Give an m-vector in this place."""

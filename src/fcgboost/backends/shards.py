@@ -24,17 +24,19 @@ from fcgboost.backends.pieces import (
     PieceCandidates,
     PieceColumns,
     PieceDesign,
+    PieceGlimpse,
     n_bytes_of,
 )
 from fcgboost.backends.rows import HeldOut, Rows, Source, Survey, joined
 from fcgboost.dictionaries import Dictionary
+from fcgboost.inputs import Limits
 from fcgboost.sums import ExactSum, totals_of
 from fcgboost.threads import blas
 
 _LAST_WORD = 2**64 - 1
 _BYTE = 8
 # The methods that look at rows, and those that look at columns.
-_ROWS = {"append", "candidates", "closer_scores", "draw", "exact_scores", "scores"}
+_ROWS = {"append", "candidates", "closer_scores", "draw", "exact_scores", "piece_sums", "scores"}
 _COLUMNS = {"column", "gram", "matvec", "rmatvec", "triangle"}
 #: What always stays of a row: labels, weights, hashes, residuals and the like.
 BYTES_PER_ROW = 130
@@ -61,6 +63,11 @@ class Piece:
         """Leave all other rows out."""
         self.rows.keep(mask)
         self.words = self.words[mask]
+
+    def clip(self, limits: Limits) -> None:
+        """Keep the rows within limits: from now on they are other rows, with other words."""
+        if self.rows.clip(limits):
+            self.words = hashing.fingerprint(self.rows.load())
 
     def lay(self, dictionary: Dictionary, per_class: Array, options: dict[str, Any]) -> None:
         """Lay a dictionary over the rows; y holds codes by now."""
@@ -99,6 +106,10 @@ class Piece:
         is_all = limit >= n or len(distances) == design.n_distinct
         return Draw(distances, rows, _LAST_WORD if is_all else int(distances[-1]))
 
+    def glimpse(self, wanted: hashing.Words) -> PieceGlimpse:
+        """Find the rows that have some fingerprints."""
+        return PieceGlimpse(self.design.members(wanted), self.weights())
+
     def n_distinct(self) -> int:
         """Give the number of distinct rows of the piece."""
         return self.design.n_distinct
@@ -132,9 +143,7 @@ class Piece:
         if self.rows.drop():
             self.design.drop()
             for thing in self.objects.values():
-                if isinstance(thing, PieceColumns):
-                    thing.drop()
-                elif isinstance(thing, PieceCandidates):
+                if isinstance(thing, PieceColumns | PieceCandidates):
                     thing.forget_values()
 
 
@@ -274,6 +283,15 @@ class Shard:
                 piece.keep(~is_held_out)
         self._pieces = [piece for piece in self._pieces if piece.rows.n_rows]
         return self.survey()[1]
+
+    def clip(self, limits: Limits) -> None:
+        """Keep all rows within limits, those of validation as well."""
+        for piece in self._pieces:
+            piece.clip(limits)
+            self._rest(piece.rows)
+        for held_out in self._held_out:
+            held_out.rows.clip(limits)
+            self._rest(held_out.rows)
 
     def add_up(self, per_class: Array, function: Callable[..., Any], *args: Any) -> Any:
         """Add up a function of the rows and their weights."""

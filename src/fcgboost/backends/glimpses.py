@@ -1,0 +1,110 @@
+"""Some rows that are looked at closely: where atoms are learned.
+
+The rows are those with the smallest keyed hashes, each once, in that order. Residuals of equal rows
+are added up. So nothing that is learned depends on the order of the data, on repetitions that could
+have been weights, or on the machine where a row lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.arrays import is_tensor
+from fcgboost.backends.base import Array, Glimpse
+
+
+@dataclass(frozen=True)
+class Members:
+    """Which of the rows that lie here belong to a glimpse.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows that are equal to one of the glimpse.
+    slots : ndarray of int
+        Which one.
+    n_slots : int
+        The number of rows of the glimpse.
+    """
+
+    rows: NDArray[np.intp]
+    slots: NDArray[np.intp]
+    n_slots: int
+
+    @classmethod
+    def of(cls, wanted: hashing.Words, words: hashing.Words) -> Members:
+        """Find the rows by their fingerprints."""
+        order = np.argsort(wanted)
+        ordered = wanted[order]
+        places = np.minimum(np.searchsorted(ordered, words), max(0, len(wanted) - 1))
+        rows = np.flatnonzero(ordered[places] == words) if len(wanted) else np.zeros(0, np.intp)
+        slots = order[places[rows]]
+        if len(rows) == len(wanted):
+            # One row each: then a look is nothing but an index.
+            by_slot = np.argsort(slots)
+            rows, slots = rows[by_slot], slots[by_slot]
+        return cls(rows, slots, len(wanted))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row of the glimpse is one row here."""
+        return len(self.rows) == self.n_slots
+
+    def add_up(self, values: Array) -> Array:
+        """Add up the values of equal rows, of shape (n_samples, n_outputs)."""
+        if self.is_plain:
+            return values[self.rows]
+        sums = np.empty((self.n_slots, values.shape[1]))
+        for c in range(values.shape[1]):
+            sums[:, c] = np.bincount(self.slots, values[self.rows, c], self.n_slots)
+        return sums
+
+
+class MemoryGlimpse(Glimpse):
+    """Rows of a design in one memory.
+
+    Parameters
+    ----------
+    rows : ndarray, CSR matrix or tensor of shape (n_rows, n_features)
+    members : Members
+    weights : m-vector
+    put : callable
+        Brings an array to where the rows are.
+    """
+
+    def __init__(
+        self, rows: Any, members: Members, weights: Any, put: Callable[[Any], Any]
+    ) -> None:
+        self.rows = rows
+        self._members = members
+        self._weights = weights
+        self._put = put
+
+    def look(self, R: Any) -> tuple[Any, Any]:
+        """Give residuals and active weights."""
+        if is_tensor(R):
+            if self._members.is_plain:
+                return active_at(R[self._members.rows], self._weights[self._members.rows])
+            # Sums on a device would depend on the order its threads come in.
+            host = look_at(self._members, R.cpu().numpy(), self._weights.cpu().numpy())
+            return self._put(host[0]), self._put(host[1])
+        return look_at(self._members, R, self._weights)
+
+
+def look_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
+    """Give the residuals and the active weights of the rows of a glimpse that lie here."""
+    if members.is_plain:
+        return active_at(R[members.rows], weights[members.rows])
+    active = np.where(R != 0.0, weights[:, None], 0.0)
+    return members.add_up(R), members.add_up(active)
+
+
+def active_at(residuals: Any, weights: Any) -> tuple[Any, Any]:
+    """Give residuals, and the weights where they are not zero."""
+    return residuals, (residuals != 0.0) * weights[:, None]
