@@ -139,6 +139,14 @@ class Dictionary(Part):
         """
         return None
 
+    def n_parameters(self, n_features: int) -> int:
+        """Give the number of parameters of a row, at most: a vector and a number, usually."""
+        return n_features + 1
+
+    def trimmed(self, atoms: Any) -> Any:
+        """Give rows without the zeros at the end that only longer rows of other atoms need."""
+        return atoms
+
     def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter with an impossible value."""
         check_choice(self, "scaling", ("none", "max", "norm"))
