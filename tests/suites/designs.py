@@ -325,6 +325,44 @@ def check_gram_matrices_forget_rows_that_went(backend: Backend) -> None:
     np.testing.assert_array_equal(gram, np.zeros((9, 9)))
 
 
+def check_columns_that_were_dropped_are_as_if_they_had_never_been(backend: Backend) -> None:
+    rng = np.random.default_rng(12)
+    X, sample_weights = make_data()
+    atoms = make_atoms(30)
+    for scaling, has_constant in SCENES:
+        first = int(has_constant)
+        dictionary = ReluDictionary(scaling=scaling)
+        design = backend.design(dictionary, X, sample_weights, standardize=False)
+        columns, here = design.columns(30, has_constant), list(range(6))
+        columns.append(atoms[:6])
+        weights = sample_weights * (rng.random(M) < 0.7)
+        for step in range(12):
+            if step != 5:  # once two columns come between two Gram matrices
+                assert_is_gram(columns, backend, weights)
+            gone = [0, len(here) - 1, int(rng.integers(len(here)))][step % 3]
+            columns.drop(gone + first)
+            del here[gone]
+            columns.append(atoms[6 + step : 7 + step])
+            here.append(6 + step)
+            if step % 4 == 3:
+                columns.drop(len(here) - 1 + first)
+                del here[-1]
+            weights = weights.copy()
+            weights[step : 2 * step] = sample_weights[step : 2 * step]
+        twin = design.columns(30, has_constant)
+        twin.append(atoms[here])
+        assert columns.n_columns == twin.n_columns == len(here) + first
+        assert_close(columns.factors, twin.factors)
+        assert_close(columns.norms, twin.norms)
+        coef = rng.standard_normal(columns.n_columns)
+        assert_close(backend.array(columns.matvec(coef)), backend.array(twin.matvec(coef)))
+        vector = backend.vector(rng.standard_normal(M))
+        assert_close(*(c.fetch(c.rmatvec(vector))[0] for c in (columns, twin)))
+        assert_is_gram(columns, backend, weights)
+        triangles = [c.triangle(backend.vector(weights), vector) for c in (columns, twin)]
+        assert_close(*(R.T @ R for R in triangles))
+
+
 def check_a_gram_matrix_belongs_to_the_caller(backend: Backend) -> None:
     columns, A, _ = make_scene(backend)
     weights = np.ones(M)

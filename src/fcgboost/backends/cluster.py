@@ -255,6 +255,14 @@ class ClusterColumns(Columns):
         self._factors = np.concatenate([self._factors, factors])
         self._norms = np.concatenate([self._norms, norms * factors])
 
+    def drop(self, position: int) -> None:
+        """Take a column out where the rows are."""
+        self._read()
+        self._crew.tell(self._there, "drop", position)
+        self.n_columns -= 1
+        self._factors = np.delete(self._factors, position)
+        self._norms = np.delete(self._norms, position)
+
     def column(self, position: int) -> Any:
         """Give one column."""
         (column,) = self._crew.tell(self._there, "column", position, n_results=1)

@@ -106,6 +106,21 @@ class MemoryColumns(Columns):
             self._storage = larger
         self._storage[:, first : self.n_columns] = values
 
+    def drop(self, position: int) -> None:
+        """Take a column out; those behind it move up."""
+        self._read()
+        self._factors = np.delete(self._factors, position)
+        self._norms = np.delete(self._norms, position)
+        self._close_gap(position)
+
+    def _close_gap(self, position: int) -> None:
+        """Let the columns behind a position move up, and the kept Gram matrix follow."""
+        self.n_columns -= 1
+        # One after the other: on a device, what is read and what is written must not overlap.
+        for j in range(position, self.n_columns if self._storage is not None else position):
+            self._storage[:, j] = self._storage[:, j + 1]
+        self._gram.drop(position)
+
     def _note_sizes(self, factors: Array, norms: Array) -> None:
         self._factors = np.concatenate([self._factors, factors])
         self._norms = np.concatenate([self._norms, norms])
@@ -246,6 +261,12 @@ class KeptGram:
             return self._keep(weights, values)
 
         return Pending((change, new, place.put(count) if room is None else count), finish)
+
+    def drop(self, position: int) -> None:
+        """Forget a column."""
+        if position < len(self._values):
+            self._values = np.delete(np.delete(self._values, position, 0), position, 1)
+            self._peak = np.delete(self._peak, position)
 
     def _renewed(self, weights: Any) -> Pending:
         def finish(values: Array) -> Array:

@@ -139,7 +139,7 @@ class PieceColumns(MemoryColumns):
         """Add columns; give the sums of their weighted squares and their largest values."""
         self._make()
         values = self._evaluate(atoms)
-        self._atoms.append(atoms)
+        self._atoms.extend(atoms[j : j + 1] for j in range(atoms.shape[0]))
         self._store(values)
         squares = self._design.weights @ values**2
         return np.stack([squares, np.abs(values).max(axis=0)])
@@ -157,12 +157,15 @@ class PieceColumns(MemoryColumns):
             self._storage = self._place.empty(self._design.n_rows, self.n_columns + 1)
             first = int(self.has_constant)
             self._storage[:, :first] = 1.0
-            for atoms in self._atoms:
-                last = first + atoms.shape[0]
-                self._storage[:, first:last] = self._design.evaluate(atoms)
-                first = last
+            for j, atom in enumerate(self._atoms, first):
+                self._storage[:, j] = self._design.evaluate(atom)[:, 0]
 
-    def drop(self) -> None:
+    def drop(self, position: int) -> None:
+        """Take a column out."""
+        del self._atoms[position - int(self.has_constant)]
+        self._close_gap(position)
+
+    def forget_values(self) -> None:
         """Give the memory of the columns back."""
         self._storage = None
 
