@@ -14,7 +14,12 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
-from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD, InnerProductDictionary
+from fcgboost.dictionaries.planes import (
+    PRODUCTS_ON_ONE_THREAD,
+    InnerProductDictionary,
+    PlaneDictionary,
+)
+from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
 __all__ = [
     "FARTHEST",
@@ -26,6 +31,7 @@ __all__ = [
     "GrownDictionary",
     "InnerProductDictionary",
     "LearnableDictionary",
+    "PlaneDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
     "Rounding",
@@ -33,4 +39,7 @@ __all__ = [
     "ScreenedDictionary",
     "SigmoidDictionary",
     "SmoothDictionary",
+    "UnionDictionary",
+    "stack_rows",
+    "wrapped",
 ]

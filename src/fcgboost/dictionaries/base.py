@@ -9,7 +9,7 @@ keeps as one vector. So inputs are never centred, and sparse inputs stay sparse.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.parts import Part, check_choice
+from fcgboost.parts import Part, check_choice, is_positive
 
 Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
@@ -292,3 +292,26 @@ class GrownDictionary(Dictionary):
     @abstractmethod
     def grower(self, sample: Sample) -> Grower:
         """Give a grower for data of this shape."""
+
+
+def ends_of(value: Any) -> tuple[Any, ...]:
+    """Give a range as a tuple: of one number twice, or of what a sequence holds."""
+    if isinstance(value, Sequence | np.ndarray):
+        return tuple(value)
+    return value, value
+
+
+def check_range(part: Part, name: str, *, words: str = "") -> None:
+    """Raise a ValueError unless a parameter is a positive number or a pair of such, in order."""
+    ends = ends_of(getattr(part, name))
+    if len(ends) != 2 or not all(map(is_positive, ends)) or ends[0] > ends[1]:
+        raise ValueError(
+            f"{type(part).__name__}: {name} must be {words}a positive number or a pair "
+            f"low <= high of positive numbers, got {getattr(part, name)!r}."
+        )
+
+
+def log_uniform(value: Any, generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Draw numbers whose logarithms are uniform in a range."""
+    low, high = np.log(ends_of(value))
+    return np.exp(generator.uniform(low, high, size=shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +15,14 @@ from fcgboost.dictionaries.base import (
     SMALLEST32,
     UNIT32,
     Array,
+    LearnableDictionary,
     Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
     SmoothDictionary,
+    check_range,
+    log_uniform,
 )
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
@@ -35,14 +39,16 @@ _FEW = 8
 _NOTHING32, _NOTHING64 = 20.0, 50.0
 
 
-class GaussDictionary(SmoothDictionary, ScreenedDictionary):
+class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
     """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
     Parameters
     ----------
-    width : float or "scale", default="scale"
+    width : float, "scale" or pair of floats, default="scale"
         sigma, in standardised units. "scale" is sqrt(d v / 2), v the mean variance of the
         columns: on standardised inputs the width of scikit-learn's SVC with gamma="scale".
+        A pair (low, high) gives every atom a width of its own, f sqrt(d v / 2) with log f uniform
+        between log low and log high: (0.3, 3.0) is a tenfold range around "scale".
     centers : {"data", "box"}, default="data"
         Training inputs, or points drawn uniformly from their bounding box.
     scaling : {"none", "max", "norm"}, default="none"
@@ -50,7 +56,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
 
     def __init__(
         self,
-        width: float | Literal["scale"] = "scale",
+        width: float | Literal["scale"] | tuple[float, float] = "scale",
         centers: Literal["data", "box"] = "data",
         scaling: Scaling = "none",
     ) -> None:
@@ -63,18 +69,24 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         if not (isinstance(self.width, str) and self.width == "scale"):
-            check_positive(self, "width")
+            check_range(self, "width", words="'scale', ")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose atoms centred at training inputs or in their bounding box."""
         centers = _centers(sample, self.centers, n, key)
-        width = self.width
-        if width == "scale":
-            width = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
-        widths = np.full((centers.shape[0], 1), float(width))
+        widths = self._widths(sample, centers.shape[0], key)[:, None]
         if sparse.issparse(centers):
             return sparse.hstack([centers, widths], format="csr")
         return np.hstack([centers, widths])
+
+    def _widths(self, sample: Sample, n: int, key: int) -> Array:
+        """Give n widths in standardised units."""
+        if isinstance(self.width, Real):
+            return np.full(n, float(self.width))
+        scale = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
+        if isinstance(self.width, str):
+            return np.full(n, scale)
+        return scale * log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Give exp(-|(x - c) / s|^2 / (2 sigma^2))."""
@@ -88,7 +100,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
             X, centers = _divided(X - origin, scale), _divided(centers - origin, scale)
         else:
             X, centers = _divide(X, scale), _divide(centers, scale)
-        return _exp(_exponents(X, centers, 0.5 / widths**2))
+        return decay(_exponents(X, centers, 0.5 / widths**2))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
@@ -103,7 +115,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
                 return self.evaluate(X, atoms, scale)
             X = X - origin
             X /= scale
-            return _exp(product_on_one_thread(_inputs_side(X), right))
+            return decay(product_on_one_thread(_inputs_side(X), right))
 
         return values
 
@@ -121,6 +133,29 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary):
         """Give the centres in the other coordinates; widths are in units already."""
         centers, widths = split_last(atoms)
         return np.hstack([(centers - origin) / unit, widths[:, None]])
+
+    def free(self, atoms: Any) -> Any:
+        """Give (c, log sigma)."""
+        xp = namespace(atoms)
+        return xp.concatenate([atoms[:, :-1], xp.log(atoms[:, -1:])], axis=1)
+
+    def bound(self, theta: Any) -> Any:
+        """Give (c, sigma)."""
+        xp = namespace(theta)
+        return xp.concatenate([theta[:, :-1], xp.exp(theta[:, -1:])], axis=1)
+
+    def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
+        """Give sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
+        centers, steepness = theta[:, :-1], namespace(theta).exp(-2.0 * theta[:, -1:])
+        side = _inputs_side(Z)
+        pulls = decay(side @ _centers_side(centers, 0.5 * steepness[:, 0])) * V
+        sums = pulls.T @ side  # of z, |z|^2 and 1
+        mass = sums[:, -1:]
+        toward = sums[:, :-2] - mass * centers
+        # |z - c|^2 = |z|^2 - |c|^2 - 2 <z - c, c>
+        spread = sums[:, -2:-1] - mass * squared_norms(centers)[:, None]
+        spread = spread - 2.0 * (toward * centers).sum(1)[:, None]
+        return namespace(Z).concatenate([toward * steepness, spread * steepness], axis=1)
 
     def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
         """Bound the error of the exponent where the atom is not negligible.
@@ -237,7 +272,7 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
     for column in range(X.shape[1]):
         gap = (X[:, column : column + 1] - centers[:, column]) / scale[column]
         squares = squares + gap * gap
-    return _exp(squares * (-0.5 / widths**2))
+    return decay(squares * (-0.5 / widths**2))
 
 
 def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
@@ -269,7 +304,7 @@ def _centers_side(centers: Any, steepness: Array) -> Any:
     return (xp.concatenate(columns, axis=1) * steepness[:, None]).T
 
 
-def _exp(exponents: Any) -> Array:
+def decay(exponents: Any) -> Array:
     """Give the exponential, in place, of exponents that only rounding can have made positive."""
     if is_tensor(exponents):
         return exponents.clamp_(max=0.0).exp_()  # type: ignore[no-any-return]
