@@ -41,12 +41,16 @@ NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     "list": (write_text("[1, 2]"), "JSON, but no model file"),
     "no version": (write_text('{"format": "fcgboost model"}'), "no model file"),
     "text as version": (
-        write_text('{"format": "fcgboost model", "version": "1"}'),
+        write_text('{"format": "fcgboost model", "version": "2"}'),
         r"\$\.version must be a whole number",
     ),
     "future": (
         write_text('{"format": "fcgboost model", "version": 7, "new": []}'),
-        r"later fcgboost \(format version 7; this one reads 1\): update fcgboost",
+        r"later fcgboost \(format version 7; this one reads 2\): update fcgboost",
+    ),
+    "past": (
+        write_text('{"format": "fcgboost model", "version": 1}'),
+        r"before the first release of fcgboost \(format version 1; this one reads 2\): fit and",
     ),
     "twice": (write_text('{"format": 1, "format": 1}'), "the key 'format' is there twice"),
     "NaN": (write_text('{"format": NaN}'), "there is NaN"),
@@ -110,6 +114,11 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
     "unknown key inside": ("relu", ("model", "x y"), 1, r"\$\.model has the unknown key 'x y'"),
     "no scale": ("relu", ("model", "scale"), None, r"\$\.model\.scale must be a list, and is None"),
     "zero scale": ("relu", ("model", "scale", 1), 0, r"\$\.model\.scale must have positive"),
+    "no limits": ("limits", ("model", "limits"), None, ""),
+    "short limits": ("limits", ("model", "limits", "low"), [0.0], "low must have 3 entries"),
+    "limits that cross": ("limits", ("model", "limits", "low", 1), 9.0, r"above the upper.*\[1\]"),
+    "a limit without end": ("limits", ("model", "limits", "high", 0), "Infinity", "finite number"),
+    "clipped to nothing": ("limits", ("parameters", "clip"), 0, "clip must be a finite number gr"),
     "fewer features": ("relu", ("n_features",), 2, r"scale must have 2 entries, and has 3"),
     "huge features": ("relu", ("n_features",), 2**31 - 1, "must have 2147483647 entries"),
     "true as a number": ("relu", ("n_iter",), True, r"\$\.n_iter must be a whole number"),
@@ -235,6 +244,7 @@ def document(name: str) -> str:
         "polynomial": MODELS["polynomial, squared_hinge"],
         "sparse": MODELS["sparse matrix"],
         "pipeline": MODELS["pipeline"],
+        "limits": MODELS["limits"],
     }
     encoder, classifier = split_model(makers[name]())
     return encode(replace(content_of(classifier), encoder=encoder)).decode()

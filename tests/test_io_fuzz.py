@@ -372,7 +372,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_model(model, folder / f"{name}.json", about=about)
         if name in ("gauss", "words"):
             save_model(model, folder / f"{name} without path.json", trace=False)
-    schema = Path(fcgboost.io.__file__).with_name("model-1.schema.json")
+    schema = Path(fcgboost.io.__file__).with_name("model-2.schema.json")
     (folder / "schema").write_bytes(schema.read_bytes())
     return folder
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
+from fcgboost.inputs import Limits
 from fcgboost.sums import ExactSum, totals_of
 from fcgboost.validation import (
     Array,
@@ -37,6 +38,11 @@ class Data:
     def take(self, rows: NDArray[Any]) -> Data:
         """Give some of the rows."""
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
+
+    def within(self, limits: Limits | None) -> Data:
+        """Give the rows clipped to limits."""
+        X = self.X if limits is None else limits.apply(self.X)
+        return self if X is self.X else replace(self, X=X)
 
     def digest(self) -> hashing.Digest:
         """Give words for all rows with their labels and weights, in any order."""

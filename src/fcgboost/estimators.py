@@ -52,6 +52,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Whether a constant, without ridge, is in the model from the start.
     standardize : bool, default=True
         Whether atoms see columns of mean 0 and variance 1. Sparse X is never centred.
+    clip : float, "auto" or None, default="auto"
+        Inputs count as at most so many deviations from the mean of their column in the training
+        data, here and in predictions; None is as they are. Zero stays zero in a column that has
+        it. "auto" is 4 for the dictionaries "auto" and "compact", and None for others.
     normalize : bool, default=False
         Whether scores are divided by the atom's empirical norm (orthogonal matching pursuit).
     reselect : bool, default=False
@@ -142,6 +146,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         l2: float | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | Literal["auto"] | None = "auto",
         normalize: bool = False,
         reselect: bool = False,
         validation_fraction: float | None = None,
@@ -166,6 +171,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.l2 = l2
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.normalize = normalize
         self.reselect = reselect
         self.validation_fraction = validation_fraction

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary
+from fcgboost.inputs import Limits, clip
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
 # thread, which of wide inputs takes few rows; but some, so that Python's part remains small.
@@ -42,6 +43,8 @@ class Model:
         One standardised unit of each column, for dictionaries of distances.
     entered : ndarray of shape (n_atoms,)
         The step at which each atom entered.
+    limits : Limits or None
+        Inputs beyond them count as at the limit.
     """
 
     dictionary: Dictionary
@@ -50,6 +53,7 @@ class Model:
     intercept: Array
     scale: Array
     entered: NDArray[np.intp]
+    limits: Limits | None = None
 
     @property
     def n_atoms(self) -> int:
@@ -131,17 +135,19 @@ class _Layout:
         From rows to the values of all atoms.
     coef : array of shape (n_atoms, n_outputs)
     intercept : array of shape (n_outputs,)
+    limits : pair of arrays of shape (n_features,), or None
     """
 
     values: Callable[[Any], Any]
     coef: Any
     intercept: Any
+    limits: tuple[Any, Any] | None
 
     def evaluate(self, X: Any) -> Any:
         """Give the values of all atoms at rows of any precision."""
         if X.dtype != self.coef.dtype:
             X = X.to(self.coef.dtype) if is_tensor(X) else X.astype(self.coef.dtype)
-        return self.values(X)
+        return self.values(X if self.limits is None else clip(X, *self.limits))
 
     def decide(self, X: Any) -> Any:
         """Give the decision values at rows of any precision."""
@@ -153,12 +159,16 @@ class _Layout:
 def _lay_out(model: Model, X: Any) -> _Layout:
     coef = beside(np.ascontiguousarray(model.coef.T), X)
     intercept = beside(model.intercept, X)
+    limits = None
+    if model.limits is not None:
+        limits = beside(model.limits.low, X), beside(model.limits.high, X)
     if model.n_atoms == 0:
-        return _Layout(lambda X: _empty(coef, X.shape[0], 0), coef, intercept)
+        return _Layout(lambda X: _empty(coef, X.shape[0], 0), coef, intercept, limits)
     atoms = model.atoms
     if is_tensor(X):
         atoms = beside(atoms.toarray() if sparse.issparse(atoms) else atoms, X)
-    return _Layout(model.dictionary.prepared(atoms, beside(model.scale, X)), coef, intercept)
+    values = model.dictionary.prepared(atoms, beside(model.scale, X))
+    return _Layout(values, coef, intercept, limits)
 
 
 def _empty(like: Any, *shape: int) -> Any:

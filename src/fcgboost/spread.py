@@ -17,14 +17,15 @@ from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Survey
 from fcgboost.data import check_some_weight
 from fcgboost.fitting import (
-    Ground,
     Start,
     digest_of,
     find_start,
     held_out_fraction,
     share_of_hits,
 )
-from fcgboost.parameters import Parts
+from fcgboost.grounds import Ground
+from fcgboost.inputs import zeros_in
+from fcgboost.parameters import Parts, n_deviations
 from fcgboost.stopping import Step
 from fcgboost.validation import check_labels, class_weights
 
@@ -76,7 +77,15 @@ def lay_ground(
         _set_aside(crew, len(classes), fraction, starts[-1].key, survey.heaviest)
     exact = add_up(crew.call("class_totals", len(classes), survey.heaviest))
     per_class = class_weights(p.class_weight, classes, exact.value)
-    moments = gather_moments(lambda *question: add_up(crew.call("add_up", per_class, *question)))
+
+    def ask(*question: Any) -> Any:
+        return add_up(crew.call("add_up", per_class, *question))
+
+    moments, limits, clipped = gather_moments(ask), None, n_deviations(p)
+    if clipped is not None:
+        limits = moments.limits(clipped, ask(zeros_in))
+        crew.call("clip", limits)
+        moments = gather_moments(ask)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
     dictionary, standardize = parts.dictionary, bool(p.standardize)
     n_rows = sum(crew.call("lay", dictionary, moments, per_class, standardize, budget))
@@ -85,7 +94,7 @@ def lay_ground(
     targets = [design.target(positive) for positive in positives]
     has_validator = has_validation_data or fraction is not None
     validator = CrewValidator(crew, survey.heaviest) if has_validator else None
-    return Ground(classes, design, targets, validator)
+    return Ground(classes, design, targets, validator, limits)
 
 
 def _digest(crew: Crew, classes: NDArray[Any], kind: tuple[Any, ...]) -> tuple[Any, ...]:

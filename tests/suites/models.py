@@ -29,7 +29,7 @@ from fcgboost.tables import TableEncoder
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 LOSSES = ("squared_hinge", "hinge", "cubed_hinge", "square")
 SCHEMA = json.loads(
-    importlib.resources.files("fcgboost.io").joinpath("model-1.schema.json").read_text("utf-8")
+    importlib.resources.files("fcgboost.io").joinpath("model-2.schema.json").read_text("utf-8")
 )
 
 
@@ -114,6 +114,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "names": lambda: FCGBoostClassifier(max_iter=3).fit(
         pd.DataFrame(sample()[0], columns=["a\n", "é\u2028", "\U0001f600\0"]), sample()[1]
     ),
+    "limits": lambda: fit(clip=1.5),
+    "limits, sparse": lambda: fit(3, make=sparse.csr_array, clip=0.5, dictionary="relu"),
     "search": search,
     "truncated search": lambda: search().truncate(2),
     "pipeline": pipeline,

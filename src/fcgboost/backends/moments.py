@@ -17,6 +17,7 @@ from scipy import sparse
 from fcgboost.backends.base import Array
 from fcgboost.backends.blocks import row_blocks
 from fcgboost.dictionaries import Sample
+from fcgboost.inputs import Flags, Limits, limits_of
 from fcgboost.sums import ExactSum, exponents_of, units_of
 
 # Small enough for the cache.
@@ -57,6 +58,11 @@ class Moments:
     high: Array
     mean: Array
     variance: Array
+
+    def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
+        """Give limits so many deviations from the mean; `has_zero` as in `limits_of`."""
+        deviation = np.sqrt(self.variance)
+        return limits_of(n_deviations, self.mean, deviation, self.low, self.high, has_zero)
 
 
 class Frame:

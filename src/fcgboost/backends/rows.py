@@ -14,6 +14,7 @@ from fcgboost import hashing
 from fcgboost.backends.base import Array
 from fcgboost.backends.pieces import n_bytes_of
 from fcgboost.dictionaries import Dictionary
+from fcgboost.inputs import Limits
 from fcgboost.model import Model
 from fcgboost.sums import ExactSum, totals_of
 
@@ -86,6 +87,7 @@ class Rows:
         part = source()
         #: The places of our rows in the part.
         self._places: NDArray[np.intp] | None = None
+        self._limits: Limits | None = None
         self.X: Any = part.X
         self.y, self.weights = part.y, part.weights
         self._n_loaded, self._ends = part.X.shape[0], _ends_of(part.X)
@@ -116,8 +118,15 @@ class Rows:
                     "A partition gave other rows when it was loaded again. Partitions must be the "
                     "same every time: set seeds, leave files alone, or persist the collection."
                 )
-            self.X = X if self._places is None else X[self._places]
+            X = X if self._places is None else X[self._places]
+            self.X = X if self._limits is None else self._limits.apply(X)
         return self.X
+
+    def clip(self, limits: Limits) -> bool:
+        """Keep the rows within limits from now on; say whether they change."""
+        self._limits, before = limits, self.load()
+        self.X = limits.apply(before)
+        return self.X is not before
 
     def drop(self) -> bool:
         """Give the memory back, if the rows can be loaded again."""

@@ -129,11 +129,16 @@ def _parse(content: bytes) -> Any:
 
 
 def _check_version(document: Spot) -> None:
-    """Refuse what is no model file, or one of a later version."""
+    """Refuse what is no model file, or one of another version."""
     value = document.value
     if not isinstance(value, dict) or value.get("format") != FORMAT or "version" not in value:
         raise DocumentError(f"the file is JSON, but no model file: its 'format' is not {FORMAT!r}")
     found = Spot(value["version"], document, "version").whole(1)
+    if found < VERSION:
+        raise DocumentError(
+            f"the file was written before the first release of fcgboost (format version {found}; "
+            f"this one reads {VERSION}): fit and save the model again"
+        )
     if found > VERSION:
         raise DocumentError(
             f"the file was written by a later fcgboost (format version {found}; this one reads "

@@ -14,6 +14,7 @@ from scipy import sparse
 from fcgboost.dictionaries import Dictionary, GaussDictionary, InnerProductDictionary
 from fcgboost.documents.parts import Known, plain, read_part
 from fcgboost.documents.spots import Spot
+from fcgboost.inputs import Limits
 from fcgboost.model import Model
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
@@ -120,18 +121,34 @@ def model_document(model: Model, loss: Any) -> dict[str, Any]:
         "dictionary": plain(model.dictionary, "dictionary"),
         "loss": plain(loss, "loss"),
         "scale": model.scale.tolist(),
+        "limits": _limits_document(model.limits),
         "intercept": model.intercept.tolist(),
         "storage": vars(storage),
         "atoms": [{"step": step, "coef": own, **row} for step, own, row in atoms],
     }
 
 
+def _limits_document(limits: Limits | None) -> dict[str, Any] | None:
+    if limits is None:
+        return None
+    return {"low": limits.low.tolist(), "high": limits.high.tolist()}
+
+
+def _read_limits(spot: Spot, n_features: int) -> Limits | None:
+    if spot.is_null:
+        return None
+    low, high = (side.reals(n_features) for side in spot.fields("low", "high"))
+    for i in np.flatnonzero(low > high)[:1]:
+        spot.refuse(f"has a lower limit above the upper one, at [{i}]")
+    return Limits(low, high)
+
+
 def read_model(
     spot: Spot, known: Known, n_features: int, n_outputs: int
 ) -> tuple[Model, Any, Storage]:
     """Give a bare model, the loss, and how its atoms lie in memory."""
-    names = ("dictionary", "loss", "scale", "intercept", "storage", "atoms")
-    part, loss, scale, intercept, storage_spot, atoms_spot = spot.fields(*names)
+    names = ("dictionary", "loss", "scale", "limits", "intercept", "storage", "atoms")
+    part, loss, scale, limits_spot, intercept, storage_spot, atoms_spot = spot.fields(*names)
     dictionary: Dictionary = read_part(part, "dictionary", known)
     units = scale.reals(n_features)
     if not (units > 0.0).all():
@@ -142,7 +159,8 @@ def read_model(
     entered = read_entered([step for step, _ in rest])
     coef = np.array([own.reals(n_outputs) for _, own in rest]).reshape(len(rest), n_outputs)
     coef = np.ascontiguousarray(coef.T)
-    model = Model(dictionary, atoms, coef, intercept.reals(n_outputs), units, entered)
+    limits, constants = _read_limits(limits_spot, n_features), intercept.reals(n_outputs)
+    model = Model(dictionary, atoms, coef, constants, units, entered, limits)
     for array in (model.coef, model.intercept):
         array.setflags(write=False)
     return model, read_part(loss, "loss", known), storage

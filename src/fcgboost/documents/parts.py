@@ -166,6 +166,10 @@ def _not_negative(spot: Spot) -> float | int:
     return spot.number(0)
 
 
+def _positive(spot: Spot) -> float | int:
+    return spot.number(0, strict=True)
+
+
 def _fraction(spot: Spot) -> float | int:
     value = spot.number(0, strict=True)
     if value >= 1:
@@ -211,6 +215,7 @@ _READERS: Mapping[str, Callable[[Spot], Any]] = {
     "l2": _a_word_or("auto", otherwise=_not_negative),
     "fit_intercept": Spot.flag,
     "standardize": Spot.flag,
+    "clip": _nothing_or(_a_word_or("auto", otherwise=_positive)),
     "normalize": Spot.flag,
     "reselect": Spot.flag,
     "validation_fraction": _nothing_or(_fraction),

@@ -1,0 +1,91 @@
+"""What a path is fitted to: data in this process, clipped and laid out somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import joblib
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost import threads
+from fcgboost.backends.base import Design
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.backends.moments import moments_of
+from fcgboost.backends.places import place_for
+from fcgboost.data import Data
+from fcgboost.dictionaries import Dictionary
+from fcgboost.inputs import Limits, zeros_in
+from fcgboost.parameters import n_deviations
+from fcgboost.sums import totals_of
+from fcgboost.trace import StepScore
+from fcgboost.validation import Array, class_weights
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a path is fitted to: data laid out somewhere.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    design : Design
+    targets : sequence of m-vectors
+        One per output.
+    validator : callable or None
+        Scores a step on validation data.
+    limits : Limits or None
+        What the rows were clipped to.
+    """
+
+    classes: NDArray[Any]
+    design: Design
+    targets: Sequence[Any]
+    validator: StepScore | None
+    limits: Limits | None
+
+
+def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:
+    """Give what an estimator's parameters clip inputs to, if at all."""
+    clipped = n_deviations(p)
+    if clipped is None:
+        return None
+    moments = moments_of(train.X, _training_weights(p, classes, train))
+    return moments.limits(clipped, zeros_in(train.X))
+
+
+def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
+    """Lay a dictionary over training data as an estimator's parameters say."""
+    if sparse.issparse(train.X) and p.device != "cpu":
+        raise ValueError(
+            f"X is sparse, and device={p.device!r} takes dense arrays only: use device='cpu', or "
+            "X.toarray() if there is room for it."
+        )
+    return MemoryDesign(
+        dictionary,
+        train.X,
+        _training_weights(p, classes, train),
+        standardize=bool(p.standardize),
+        memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
+        n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
+        place=place_for(p.device),
+        words=train.words,
+    )
+
+
+def _training_weights(p: Any, classes: NDArray[Any], train: Data) -> Array:
+    """Give the weights of the training loss; scores on validation data count rows as they are."""
+    heaviest = float(train.weights.max())
+    totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
+    per_class = class_weights(p.class_weight, classes, totals)
+    return np.asarray(train.weights * per_class[train.codes])
+
+
+def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
+    """Give -1 and +1 for every output: each class against the rest, one of two alone."""
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(codes == positive, 1.0, -1.0) for positive in positives]

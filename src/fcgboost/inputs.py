@@ -1,0 +1,151 @@
+"""How far inputs may lie from the training data: beyond its limits they count as at the limit.
+
+Limits are values of the model and travel with it. A column that has a zero has limits that contain
+zero, so what a sparse matrix does not store stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost.arrays import is_tensor, namespace
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The smallest and the largest value of every column.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_features,)
+        Finite, low <= high.
+    """
+
+    low: Array
+    high: Array
+
+    def apply(self, X: Any) -> Any:
+        """Give rows within the limits; missing values stay missing.
+
+        Rows in single precision are given in double precision: the limits may be no such numbers.
+
+        Parameters
+        ----------
+        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X itself where nothing is beyond the limits; else like X, of float64
+        """
+        if sparse.issparse(X):
+            low, high = self.low[X.indices], self.high[X.indices]
+            is_beyond = (X.data < low).any() or (X.data > high).any()
+            is_beyond = is_beyond or _gaps(X, self.low, self.high).any()
+            return clip(X, self.low, self.high) if is_beyond else X
+        low, high = self.low, self.high
+        if is_tensor(X):
+            torch = namespace(X)
+            # Apple's devices have no double precision.
+            dtype = torch.float32 if X.device.type == "mps" else torch.float64
+            low, high = (
+                torch.as_tensor(side, dtype=dtype, device=X.device) for side in (low, high)
+            )
+        is_beyond = bool((X < low).any()) or bool((X > high).any())
+        return clip(X, low, high) if is_beyond else X
+
+
+def clip(X: Any, low: Any, high: Any) -> Any:
+    """Give a copy of rows, each value within the limits of its column.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
+    low, high : ndarray of shape (n_features,)
+        Tensors for a tensor.
+    """
+    if is_tensor(X):
+        xp = namespace(X)
+        return xp.minimum(xp.maximum(X, low), high)
+    if sparse.issparse(X):
+        return _clip_sparse(X, low, high)
+    # Faster than numpy.clip, and NaN comes through both.
+    clipped = np.maximum(X, low)
+    return np.minimum(clipped, high, out=clipped)
+
+
+def _clip_sparse(X: Any, low: Array, high: Array) -> Any:
+    """Clip what is stored, and store what is not stored where zero is beyond the limits."""
+    gaps = _gaps(X, low, high)
+    if gaps.any():
+        X = _filled(X, gaps)
+    data = clip(X.data, low[X.indices], high[X.indices])
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
+def _gaps(X: Any, low: Array, high: Array) -> Flags:
+    """Say which columns have zeros that are not stored and beyond the limits."""
+    is_beyond = (low > 0.0) | (high < 0.0)
+    if not is_beyond.any():
+        return is_beyond
+    stored = np.bincount(X.indices, minlength=X.shape[1])
+    return np.asarray(is_beyond & (stored < X.shape[0]))
+
+
+def _filled(X: Any, columns: Flags) -> Any:
+    """Store every entry of some columns: no training row had a zero there, so hardly one has."""
+    entries = X.tocoo()
+    places = np.cumsum(columns) - 1
+    is_ours = columns[entries.col]
+    is_missing = np.ones((X.shape[0], int(columns.sum())), dtype=bool)
+    is_missing[entries.row[is_ours], places[entries.col[is_ours]]] = False
+    rows, missing = np.nonzero(is_missing)
+    row = np.concatenate([entries.row, rows])
+    col = np.concatenate([entries.col, np.flatnonzero(columns)[missing]])
+    data = np.concatenate([entries.data, np.zeros(len(rows), dtype=X.dtype)])
+    return type(X)((data, (row, col)), shape=X.shape)
+
+
+def zeros_in(X: Any, weights: Any = None) -> Flags:
+    """Say which columns of some rows have a zero.
+
+    The flags of several parts of the rows add up to those of all. (The weights are not looked at.)
+    """
+    if not sparse.issparse(X):
+        return np.asarray((X == 0.0).any(axis=0))
+    stored = np.bincount(X.indices[X.data != 0.0], minlength=X.shape[1])
+    return np.asarray(stored < X.shape[0])
+
+
+def limits_of(
+    n_deviations: float, mean: Array, deviation: Array, low: Array, high: Array, has_zero: Flags
+) -> Limits:
+    """Give limits some deviations from the mean.
+
+    A column without a deviation keeps the values it has: rounding has no say in it.
+
+    Parameters
+    ----------
+    n_deviations : float
+    mean, deviation, low, high : ndarray of shape (n_features,)
+        Of the training data.
+    has_zero : ndarray of bool, shape (n_features,)
+        Whether a training row is zero there: then the limits contain zero.
+    """
+    with np.errstate(over="ignore"):
+        reach = n_deviations * deviation
+        least, most = (np.clip(side, -_LARGEST, _LARGEST) for side in (mean - reach, mean + reach))
+    is_constant = deviation == 0.0
+    least, most = np.where(is_constant, low, least), np.where(is_constant, high, most)
+    least = np.where(has_zero, np.minimum(least, 0.0), least)
+    most = np.where(has_zero, np.maximum(most, 0.0), most)
+    return Limits(least, most)
