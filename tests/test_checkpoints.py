@@ -22,12 +22,13 @@ from fcgboost import FCGBoostClassifier, checkpoints
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, Writer, describe, read, write
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
-from fcgboost.greedy import Trace, fit_path
+from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status, Step
+from fcgboost.trace import Trace
 
 IDENTITY = Identity((150, 3, 2**64 - 1, "a", 0.1, True, None), {"l2": "'auto'", "tol": "0.0"})
 KEY = 2**31 - 2

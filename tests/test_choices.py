@@ -32,8 +32,8 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy import Trace
 from fcgboost.selection import Selection
+from fcgboost.trace import Trace
 
 DICTIONARIES: dict[str, Dictionary] = {
     "gauss": GaussDictionary(),

@@ -16,12 +16,13 @@ from fcgboost.backends import columns as columns_module
 from fcgboost.backends.columns import KeptGram
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary, SigmoidDictionary
-from fcgboost.greedy import Trace, fit_path
+from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.schemes import Rescaled
 from fcgboost.solvers import NewtonSolver, Problem
 from fcgboost.solvers.base import KeptFactor
 from fcgboost.stopping import Status
+from fcgboost.trace import Trace
 
 M = 240
 DATA = simulation(M, 0.2, seed=4)

@@ -13,13 +13,17 @@ from strategies import load_example
 
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import (
+    ConstantDictionary,
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     Sample,
     SigmoidDictionary,
     SmoothDictionary,
+    StepDictionary,
 )
 
 CosineDictionary = load_example("plot_custom_dictionary").CosineDictionary
@@ -54,6 +58,19 @@ def relu(x, row):
     return max(0.0, inner(x, row))
 
 
+def step(x, row):
+    return 1.0 if inner(x, row) > 0.0 else 0.0
+
+
+def constant(x, row):
+    return row[0]
+
+
+def elliptic(x, row):
+    c, p = row[: len(x)], row[len(x) :]
+    return math.exp(-sum((q * (a - b)) ** 2 for a, b, q in zip(x, c, p, strict=True)) / 2)
+
+
 def cosine(x, row):
     return math.cos(inner(x, row))
 
@@ -61,6 +78,7 @@ def cosine(x, row):
 CASES = {
     "gauss": Case(GaussDictionary(width=0.7), gauss),
     "gauss-scale": Case(GaussDictionary(), gauss),
+    "gauss-range": Case(GaussDictionary(width=(0.3, 3.0)), gauss),
     "gauss-box": Case(GaussDictionary(width=2, centers="box"), gauss),
     "polynomial": Case(PolynomialDictionary(degree=3, q=2.0), polynomial(3)),
     "polynomial-scale": Case(PolynomialDictionary(degree=4), polynomial(4)),
@@ -68,10 +86,19 @@ CASES = {
     "sigmoid": Case(SigmoidDictionary(), sigmoid),
     "sigmoid-box": Case(SigmoidDictionary(slope_range=5.0, weights="box"), sigmoid),
     "relu": Case(ReluDictionary(), relu),
+    "sigmoid-few": Case(SigmoidDictionary(max_features=1), sigmoid),
     "relu-box": Case(ReluDictionary(weights="box"), relu),
+    "relu-few": Case(ReluDictionary(max_features=2), relu),
+    "relu-box-few": Case(ReluDictionary(weights="box", max_features=2), relu),
+    "linear": Case(LinearDictionary(), inner),
+    "linear-few": Case(LinearDictionary(max_features=1), inner),
+    "step": Case(StepDictionary(), step),
+    "stump": Case(StepDictionary(max_features=1), step),
+    "constant": Case(ConstantDictionary(), constant),
+    "elliptic": Case(EllipticDictionary(), elliptic),
+    "elliptic-few": Case(EllipticDictionary(width=2.0, max_features=1), elliptic),
     "user-defined": Case(CosineDictionary(width=1.5), cosine),
 }
-each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
 
 def make_data(seed: int = 0, m: int = 40, d: int = 3) -> np.ndarray:
@@ -102,7 +129,7 @@ def check_values_follow_the_formula(case: Case) -> None:
     ones, zeros = np.ones(Z.shape[1]), np.zeros(Z.shape[1])
     atoms = case.dictionary.candidates(make_sample(Z, zeros, ones), 12, key=5)
     values = case.dictionary.evaluate(Z, atoms, ones)
-    assert values.shape == (40, 12)
+    assert values.shape == (40, len(atoms))
     np.testing.assert_allclose(values, naive_values(case, Z, atoms), rtol=1e-10, atol=1e-14)
 
 
@@ -127,6 +154,21 @@ def check_sparse_equals_dense(case: Case) -> None:
             values = case.dictionary.evaluate(inputs, rows, scale)
             assert type(values) is np.ndarray
             np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-12)
+
+
+def check_prepared_values_are_the_same(case: Case) -> None:
+    X = make_data()
+    shift, scale = X.mean(axis=0), X.std(axis=0)
+    for n in (1, 5, 12):
+        sample = make_sample(X, shift, scale, n)
+        atoms = dense(case.dictionary.candidates(sample, n, key=5))
+        expected = case.dictionary.evaluate(X, atoms, scale)
+        values = case.dictionary.prepared(atoms, scale)
+        for rows in (X, X[:1], sparse.csr_array(X)):
+            again = values(rows)
+            assert type(again) is np.ndarray
+            there = expected[: rows.shape[0]]
+            np.testing.assert_allclose(again, there, rtol=1e-9, atol=1e-12)
 
 
 def check_candidates_of_sparse_rows_are_the_same(case: Case) -> None:
@@ -166,11 +208,10 @@ def check_large_offsets_keep_the_values(case: Case) -> None:
 
 
 def check_input_gradient_is_the_slope(case: Case) -> None:
-    assert isinstance(case.dictionary, SmoothDictionary)
     X, rng = make_data(), np.random.default_rng(3)
     shift, scale = X.mean(axis=0), X.std(axis=0)
     atoms = case.dictionary.candidates(make_sample(X, shift, scale), 12, key=5)
-    coef, points = rng.standard_normal(12), shift + scale * rng.standard_normal((20, 3))
+    coef, points = rng.standard_normal(len(atoms)), shift + scale * rng.standard_normal((20, 3))
     gradient = case.dictionary.input_gradient(points, atoms, coef, scale)
     for j in range(3):
         step = np.zeros(3)
@@ -191,7 +232,7 @@ def check_candidates_depend_on_the_key_alone(case: Case) -> None:
     order = np.random.default_rng(1).permutation(40)
     shuffled = MemoryDesign(case.dictionary, X[order], np.ones(40), standardize=False)
     first = case.dictionary.candidates(design.sample(15, 7), 15, 7)
-    assert first.shape == (15, 4)
+    assert first.shape == (15, case.dictionary.n_parameters(3))
     np.testing.assert_array_equal(case.dictionary.candidates(design.sample(15, 7), 15, 7), first)
     again = case.dictionary.candidates(shuffled.sample(15, 7), 15, 7)
     np.testing.assert_allclose(again, first, rtol=1e-13)
@@ -228,7 +269,9 @@ def check_nothing_is_written_on(case: Case) -> None:
     dictionary.check_parameters()
     dictionary.candidates(sample, 12, key=6)
     dictionary.evaluate(X, atoms, scale)
-    dictionary.input_gradient(X, atoms, np.ones(12), scale)
+    dictionary.prepared(atoms, scale)(X)
+    if isinstance(dictionary, SmoothDictionary):
+        dictionary.input_gradient(X, atoms, np.ones(len(atoms)), scale)
     assert vars(dictionary) == before
 
 
@@ -243,13 +286,50 @@ def check_copies_and_pickles_are_equal(case: Case) -> None:
         clone(case.dictionary).set_params(scaling=scaling).check_parameters()
 
 
-CHECKS = [value for name, value in list(globals().items()) if name.startswith("check_")]
+CHECKS = {name: value for name, value in globals().items() if name.startswith("check_")}
+#: What a constant cannot pass: there is only one.
+OF_DRAWN = {"check_candidates_depend_on_the_key_alone", "check_fewer_candidates_are_the_first_ones"}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@each_case
-def test_every_dictionary_passes(case: Case, check: Callable[[Case], None]) -> None:
-    check(case)
+def passes(name: str, check: str) -> bool:
+    """Whether a check is for a dictionary."""
+    if check == "check_input_gradient_is_the_slope":
+        return isinstance(CASES[name].dictionary, SmoothDictionary)
+    return name != "constant" or check not in OF_DRAWN
+
+
+PAIRS = [(name, check) for name in CASES for check in CHECKS if passes(name, check)]
+
+
+@pytest.mark.parametrize(("name", "check"), PAIRS)
+def test_every_dictionary_passes(name: str, check: str) -> None:
+    CHECKS[check](CASES[name])
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("name", [name for name in CASES if name != "user-defined"])
+def test_tensors_have_the_same_values(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    dictionary, X = CASES[name].dictionary, make_data()
+    scale = X.std(axis=0)
+    for n in (1, 5, 40):
+        sample = make_sample(X, X.mean(axis=0), scale, n)
+        atoms = dictionary.candidates(sample, n, key=5)
+        expected = dictionary.evaluate(X, atoms, scale)
+        rows, unit = torch.tensor(atoms), torch.tensor(scale)
+        for values in (dictionary.evaluate, lambda Z, *parts: dictionary.prepared(*parts)(Z)):
+            Z = torch.tensor(X)
+            found = values(Z, rows, unit)
+            assert found.dtype == torch.float64
+            np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(Z.numpy(), X)
+
+
+def test_a_constant_is_one_whatever_the_key() -> None:
+    X = make_data()
+    sample = make_sample(X, np.zeros(3), np.ones(3))
+    for key in (1, 2):
+        np.testing.assert_array_equal(ConstantDictionary().candidates(sample, 12, key), [[1.0]])
 
 
 def test_kernels_sit_at_the_drawn_rows() -> None:
@@ -280,7 +360,9 @@ def test_box_centres_lie_in_the_bounding_box() -> None:
         assert (centers <= X.max(axis=0)).all()
 
 
-@pytest.mark.parametrize("dictionary", [SigmoidDictionary(), ReluDictionary()])
+@pytest.mark.parametrize(
+    "dictionary", [SigmoidDictionary(), ReluDictionary(), LinearDictionary(), StepDictionary()]
+)
 def test_sparse_directions_pass_through_rows_with_one_to_d_inputs(dictionary: Dictionary) -> None:
     X = make_data(d=3)
     design = MemoryDesign(dictionary, X, np.ones(40), standardize=True)
@@ -291,6 +373,102 @@ def test_sparse_directions_pass_through_rows_with_one_to_d_inputs(dictionary: Di
     through = np.tile(sample.rows, (10, 1))
     z = np.einsum("ij,ij->i", atoms[:, :-1], through) + atoms[:, -1]
     np.testing.assert_allclose(z, 0.0, atol=1e-12)
+
+
+FEW = [
+    *(SigmoidDictionary(max_features=2), SigmoidDictionary(weights="box", max_features=2)),
+    *(ReluDictionary(max_features=2), ReluDictionary(weights="box", max_features=2)),
+    *(LinearDictionary(max_features=2), StepDictionary(max_features=2)),
+    EllipticDictionary(max_features=2),
+]
+
+
+@pytest.mark.parametrize("dictionary", FEW, ids=repr)
+def test_an_atom_looks_at_no_more_features_than_it_may(dictionary: Dictionary) -> None:
+    sample = make_sample(np.random.default_rng(0).standard_normal((40, 6)), np.zeros(6), np.ones(6))
+    is_bell = isinstance(dictionary, EllipticDictionary)
+    for most, expected in ((2, {1, 2}), (1, {1}), (99, {1, 2, 3, 4, 5, 6})):
+        atoms = dictionary.set_params(max_features=most).candidates(sample, 400, 4)
+        used = (atoms[:, 6:] if is_bell else atoms[:, :-1]) != 0.0
+        is_box = dictionary.get_params().get("weights") == "box"
+        assert set(used.sum(axis=1)) == ({min(most, 6)} if is_box else expected)
+        assert used.any(axis=0).all()  # no feature is left out for good
+
+
+def test_a_row_that_a_step_goes_through_is_on_the_side_of_ones() -> None:
+    """Whatever the units: its value there is no matter of rounding."""
+    rng = np.random.default_rng(3)
+    for place, size in ((0.0, 1.0), (1e6, 1e-3), (-5.0, 1e9)):
+        X = np.round(place + size * rng.standard_normal((30, 4)), 3)
+        X[:10, 0] = 0.0
+        for shift, scale in ((X.mean(axis=0), X.std(axis=0)), (np.zeros(4), np.ones(4))):
+            sample = make_sample(X, shift, scale, 30)
+            for dictionary in (StepDictionary(), StepDictionary(max_features=1)):
+                atoms = dictionary.candidates(sample, 90, 4)
+                values = dictionary.evaluate(X, atoms, scale)
+                np.testing.assert_array_equal(values[np.arange(90) % 30, np.arange(90)], 1.0)
+                assert (values == 0.0).any(axis=0).sum() >= 80
+                z = (X[:, ::-1] @ atoms[:, -2::-1].T) + atoms[:, -1]  # another order of sums
+                np.testing.assert_array_equal(1.0 * (z > 0.0), values)
+
+
+def test_stumps_split_one_feature_at_a_training_value() -> None:
+    X = make_data()
+    sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 40)
+    atoms = StepDictionary(max_features=1).candidates(sample, 40, 2)
+    values = StepDictionary().evaluate(X, atoms, sample.scale)
+    for i, (*w, _) in enumerate(atoms):
+        (j,) = np.flatnonzero(w)
+        expected = X[:, j] >= X[i, j] if w[j] > 0 else X[:, j] <= X[i, j]
+        np.testing.assert_array_equal(values[:, i], expected)
+
+
+def test_a_range_of_gauss_widths_is_in_units_of_scale() -> None:
+    X = make_data()
+    sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 40)
+    unit = GaussDictionary().candidates(sample, 40, 4)[0, -1]
+    atoms = GaussDictionary(width=(0.3, 3.0)).candidates(sample, 40, 4)
+    factors = atoms[:, -1] / unit
+    assert 0.3 <= factors.min() < 0.5
+    assert 2.0 < factors.max() <= 3.0
+    assert 0.6 < np.exp(np.log(factors).mean()) < 1.4  # as many below "scale" as above
+    np.testing.assert_array_equal(atoms[:, :-1], X)
+    same = GaussDictionary(width=[1.0, 1.0]).candidates(sample, 40, 4)
+    np.testing.assert_allclose(same[:, -1], unit, rtol=1e-15)
+
+
+def test_elliptic_widths_grow_with_the_features_an_atom_looks_at() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 40)
+    atoms = EllipticDictionary(width=0.7).candidates(sample, 80, 4)
+    np.testing.assert_array_equal(atoms[:, :5], np.vstack([X, X]))
+    for p in atoms[:, 5:]:
+        widths = 1.0 / p[p != 0.0]
+        np.testing.assert_allclose(widths, 0.7 * np.sqrt(len(widths) / 2), rtol=1e-12)
+    atoms = EllipticDictionary(width=(0.5, 2.0)).candidates(sample, 800, 4)
+    used = atoms[:, 5:] != 0.0
+    counts = used.sum(axis=1, keepdims=True)
+    factors = (np.where(used, 1.0, np.nan) / np.where(used, atoms[:, 5:], 1.0)) / np.sqrt(
+        counts / 2
+    )
+    assert 0.5 <= np.nanmin(factors) < 0.6
+    assert 1.8 < np.nanmax(factors) <= 2.0
+    # The logarithm of the number is about uniform: one feature has the largest share.
+    shares = np.bincount(counts[:, 0], minlength=6)[1:] / 800
+    np.testing.assert_allclose(shares, np.log2(1 + 1 / np.arange(1, 6)) / np.log2(6), atol=0.05)
+
+
+def test_an_elliptic_atom_ignores_what_it_does_not_look_at() -> None:
+    X, rng = make_data(), np.random.default_rng(0)
+    sample = make_sample(X, X.mean(axis=0), X.std(axis=0))
+    dictionary = EllipticDictionary(max_features=1)
+    for n in (1, 5, 30):
+        atoms = dictionary.candidates(sample, n, 3)
+        values = dictionary.evaluate(X, atoms, sample.scale)
+        for i, row in enumerate(atoms):
+            other = np.where(row[3:] != 0.0, X, 100.0 * rng.standard_normal(X.shape))
+            again = dictionary.evaluate(other, atoms, sample.scale)[:, i]
+            np.testing.assert_allclose(again, values[:, i], rtol=1e-9, atol=1e-12)
 
 
 def test_sigmoid_slopes_lie_in_their_range() -> None:
@@ -340,6 +518,20 @@ def test_the_sigmoid_does_not_overflow() -> None:
         (ReluDictionary(weights=["sparse"]), "weights"),
         (ReluDictionary(scaling="l2"), "scaling"),
         (CosineDictionary(width=-1), "width"),
+        *(
+            (GaussDictionary(width=value), "width")
+            for value in ((2, 1), (1, 2, 3), (0, 1), ("a", 1))
+        ),
+        *((EllipticDictionary(width=value), "width") for value in ("scale", (3, 1), 0, None)),
+        *((EllipticDictionary(max_features=value), "max_features") for value in (0, 1.5)),
+        (EllipticDictionary(scaling=1), "scaling"),
+        *((ReluDictionary(max_features=value), "max_features") for value in (0, "all", True)),
+        (SigmoidDictionary(max_features=-1), "max_features"),
+        (LinearDictionary(max_features=0), "max_features"),
+        (LinearDictionary(scaling="l2"), "scaling"),
+        (StepDictionary(max_features=2.0), "max_features"),
+        (StepDictionary(scaling="l2"), "scaling"),
+        (ConstantDictionary(scaling="l2"), "scaling"),
     ],
     ids=repr,
 )

@@ -21,9 +21,10 @@ from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
 )
-from fcgboost.greedy import Trace, Validator, fit_path
+from fcgboost.greedy import fit_path
 from fcgboost.selection import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
+from fcgboost.trace import Trace, Validator
 
 SmallGain = load_example("plot_custom_stopping_rule").SmallGain
 # How a rule is made for one fit, and the ending it names.

@@ -15,6 +15,7 @@ from fcgboost import (
 from fcgboost.backends import values as values_module
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, Sample
+from fcgboost.selection import Request
 from fcgboost.stopping import Status
 
 
@@ -141,8 +142,10 @@ def test_a_constant_column_far_away_does_not_matter_to_screening():
 def test_small_samples_reach_every_row():
     X, _ = curved(200, 2)
     design = MemoryDesign(GaussDictionary(), X, np.ones(len(X)), standardize=True)
-    draw = SampledCandidates(size=1).pools(design, 200, key=5)
-    centers = np.vstack([draw(k, [set()]).candidates.atoms[:, :2] for k in range(1, 4001)])
+    choose = SampledCandidates(size=1).chooser(design, 200, key=5)
+    R = np.ones((len(X), 1))
+    chosen = [choose(Request(k, R, [set()], "none", [])) for k in range(1, 4001)]
+    centers = np.vstack([choice.atom[:, :2] for (choice,) in chosen])
     _, counts = np.unique(centers, axis=0, return_counts=True)
     assert len(counts) == len(X)
     assert counts.std() / counts.mean() < 0.35

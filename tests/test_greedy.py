@@ -29,7 +29,7 @@ from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
 )
-from fcgboost.greedy import Trace, fit_path
+from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.schemes import (
     FullyCorrective,
@@ -40,6 +40,7 @@ from fcgboost.schemes import (
 from fcgboost.selection import AllCandidates, SampledCandidates, Selection
 from fcgboost.solvers import InteriorPointSolver, NewtonSolver
 from fcgboost.stopping import Status
+from fcgboost.trace import Trace
 
 CURVED = [SquaredHinge(), Square(), CubedHinge()]
 each_loss = pytest.mark.parametrize("loss", CURVED, ids=repr)

@@ -46,12 +46,12 @@ from fcgboost import (
     SigmoidDictionary,
 )
 from fcgboost.documents import encode
-from fcgboost.greedy import Trace
 from fcgboost.io import ModelFileError, load_model, make_model, save_model, split_model
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.prediction import content_of
 from fcgboost.stopping import Step
 from fcgboost.tables import TableEncoder
+from fcgboost.trace import Trace
 
 CIRCLE: dict[str, Any] = {}
 CIRCLE["a"] = (1, [CIRCLE])

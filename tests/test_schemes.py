@@ -17,7 +17,7 @@ from suites.solvers import MatrixDictionary, make_problem
 
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary
-from fcgboost.greedy import Trace, fit_path
+from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.schemes import (
     Epsilon,
@@ -30,6 +30,7 @@ from fcgboost.schemes import (
     line_search,
 )
 from fcgboost.solvers import NewtonSolver
+from fcgboost.trace import Trace
 
 LOSSES = [SquaredHinge(), Square(), CubedHinge(), Hinge()]
 CURVED = LOSSES[:3]

@@ -26,7 +26,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy import Trace
+from fcgboost.trace import Trace
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]
 DICTIONARIES = [

@@ -24,8 +24,8 @@ from fcgboost import (
 )
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
-from fcgboost.fitting import make_targets
 from fcgboost.greedy import fit_path, fit_paths
+from fcgboost.grounds import make_targets
 
 WIDTHS = [GaussDictionary(width=0.3), GaussDictionary(width=1.0)]
 # With and without single precision, with and without a divisor.

@@ -18,13 +18,16 @@ from fcgboost.backends.places import NumpyPlace
 from fcgboost.backends.values import FreshValues, StoredValues
 from fcgboost.dictionaries import (
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     ScreenedDictionary,
     SigmoidDictionary,
 )
 
-SCREENED: list[ScreenedDictionary] = [GaussDictionary(), ReluDictionary(), SigmoidDictionary()]
+SCREENED: list[ScreenedDictionary] = [
+    *(GaussDictionary(), ReluDictionary(), SigmoidDictionary(), LinearDictionary()),
+]
 each_screened = pytest.mark.parametrize("dictionary", SCREENED, ids=repr)
 
 
@@ -38,6 +41,8 @@ def exact_values(dictionary: Any, Z: np.ndarray, atoms: np.ndarray) -> np.ndarra
     z = (Z[:, None, :] * vectors).sum(axis=2) + last
     if isinstance(dictionary, ReluDictionary):
         return np.maximum(z, 0.0)
+    if isinstance(dictionary, LinearDictionary):
+        return z
     with np.errstate(over="ignore"):
         return 1.0 / (1.0 + np.exp(-z))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from fcgboost.greedy import Trace, Watcher
+from fcgboost.greedy import Watcher
 from fcgboost.stopping import Status, Step, StoppingRule
+from fcgboost.trace import Trace
 
 __all__ = ["CallbackSupport", "with_callbacks"]
 

@@ -28,8 +28,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from fcgboost.files import writing
-from fcgboost.greedy import Trace
 from fcgboost.stopping import Status, Step
+from fcgboost.trace import Trace
 
 _FORMAT = "fcgboost checkpoint"
 _VERSION = 1

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import numpy as np
-import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
-from fcgboost import threads
 from fcgboost.backends.base import Design
 from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.places import place_for
 from fcgboost.checkpoints import Identity, Writer, describe, read
 from fcgboost.data import Data, split_data
-from fcgboost.dictionaries import Dictionary
-from fcgboost.greedy import Recipe, StepScore, Trace, Validator, Watcher, fit_path
+from fcgboost.dictionaries import GrownDictionary, UnionDictionary
+from fcgboost.greedy import Recipe, Watcher, fit_path
+from fcgboost.grounds import Ground, find_limits, lay_out, make_targets
 from fcgboost.hashing import Digest
+from fcgboost.inputs import Limits
+from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.parameters import Parts
@@ -35,7 +34,8 @@ from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
 from fcgboost.sums import ExactSum, totals_of
-from fcgboost.validation import Array, class_weights
+from fcgboost.trace import Trace, Validator
+from fcgboost.validation import Array
 
 #: Parameters that may change between a fit and its continuation.
 _MAY_CHANGE = {
@@ -58,26 +58,6 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
             delattr(estimator, name)
         vars(estimator).update(fitted)
         raise
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What a path is fitted to: data laid out somewhere.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-    design : Design
-    targets : sequence of m-vectors
-        One per output.
-    validator : callable or None
-        Scores a step on validation data.
-    """
-
-    classes: NDArray[Any]
-    design: Design
-    targets: Sequence[Any]
-    validator: StepScore | None
 
 
 @dataclass(frozen=True)
@@ -157,7 +137,7 @@ class Run:
         k, design = self._kept(trace), self.ground.design
         return {
             "classes_": self.ground.classes,
-            "model_": trace.model(k, design.dictionary, design.scale),
+            "model_": trace.model(k, design.dictionary, design.scale, self.ground.limits),
             "trace_": trace,
             "n_iter_": k,
             "_loss_": self.recipe.loss,
@@ -204,12 +184,13 @@ def run_in_memory(
     start = find_start(p, digest_of(classes, train.digest(), held_out, kind))
     if fraction is not None:
         train, validation = split_data(train, fraction, start.key)
-    design = lay_out(p, parts.dictionary, classes, train)
+    limits = find_limits(p, classes, train)
+    design = lay_out(p, parts.dictionary, classes, train.within(limits))
     targets = make_targets(train.codes, len(classes))
     validator = None
     if validation is not None:
-        validator = make_validator(p, design, parts.loss, classes, validation)
-    return Run(p, parts, Ground(classes, design, targets, validator), start)
+        validator = make_validator(p, design, parts.loss, classes, validation, limits)
+    return Run(p, parts, Ground(classes, design, targets, validator, limits), start)
 
 
 def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
@@ -217,29 +198,6 @@ def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
     if p.validation_fraction is None and p.n_iter_no_change is not None:
         return None if has_validation_data else 0.1
     return None if p.validation_fraction is None else float(p.validation_fraction)
-
-
-def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
-    """Lay a dictionary over training data as an estimator's parameters say."""
-    if sparse.issparse(train.X) and p.device != "cpu":
-        raise ValueError(
-            f"X is sparse, and device={p.device!r} takes dense arrays only: use device='cpu', or "
-            "X.toarray() if there is room for it."
-        )
-    # The training loss only: scores on validation data count rows as they are.
-    heaviest = float(train.weights.max())
-    totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
-    per_class = class_weights(p.class_weight, classes, totals)
-    return MemoryDesign(
-        dictionary,
-        train.X,
-        train.weights * per_class[train.codes],
-        standardize=bool(p.standardize),
-        memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
-        n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
-        place=place_for(p.device),
-        words=train.words,
-    )
 
 
 def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
@@ -267,6 +225,8 @@ def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
 
 def _default_selection(p: Any, design: Design) -> Selection:
     """Give what selection="auto" means; all rows are counted only where it matters."""
+    if isinstance(design.dictionary, GrownDictionary | UnionDictionary):
+        return LearnedCandidates()
     m = design.total_weight
     if p.n_candidates is not None:
         return default_selection(m, int(p.n_candidates))
@@ -275,16 +235,22 @@ def _default_selection(p: Any, design: Design) -> Selection:
 
 
 def make_validator(
-    p: Any, design: MemoryDesign, loss: Loss, classes: NDArray[Any], data: Data
+    p: Any,
+    design: MemoryDesign,
+    loss: Loss,
+    classes: NDArray[Any],
+    data: Data,
+    limits: Limits | None,
 ) -> Validator:
     """Give what scores the steps of one path on validation data."""
+    X = data.within(limits).X
     score = make_scorer(p, data, classes, loss)
     dictionary, scale, none = design.dictionary, design.scale, np.zeros(1)
 
     def evaluate(atom: Any) -> Array:
         # A model of the one atom takes the rows in blocks.
         model = Model(dictionary, atom, none[None, :], none, scale, np.zeros(1, dtype=np.intp))
-        return np.asarray(model.columns(data.X))
+        return np.asarray(model.columns(X))
 
     return Validator(evaluate, score)
 
@@ -294,12 +260,6 @@ def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
     if not isinstance(scheme, FullyCorrective):
         return 0.0
     return 1.0 / m if l2 == "auto" else float(l2)
-
-
-def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
-    """Give -1 and +1 for every output: each class against the rest, one of two alone."""
-    positives = [1] if n_classes == 2 else range(n_classes)
-    return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
 
 
 def draw_key(random_state: Any) -> int:

@@ -10,73 +10,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
-from fcgboost.dictionaries import Dictionary
+from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
-from fcgboost.model import Model
 from fcgboost.outputs import Output, new_output, residual
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice, PoolSource, Selection, choose
+from fcgboost.selection import Choice, Chooser, Request, Selection
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule
+from fcgboost.trace import Registry, StepScore, Trace
 
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
 _SMALL = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class Trace(Sequence[Step]):
-    """One record per step, with the coefficients, so nothing needs to be run again.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-    atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-        Every atom that entered, in order of entry.
-    entered : ndarray of shape (n_atoms,)
-        The step at which each atom entered.
-    start : ndarray of shape (n_outputs,)
-        The constants before the first step.
-    endings : tuple of Status or None
-        How each output ended by itself; None for one that could go on.
-    """
-
-    steps: tuple[Step, ...]
-    atoms: Any
-    entered: NDArray[np.intp]
-    start: Array
-    endings: tuple[Status | None, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Step]: ...
-    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
-        return self.steps[index]
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Give one attribute of all steps, of one shape, as an array: "n_atoms", "seconds", ..."""
-        return np.array([getattr(step, name) for step in self.steps])
-
-    def model(self, k: int, dictionary: Dictionary, scale: Array) -> Model:
-        """Give the model after k steps."""
-        coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
-        intercept = self.steps[k - 1].intercept if k else self.start
-        n_atoms = coef.shape[1]
-        atoms, entered = self.atoms[:n_atoms], self.entered[:n_atoms]
-        return Model(dictionary, atoms, coef, intercept, scale, entered)
 
 
 Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
@@ -114,65 +66,6 @@ class Recipe:
     reselect: bool
     tol: float
     key: int
-
-
-class Registry:
-    """All atoms that entered, once each, in order of entry."""
-
-    def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self.positions: dict[int, int] = {}
-        self.entered: list[int] = []
-
-    def place(self, atom: Any, id_: int, k: int) -> int:
-        """Give the position of an atom, adding it if it is new."""
-        if id_ not in self.positions:
-            self.positions[id_] = len(self.rows)
-            self.rows.append(atom)
-            self.entered.append(k)
-        return self.positions[id_]
-
-    def atoms(self, empty: Any) -> Any:
-        """Give all rows as one array; `empty` is an array of no atoms."""
-        stack = sparse.vstack if sparse.issparse(empty) else np.vstack
-        return stack([empty, *self.rows]) if self.rows else empty
-
-
-#: Scores a step; the atoms that entered by then are given, too. Larger is better.
-StepScore = Callable[[Step, Sequence[Any]], float]
-
-
-class Validator:
-    """The atoms' values on validation data, and a score of the decision values there.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Gives the columns of parameter rows on the validation data.
-    score : callable
-        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better.
-    """
-
-    def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
-        self._evaluate = evaluate
-        self._score = score
-        self._values: Array = np.empty((0, 0))
-        self._n_atoms = 0
-
-    def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
-        """Score a step; `atoms` are those that entered by then, those of the last call first."""
-        for atom in atoms[self._n_atoms :]:
-            self._append(self._evaluate(atom))
-        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
-        return self._score(decision)
-
-    def _append(self, column: Array) -> None:
-        if self._n_atoms == self._values.shape[1]:
-            larger = np.empty((len(column), 2 * self._n_atoms or 64), order="F")
-            larger[:, : self._n_atoms] = self._values.reshape(len(column), -1)
-            self._values = larger
-        self._values[:, self._n_atoms] = column[:, 0]
-        self._n_atoms += 1
 
 
 def fit_path(
@@ -238,26 +131,36 @@ def fit_paths(
 def _run(paths: Sequence[_Path]) -> None:
     """Let paths go side by side until every one has ended."""
     recipe, design = paths[0].recipe, paths[0].design
-    pools = recipe.selection.pools(design, recipe.n_candidates, recipe.key)
+    chooser = recipe.selection.chooser(design, recipe.n_candidates, recipe.key)
     while running := [path for path in paths if path.status is None]:
         k = len(running[0].steps) + 1
-        _select(running, pools, k)
+        _select(running, chooser, k)
         for path in running:
             path.advance(k)
 
 
-def _select(paths: Sequence[_Path], pools: PoolSource, k: int) -> None:
+def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
-    running = [output for path in paths for output in path.outputs if output.status is None]
+    running = [
+        (path, output) for path in paths for output in path.outputs if output.status is None
+    ]
     if not running:
         return
     recipe, design = paths[0].recipe, paths[0].design
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
-    residuals = [residual(recipe.scheme, output, k) for output in running]
+    residuals = [residual(recipe.scheme, output, k) for _, output in running]
     repeats = recipe.scheme.reselects or recipe.reselect
-    pool = pools(k, [() if repeats else output.places for output in running])
-    chosen = choose(pool, design.stack(residuals), divisor)
-    for output, r, choice in zip(running, residuals, chosen, strict=True):
+    request = Request(
+        k=k,
+        R=design.stack(residuals),
+        excluded=[() if repeats else output.places for _, output in running],
+        divisor=divisor,
+        yardsticks=[
+            Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
+            for path, _ in running
+        ],
+    )
+    for (_, output), r, choice in zip(running, residuals, chooser(request), strict=True):
         output.choice = choice
         output.status = _ending(recipe, output, choice, r)
 
@@ -384,8 +287,7 @@ class _Path:
         self.started -= last.seconds
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
-            atom = trace.atoms[position : position + 1]
-            self.registry.place(atom, int(ids[position]), int(k))
+            self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
         for c, output in enumerate(self.outputs):
             output.status = trace.endings[c]
             for step in trace:
@@ -394,7 +296,6 @@ class _Path:
                     place = int(step.chosen[c])
                     output.take(place, self.registry.rows[place], int(ids[place]))
             columns = output.problem.columns
-            coef = last.coef[c, output.atoms]
             constant = last.intercept[c : c + int(columns.has_constant)]
-            output.coef = np.concatenate([constant, coef]) / columns.factors
+            output.coef = np.concatenate([constant, last.coef[c, output.atoms]]) / columns.factors
             output.objective = float(last.objectives[c])

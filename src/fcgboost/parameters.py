@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from fcgboost.dictionaries import Dictionary
+from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
+from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import Loss, ProbabilityLoss
 from fcgboost.prediction import KnownDecision
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.validation import check_number, check_word, make_part, make_solver
+
+# Dictionaries that are ready for use clip inputs to so many deviations from the mean.
+_CLIPPED = {"auto": 4.0, "compact": 4.0}
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,30 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     for part in (dictionary, loss, scheme, solver, selection):
         if part is not None:
             part.check_parameters()
+    _check_learned(dictionary, selection)
     _check_numbers(p)
     _check_validation_parameters(p, loss, has_validation_data)
     return Parts(dictionary, loss, scheme, selection)
+
+
+def n_deviations(p: Any) -> float | None:
+    """Give how many deviations from the mean inputs may be; None if they are not clipped."""
+    if isinstance(p.clip, str):
+        return _CLIPPED.get(p.dictionary) if isinstance(p.dictionary, str) else None
+    return None if p.clip is None else float(p.clip)
+
+
+def _check_learned(dictionary: Dictionary, selection: Selection | None) -> None:
+    """Raise a ValueError where atoms have to be learned and the selection does not."""
+    takes_turns = isinstance(dictionary, UnionDictionary) and dictionary.mode == "turns"
+    is_grown = isinstance(dictionary, GrownDictionary)
+    is_able = selection is None or isinstance(selection, LearnedCandidates)
+    if (takes_turns or is_grown) and not is_able:
+        what = "families that take turns" if takes_turns else "atoms that are grown"
+        raise ValueError(
+            f"{type(dictionary).__name__} has {what}, which needs selection='learned' (or 'auto'); "
+            f"got {selection!r}."
+        )
 
 
 def _check_numbers(p: Any) -> None:
@@ -65,6 +90,8 @@ def _check_numbers(p: Any) -> None:
         check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
         if p.n_jobs == 0:
             raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
+    if not (p.clip is None or (isinstance(p.clip, str) and p.clip == "auto")):
+        check_number("clip (None, 'auto' or a number)", p.clip, 0, strict=True)
     for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):

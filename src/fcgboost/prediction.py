@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.documents import PARAMETERS, Content, plain_about, write
-from fcgboost.greedy import Trace
 from fcgboost.losses import ProbabilityLoss, class_probabilities
 from fcgboost.model import Model, beside
 from fcgboost.stopping import Status
+from fcgboost.trace import Trace
 from fcgboost.validation import FAMILIES, Array, check_number, check_rows, make_part, to_host
 
 
@@ -249,7 +249,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             self._check_path()
             if k > len(self.trace_):
                 raise ValueError(f"k={k} is more than the {len(self.trace_)} steps of the path.")
-            short.model_ = self.trace_.model(k, model.dictionary, model.scale)
+            short.model_ = self.trace_.model(k, model.dictionary, model.scale, model.limits)
             short.n_iter_ = k
         return short
 
@@ -280,7 +280,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         values = model.columns(X) if has_room else None
         for k, step in enumerate(self.trace_[: self.n_iter_], 1):
             if values is None:
-                decision = self.trace_.model(k, model.dictionary, model.scale).decision(X)
+                staged = self.trace_.model(k, model.dictionary, model.scale, model.limits)
+                decision = staged.decision(X)
             else:
                 coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
                 decision = values[:, : step.n_atoms] @ coef + intercept

@@ -26,15 +26,15 @@ from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import (
     all_or_nothing,
     draw_key,
-    lay_out,
     make_recipe,
     make_scorer,
-    make_targets,
     make_validator,
 )
-from fcgboost.greedy import Recipe, Trace, fit_paths
+from fcgboost.greedy import Recipe, fit_paths
+from fcgboost.grounds import find_limits, lay_out, make_targets
+from fcgboost.inputs import Limits
 from fcgboost.losses import Loss
-from fcgboost.parameters import check_parameters
+from fcgboost.parameters import check_parameters, n_deviations
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.progress import Progress
 from fcgboost.schemes import Scheme
@@ -42,6 +42,7 @@ from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
+from fcgboost.trace import Trace
 from fcgboost.validation import (
     Array,
     check_number,
@@ -87,7 +88,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         depend on it.
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
-    normalize, reselect, tol, class_weight, device, verbose :
+    clip, normalize, reselect, tol, class_weight, device, verbose :
         As in `FCGBoostClassifier`. With max_iter="auto" the steps are chosen among the
         multiples k0, ..., 5 k0, k0 that of the fold's training part and, for the refit, that
         of all data; with a number, among 1, ..., max_iter.
@@ -135,6 +136,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         max_iter: int | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | Literal["auto"] | None = "auto",
         normalize: bool = False,
         reselect: bool = False,
         tol: float = 1e-6,
@@ -157,6 +159,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.normalize = normalize
         self.reselect = reselect
         self.tol = tol
@@ -304,6 +307,7 @@ def _score_fold(
     (train, test), (X, weights) = fold, (data.X, data.weights)
     key, scores = draw_key(p.random_state), []
     design: MemoryDesign | None = None
+    clipped, limits = n_deviations(p), None
     with blas.one_thread():
         given = (X[test], y[test], weights[test])
         classes, known, held_out = check_data(p, X[train], y[train], weights[train], given)
@@ -311,13 +315,14 @@ def _score_fold(
         targets = make_targets(known.codes, len(classes))
         for dictionary in dictionaries:
             parts = check_parameters(p.set_params(dictionary=dictionary), has_validation_data=True)
-            if design is None:
-                design = lay_out(p, parts.dictionary, classes, known)
+            if design is None or n_deviations(p) != clipped:
+                clipped, limits = n_deviations(p), find_limits(p, classes, known)
+                design = lay_out(p, parts.dictionary, classes, known.within(limits))
             design = design.with_dictionary(parts.dictionary)
             recipes = [make_recipe(p.set_params(l2=l2), parts, design, key) for l2 in l2s]
             traces = _fit_ridges(design, targets, recipes, int(p.verbose))
             scores.append(
-                [_score_steps(t, p, design, parts.loss, classes, held_out) for t in traces]
+                [_score_steps(t, p, design, parts.loss, classes, held_out, limits) for t in traces]
             )
     return scores
 
@@ -350,6 +355,7 @@ def _score_steps(
     loss: Loss,
     classes: NDArray[Any],
     test: Data,
+    limits: Limits | None,
 ) -> list[float]:
     """Give the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
 
@@ -360,7 +366,7 @@ def _score_steps(
     if len(trace) == 0:
         constant = np.tile(trace.start, (len(test.codes), 1))
         return [make_scorer(p, test, classes, loss)(constant)] * n_units
-    validator = make_validator(p, design, loss, classes, test)
+    validator = make_validator(p, design, loss, classes, test, limits)
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_atoms)]
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     steps = {k: trace[k - 1] for k in ks}

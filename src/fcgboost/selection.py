@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Best, Candidates, Design, Divisor
+from fcgboost.learning import Yardstick
 from fcgboost.parts import Part, check_choice, check_count
 
 # Samples from this size on share one order of the rows.
@@ -38,8 +39,42 @@ class Pool:
     allowed: NDArray[np.bool_]
 
 
-#: Gives the pool of step k; for every output the ids that it must not choose.
-PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
+@dataclass(frozen=True)
+class Choice:
+    """The best candidate for one output."""
+
+    atom: Any
+    id: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a step wants: an atom for every output.
+
+    Attributes
+    ----------
+    k : int
+        The number of the step.
+    R : m-vectors of shape (n_samples, n_outputs)
+        The negative gradients of the weighted mean loss.
+    excluded : sequence of collections of int
+        For every output the ids that it must not choose.
+    divisor : {"none", "max", "norm"}
+        What atoms are divided by before they are scored, where they are drawn.
+    yardsticks : sequence of Yardstick
+        What they are divided by where they are learned, for every output.
+    """
+
+    k: int
+    R: Any
+    excluded: Sequence[Collection[int]]
+    divisor: Divisor
+    yardsticks: Sequence[Yardstick]
+
+
+#: Chooses an atom for every output; None for one that may choose none.
+Chooser = Callable[[Request], list[Choice | None]]
 
 
 class Selection(Part):
@@ -49,7 +84,7 @@ class Selection(Part):
     is_fixed = True
 
     @abstractmethod
-    def pools(self, design: Design, n: int, key: int) -> PoolSource:
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Prepare a fit.
 
         Parameters
@@ -81,12 +116,17 @@ class AllCandidates(Selection):
         if not isinstance(self.store, bool):
             check_choice(self, "store", ("auto",))
 
-    def pools(self, design: Design, n: int, key: int) -> PoolSource:
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
         words = Words(hashing.fingerprint(atoms))
-        return lambda k, excluded: Pool(candidates, words.words, words.allowed(excluded))
+
+        def choose(request: Request) -> list[Choice | None]:
+            pool = Pool(candidates, words.words, words.allowed(request.excluded))
+            return best_of(pool, request)
+
+        return choose
 
 
 class SampledCandidates(Selection):
@@ -110,7 +150,7 @@ class SampledCandidates(Selection):
         """Check size."""
         check_count(self, "size")
 
-    def pools(self, design: Design, n: int, key: int) -> PoolSource:
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Draw a new sample, with a new key, for every step."""
 
         def place_of(k: int) -> tuple[int, int]:
@@ -119,7 +159,8 @@ class SampledCandidates(Selection):
             turn = hashing.derive(key, k)
             return (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
 
-        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
+        def choose(request: Request) -> list[Choice | None]:
+            k, excluded = request.k, request.excluded
             turn, place = hashing.derive(key, k), place_of(k)
             # If none of the atoms is excluded; otherwise so many more that the sample is full even
             # if all that are excluded were drawn again.
@@ -136,9 +177,9 @@ class SampledCandidates(Selection):
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
             design.expect(self.size, *place_of(k + 1))
-            return Pool(candidates, words[kept], allowed[kept])
+            return best_of(Pool(candidates, words[kept], allowed[kept]), request)
 
-        return draw
+        return choose
 
 
 class Words:
@@ -173,32 +214,10 @@ def default_selection(n_samples: float, n_candidates: int) -> Selection:
     return SampledCandidates()
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The best candidate for one output."""
-
-    atom: Any
-    id: int
-    score: float
-
-
-def choose(pool: Pool, R: Any, divisor: Divisor) -> list[Choice | None]:
-    """Choose the best candidate for every output.
-
-    Parameters
-    ----------
-    pool : Pool
-    R : m-vectors of shape (n_samples, n_outputs)
-        The negative gradients of the weighted mean loss.
-    divisor : {"none", "max", "norm"}
-        What the atoms are divided by before they are scored.
-
-    Returns
-    -------
-    list of Choice or None
-        None for an output that may choose no candidate.
-    """
-    return [_choice(pool, best) for best in pool.candidates.best(R, divisor, pool.allowed)]
+def best_of(pool: Pool, request: Request) -> list[Choice | None]:
+    """Choose the best candidate of a pool for every output."""
+    found = pool.candidates.best(request.R, request.divisor, pool.allowed)
+    return [_choice(pool, best) for best in found]
 
 
 def _choice(pool: Pool, best: Best | None) -> Choice | None:

@@ -22,6 +22,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
+from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.schemes import (
     Epsilon,
@@ -83,7 +84,10 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
             "interior_point": InteriorPointSolver,
         },
     ),
-    "selection": (Selection, {"all": AllCandidates, "sampled": SampledCandidates}),
+    "selection": (
+        Selection,
+        {"all": AllCandidates, "sampled": SampledCandidates, "learned": LearnedCandidates},
+    ),
 }
 
 _HAS_AUTO = {"solver", "selection"}

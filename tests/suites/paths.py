@@ -13,7 +13,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy import Recipe, Trace, fit_path
+from fcgboost.greedy import Recipe, fit_path
 from fcgboost.losses import SquaredHinge
 from fcgboost.schemes import (
     Epsilon,
@@ -26,6 +26,7 @@ from fcgboost.schemes import (
 from fcgboost.selection import AllCandidates, SampledCandidates
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status
+from fcgboost.trace import Trace
 from suites.solvers import MatrixDictionary
 
 FULL = FullyCorrective(NewtonSolver())

@@ -16,7 +16,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.backends.base import Array, Best, Candidates, Columns, Design, Divisor, Small
+from fcgboost import hashing
+from fcgboost.backends.base import (
+    Array,
+    Best,
+    Candidates,
+    Columns,
+    Design,
+    Divisor,
+    Glimpse,
+    Small,
+    Sums,
+)
 from fcgboost.backends.calls import PIECE, Crew, Ref, Remote
 from fcgboost.backends.candidates import (
     MANY,
@@ -118,6 +129,10 @@ class ClusterDesign(Design):
         self._rows_at_once = n
         self._expected[n, key, turn] = self._want_draw(n, key, turn, 1.0 / self._n_rows)
 
+    def glimpse(self, n: int, key: int) -> ClusterGlimpse:
+        """Bring the rows with the smallest hashes here, once."""
+        return ClusterGlimpse(self.crew, self.sample(n, key).rows)
+
     def put(self, vector: Any) -> Any:
         """Give an m-vector that is there already."""
         assert isinstance(vector, Remote), "m-vectors of a cluster are made where the rows are"
@@ -170,6 +185,11 @@ class ClusterCandidates(Candidates):
             found[c] = first_of_best(some, _exact(exact, largest))
         return found
 
+    def sums(self, R: Any) -> Sums:
+        """Add up the machines' sums."""
+        sums: Sums = self._crew.fetch(self._want("piece_sums", R))[0]
+        return sums
+
     def _second_look(
         self, doubtful: list[NDArray[np.intp]], R: Any, divisor: Divisor, largest: float
     ) -> list[NDArray[np.intp]]:
@@ -209,6 +229,21 @@ def _exact(scores: Scores, largest: float) -> Array:
     sizes = estimate.sizes[0]
     scaled: Array = np.divide(dots, sizes, out=np.zeros_like(dots), where=is_there(sizes, largest))
     return scaled
+
+
+class ClusterGlimpse(Glimpse):
+    """Rows of all machines: they came here once, and only residuals come again."""
+
+    def __init__(self, crew: Crew, rows: Any) -> None:
+        self.rows = rows
+        self._crew = crew
+        words = hashing.fingerprint(rows)
+        (self._there,) = crew.tell(Ref(PIECE), "glimpse", words, n_results=1)
+
+    def look(self, R: Any) -> tuple[Array, Array]:
+        """Add up what the machines have of the rows."""
+        (both,) = self._crew.fetch(self._crew.want(self._there, "look", R, join=add))
+        return both[0], both[1]
 
 
 class ClusterColumns(Columns):

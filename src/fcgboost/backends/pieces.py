@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array, Divisor
+from fcgboost.backends.base import Array, Divisor, Sums
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
+from fcgboost.backends.glimpses import Members, look_at
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.backends.values import Estimate, FreshValues, Values
 
@@ -126,6 +127,24 @@ class PieceCandidates(MemoryCandidates):
             exact = exact if divisor == "max" else exact**2
             sizes = np.stack([exact, np.zeros_like(exact)])
         return Scores(dots[:, None], np.zeros((len(dots), 1)), sizes, divisor == "max")
+
+
+    def piece_sums(self, R: tuple[Array, ...]) -> Sums:
+        """Give the sums that gains are made of."""
+        return self.sums(_stacked(R))
+
+
+@dataclass(frozen=True)
+class PieceGlimpse:
+    """The rows of a glimpse that lie in one piece."""
+
+    members: Members
+    weights: Array
+
+    def look(self, R: tuple[Array, ...]) -> Array:
+        """Give residuals and active weights, zeros for rows that lie elsewhere."""
+        residuals, active = look_at(self.members, _stacked(R), self.weights)
+        return np.stack([residuals, active])
 
 
 class PieceColumns(MemoryColumns):

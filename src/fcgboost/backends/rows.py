@@ -124,8 +124,8 @@ class Rows:
 
     def clip(self, limits: Limits) -> bool:
         """Keep the rows within limits from now on; say whether they change."""
-        self._limits, before = limits, self.load()
-        self.X = limits.apply(before)
+        before = self.load()
+        self._limits, self.X = limits, limits.apply(before)
         return self.X is not before
 
     def drop(self) -> bool:

@@ -21,11 +21,11 @@ from fcgboost.dask.collections import Table, make_table
 from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import Run, Start, all_or_nothing
-from fcgboost.greedy import Trace
 from fcgboost.parameters import Parts, check_parameters
 from fcgboost.prediction import has_probability, winners
 from fcgboost.spread import lay_ground
 from fcgboost.stopping import Status, Step
+from fcgboost.trace import Trace
 
 # So many workers in a row may be lost without a step in between.
 _LOSSES = 5
@@ -296,7 +296,8 @@ def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
 def _token(local: FCGBoostClassifier) -> str:
     """Give a word for all that a prediction depends on but its rows."""
     model = local.model_
-    numbers = (model.coef, model.intercept, model.scale, local.classes_)
+    limits = () if model.limits is None else (model.limits.low, model.limits.high)
+    numbers = (model.coef, model.intercept, model.scale, *limits, local.classes_)
     parts = (describe(model.dictionary), describe(local._loss_))
     return str(
         tokenize(model.atoms, *numbers, str(local.classes_.dtype), *parts, local.n_features_in_)

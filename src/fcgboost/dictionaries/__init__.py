@@ -12,6 +12,7 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
 )
+from fcgboost.dictionaries.elliptic import EllipticDictionary
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
 from fcgboost.dictionaries.planes import (
@@ -19,18 +20,26 @@ from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
     PlaneDictionary,
 )
+from fcgboost.dictionaries.simple import (
+    ConstantDictionary,
+    LinearDictionary,
+    StepDictionary,
+)
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
 __all__ = [
     "FARTHEST",
     "PRODUCTS_ON_ONE_THREAD",
     "Array",
+    "ConstantDictionary",
     "Dictionary",
+    "EllipticDictionary",
     "GaussDictionary",
     "Grower",
     "GrownDictionary",
     "InnerProductDictionary",
     "LearnableDictionary",
+    "LinearDictionary",
     "PlaneDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
@@ -39,6 +48,7 @@ __all__ = [
     "ScreenedDictionary",
     "SigmoidDictionary",
     "SmoothDictionary",
+    "StepDictionary",
     "UnionDictionary",
     "stack_rows",
     "wrapped",

@@ -53,9 +53,7 @@ class UnionDictionary(Dictionary):
                 )
             family.check_parameters()
             if family.scaling != "none":
-                raise ValueError(
-                    f"UnionDictionary: families have scaling='none', got {family!r}."
-                )
+                raise ValueError(f"UnionDictionary: families have scaling='none', got {family!r}.")
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]

@@ -26,15 +26,15 @@ from fcgboost.documents.parts import (
 )
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.spots import Array, Spot, is_deeper, specials
-from fcgboost.greedy import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.parts import Part
 from fcgboost.stopping import Status
 from fcgboost.tables import TableEncoder
+from fcgboost.trace import Trace
 
 FORMAT = "fcgboost model"
-VERSION = 1
+VERSION = 2
 
 _KEYS = (
     *("format", "version", "written_by", "about", "encoder", "n_features", "feature_names"),
@@ -160,7 +160,7 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
     path, importances = fields["path"], fields["feature_importances"]
     trace = None if path.is_null else read_path(path, model, storage, n_iter, max_bytes)
     if trace is not None:
-        model = trace.model(n_iter, model.dictionary, model.scale)
+        model = trace.model(n_iter, model.dictionary, model.scale, model.limits)
     return Content(
         parameters=read_parameters(fields["parameters"], known),
         classes=classes,

@@ -11,9 +11,9 @@ from scipy import sparse
 
 from fcgboost.documents.models import Storage, check_atoms, read_entered, read_rows, rows_document
 from fcgboost.documents.spots import Spot, special, specials
-from fcgboost.greedy import Trace
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
+from fcgboost.trace import Trace
 
 _STEP = (
     *("chosen", "scores", "objectives", "intercept", "coef"),
@@ -92,7 +92,7 @@ def read_path(
     names = [None if s.is_null else s.word(*Status.__members__) for s in endings.items(n_outputs)]
     known = tuple(None if name is None else Status[name] for name in names)
     trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known)
-    _check_same(steps_spot, trace.model(n_iter, model.dictionary, model.scale), model)
+    _check_same(steps_spot, trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
     return trace
 
 

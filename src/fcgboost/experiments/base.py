@@ -48,7 +48,7 @@ class DataError(RuntimeError):
 
 
 class Experiment(ABC, Generic[U]):
-    """One table or figure of the paper."""
+    """One table or figure, of the paper unless it says otherwise."""
 
     #: What the command line calls it.
     name: ClassVar[str]
@@ -60,6 +60,8 @@ class Experiment(ABC, Generic[U]):
     results: ClassVar[tuple[str, ...]]
     #: Whether it measures time and so must run alone.
     is_timed: ClassVar[bool] = False
+    #: Whether the paper has it; what goes beyond is run by its own name only.
+    is_papers: ClassVar[bool] = True
     #: Whether its units depend on how real data are split.
     has_splits: ClassVar[bool] = False
 

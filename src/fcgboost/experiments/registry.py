@@ -1,4 +1,4 @@
-"""The experiments by name, in the order of the paper."""
+"""The experiments by name, in the order of the paper; what goes beyond it comes last."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from fcgboost.experiments.admm_vs_gd import AdmmVsGd
 from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.contest import Contest
 from fcgboost.experiments.earthquake import Earthquake
 from fcgboost.experiments.rates import Rates
 from fcgboost.experiments.samples import Samples
@@ -24,7 +25,7 @@ EXPERIMENTS: Mapping[str, Experiment[Any]] = MappingProxyType(
         experiment.name: experiment
         for experiment in (
             *(AdmmVsGd(), Samples(), Sim1(), Sim2(), Sim3(), Sim4()),
-            *(Uci(), Earthquake(), Rates()),
+            *(Uci(), Earthquake(), Rates(), Contest()),
         )
     }
 )

@@ -41,6 +41,7 @@ def run(
     folder: Path,
     *,
     split: Split | None = None,
+    methods: Sequence[str] | None = None,
     n_jobs: int = 1,
     resume: bool = False,
     stream: TextIO | None = None,
@@ -54,6 +55,8 @@ def run(
     folder : Path
         Where its table is, or is to be.
     split : {"random", "file-order"} or None
+    methods : sequence of str or None
+        The only methods to run now, of an experiment that compares methods; None is all.
     n_jobs : int
         Processes. An experiment that measures time runs in one.
     resume : bool
@@ -61,7 +64,7 @@ def run(
     stream : text stream or None
         Where progress is shown; None is standard error.
     """
-    with opened(experiment, preset, folder, split=split, resume=resume) as task:
+    with opened(experiment, preset, folder, split=split, methods=methods, resume=resume) as task:
         return carry_out(task, n_jobs, stream)
 
 
@@ -72,13 +75,14 @@ def opened(
     folder: Path,
     *,
     split: Split | None = None,
+    methods: Sequence[str] | None = None,
     resume: bool = False,
 ) -> Iterator[Task]:
     """Keep a table for this process; look at what it has and at what is in the way.
 
     Nothing is written yet. The parameters are those of `run`.
     """
-    units = experiment.units(preset, split)
+    units = _asked(experiment.units(preset, split), methods)
     facts = _facts(experiment, preset, split if experiment.has_splits else None)
     store = _store(experiment, folder)
     with store.locked():
@@ -106,6 +110,11 @@ def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str 
             store.append(rows, seconds)
             display.advance(work[key])
     return None
+
+
+def _asked(units: Sequence[Unit], methods: Sequence[str] | None) -> list[Unit]:
+    """Give the units of these methods; what compares no methods has none."""
+    return [unit for unit in units if methods is None or getattr(unit, "method", "") in methods]
 
 
 def _store(experiment: Experiment[Any], folder: Path) -> Store:

@@ -142,7 +142,7 @@ class Uci(Experiment[UciUnit]):
 
     def obstacle(self, units: Sequence[UciUnit]) -> str | None:
         """Say which sets can be neither found nor downloaded."""
-        return _missing(list(dict.fromkeys(unit.dataset for unit in units)))
+        return missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
 
 
 def _splits(plan: Plan) -> Iterator[tuple[str, Dealing, int, int]]:
@@ -190,7 +190,8 @@ def estimate(dataset: str, method: str, grid: Grid) -> float:
     return _GRID_FACTOR[grid] * max(1.0, UCI_SETS[dataset].n_rows / _SCANNED_ROWS) ** 2 * seconds
 
 
-def _missing(names: Sequence[str]) -> str | None:
+def missing_sets(names: Sequence[str]) -> str | None:
+    """Say which sets can be neither found nor downloaded; None if all are there."""
     homes = data_homes()
     absent = [name for name in names if find_file((UCI_SETS[name].file_name,), homes) is None]
     # Those that are there as well: better to know of a damaged file now than after hours.

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.documents import Content, read, write
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.greedy import Trace
 from fcgboost.prediction import BaseFCGBoost, Loaded, content_of
 from fcgboost.tables import TableEncoder
+from fcgboost.trace import Trace
 
 _MODELS = (
     "A model is a fitted classifier of fcgboost, or a sklearn.pipeline.Pipeline of a TableEncoder "

@@ -1,0 +1,297 @@
+"""Atoms that are learned before they enter.
+
+Families propose on a glimpse of the data: those that draw atoms improve the best of a sample along
+the gradient in its parameters, those that grow atoms grow one on the residual. What they propose is
+scored exactly on all rows, and the best of it enters: an improved atom competes with the one it was
+made of, so it is never worse.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import hashing
+from fcgboost.arrays import is_tensor, namespace
+from fcgboost.backends.base import TIE, Array, Design
+from fcgboost.dictionaries import (
+    Dictionary,
+    Grower,
+    GrownDictionary,
+    LearnableDictionary,
+    Sample,
+    UnionDictionary,
+    stack_rows,
+    wrapped,
+)
+from fcgboost.learning import Task, Yardstick, improve
+from fcgboost.parts import check_count
+from fcgboost.selection import Choice, Chooser, Request, Selection
+
+# Numbers that a glimpse of sparse or wide rows may hold.
+_ENTRIES = 1 << 25
+# An atom whose values are all below this is not made larger.
+_TINY = 1e-12
+
+
+class LearnedCandidates(Selection):
+    """Improve the best of a fresh sample on its own parameters before it enters.
+
+    Parameters
+    ----------
+    size : int, default=32
+        Atoms that a family draws in a step.
+    n_improved : int, default=1
+        How many of them, the best ones, are improved.
+    max_steps : int, default=8
+        Steps of limited-memory BFGS; 0 improves nothing.
+    pull : float, default=0.3
+        How strongly an atom is held where it started: `pull` |w - w0|^2 / |w0|^2 is taken off the
+        logarithm of its gain.
+    max_rows : int, default=131072
+        Rows that atoms are learned on; of more rows, these are drawn once. What was learned is
+        scored on all of them.
+    """
+
+    is_fixed = False
+
+    def __init__(
+        self,
+        size: int = 32,
+        n_improved: int = 1,
+        max_steps: int = 8,
+        pull: float = 0.3,
+        max_rows: int = 131_072,
+    ) -> None:
+        self.size = size
+        self.n_improved = n_improved
+        self.max_steps = max_steps
+        self.pull = pull
+        self.max_rows = max_rows
+
+    def check_parameters(self) -> None:
+        """Check the counts and the pull."""
+        check_count(self, "size", "n_improved", "max_rows")
+        for name in ("max_steps", "pull"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+                raise ValueError(
+                    f"LearnedCandidates: {name} must be a number of at least 0, got {value!r}."
+                )
+
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
+        """Look at rows that stay the same during the fit."""
+        return _School(self, design, key).choose
+
+
+class _School:
+    """What one fit learns its atoms with."""
+
+    def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
+        self._selection, self._design, self._key = selection, design, key
+        dictionary = design.dictionary
+        self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
+        n_features = len(design.scale)
+        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // max(1, n_features)))
+        self._glimpse = design.glimpse(n_rows, key)
+        frame = design.sample(1, key)
+        lessons = _Lessons(self._glimpse.rows, frame)
+        families = [dictionary] if self._union is None else list(self._union.families)
+        self._families = [_proposer(family, selection, lessons) for family in families]
+        # How much of the data the glimpse is.
+        whole = design.stack([design.weights])
+        self._weight = float(self._glimpse.look(whole)[0].sum())
+
+    def choose(self, request: Request) -> list[Choice | None]:
+        """Let the families propose, and take the best on all rows."""
+        residuals, active = self._glimpse.look(request.R)
+        proposals, owners = [], []
+        for c, yardstick in enumerate(request.yardsticks):
+            here = replace(yardstick, total_weight=self._weight)
+            rows = self._proposals(request.k, c, residuals[:, c], active[:, c], here)
+            proposals += rows
+            owners += [c] * sum(len(part) for part in rows)
+        return self._best(stack_rows(proposals), np.array(owners), request)
+
+    def _proposals(
+        self, k: int, c: int, residual: Any, active: Any, yardstick: Yardstick
+    ) -> list[Array]:
+        numbers = [0] if self._union is None else self._union.at_step(k)
+        rows = []
+        for number in numbers:
+            key = hashing.derive(hashing.derive(hashing.derive(self._key, k), c), number)
+            own = self._families[number].propose(residual, active, yardstick, key)
+            rows.append(own if self._union is None else wrapped(number, own))
+        return rows
+
+    def _best(self, atoms: Any, owners: Any, request: Request) -> list[Choice | None]:
+        ids = hashing.fingerprint(atoms)
+        candidates = self._design.candidates(atoms, reuse=False, store=False)
+        sums = candidates.sums(request.R)
+        chosen = []
+        for c, yardstick in enumerate(request.yardsticks):
+            scores = yardstick.of_sums(sums, c)
+            scores = np.where((owners == c) & _is_new(ids, request.excluded[c]), scores, -1.0)
+            chosen.append(_first_of_best(atoms, ids, scores))
+        return chosen
+
+
+@dataclass(frozen=True)
+class _Lessons:
+    """The rows that atoms are learned on.
+
+    Attributes
+    ----------
+    rows : ndarray, CSR matrix or tensor
+    frame : Sample
+        The shape of the data.
+    """
+
+    rows: Any
+    frame: Sample
+
+    def standardized(self) -> Any:
+        """Give the rows, dense and standardised."""
+        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        shift, scale = self.frame.shift, self.frame.scale
+        if is_tensor(rows):
+            xp = namespace(rows)
+            shift, scale = (xp.as_tensor(a, device=rows.device) for a in (shift, scale))
+        return (rows - shift) / scale
+
+    def on_the_host(self) -> Array:
+        """Give the rows as a dense NumPy array."""
+        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
+        rows = rows.cpu().numpy() if is_tensor(rows) else rows
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
+    def sample(self, places: Any) -> Sample:
+        """Give some of the rows as a sample."""
+        rows = self.rows[places]
+        rows = rows.cpu().numpy() if is_tensor(rows) else rows
+        return replace(self.frame, rows=rows)
+
+
+class _Proposer(ABC):
+    """A family that proposes atoms for a residual."""
+
+    @abstractmethod
+    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
+        """Give parameter rows, the best guess first."""
+
+
+class _Grows(_Proposer):
+    """A family whose atoms are grown."""
+
+    def __init__(self, grower: Grower, rows: Array) -> None:
+        self._grower, self._rows = grower, rows
+
+    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
+        residual, active = (a.cpu().numpy() if is_tensor(a) else a for a in (residual, active))
+        return self._grower.grow(
+            self._rows, np.ascontiguousarray(residual), np.ascontiguousarray(active), key
+        )
+
+
+class _Draws(_Proposer):
+    """A family whose atoms are drawn, and improved where it knows how."""
+
+    def __init__(self, family: Dictionary, selection: LearnedCandidates, lessons: _Lessons) -> None:
+        self._family, self._selection, self._lessons = family, selection, lessons
+        self._Z = lessons.standardized()
+        self._ones = np.ones(lessons.frame.n_features)
+
+    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
+        places = (active > 0.0).nonzero()
+        places = places[:, 0] if is_tensor(active) else places[0]
+        if len(places) == 0:
+            places = places.new_zeros(1) if is_tensor(places) else np.zeros(1, np.intp)
+        atoms = self._drawn(places, key)
+        Z, residual, active = self._Z[places], residual[places], active[places]
+        task = Task(self._family, Z, residual, active, yardstick)
+        return self._fitted(self._improved(task, atoms))
+
+    def _drawn(self, places: Any, key: int) -> Array:
+        """Draw atoms that look at active rows, in standardised coordinates."""
+        size, n_places = self._selection.size, len(places)
+        draw = np.random.default_rng(key)
+        some = draw.choice(n_places, size, replace=n_places < size)
+        sample = self._lessons.sample(places[some])
+        atoms = self._family.candidates(sample, size, key)
+        atoms = atoms.toarray() if sparse.issparse(atoms) else atoms
+        return np.asarray(atoms)
+
+    def _improved(self, task: Task, atoms: Array) -> Array:
+        """Give the best of the atoms, what became of them, and in raw units."""
+        frame, family = self._lessons.frame, self._family
+        if not isinstance(family, LearnableDictionary):
+            G = family.evaluate(self._raw(task.Z), _beside(atoms, task.Z), self._scale(task.Z))
+            order = np.argsort(-_host(task.scores_of(G)), kind="stable")
+            return atoms[order[: self._selection.n_improved]]
+        theta = _beside(family.free(family.moved(atoms, frame.shift, frame.scale)), task.Z)
+        order = np.argsort(-_host(task.scores(theta)), kind="stable")
+        best = order[: self._selection.n_improved]
+        if self._selection.max_steps == 0:
+            return atoms[best]
+        better = improve(task, theta[best], self._selection.max_steps, self._selection.pull)
+        moved = family.bound(_host(better))
+        raw = family.moved(moved, -frame.shift / frame.scale, 1.0 / frame.scale)
+        return np.vstack([raw[np.isfinite(raw).all(axis=1)], atoms[best]])
+
+    def _raw(self, Z: Any) -> Any:
+        frame = self._lessons.frame
+        return Z * _beside(frame.scale, Z) + _beside(frame.shift, Z)
+
+    def _scale(self, Z: Any) -> Any:
+        return _beside(self._lessons.frame.scale, Z)
+
+    def _fitted(self, atoms: Array) -> Array:
+        """Make the largest value of every atom 1, where the family can."""
+        frame, family = self._lessons.frame, self._family
+        if family.scaled(atoms[:1], np.ones(1)) is None:
+            return atoms
+        if isinstance(family, LearnableDictionary):
+            moved = family.moved(atoms, frame.shift, frame.scale)
+            values = family.evaluate(self._Z, _beside(moved, self._Z), _beside(self._ones, self._Z))
+        else:
+            values = family.evaluate(
+                self._raw(self._Z), _beside(atoms, self._Z), self._scale(self._Z)
+            )
+        largest = _host(namespace(values).amax(abs(values), axis=0))
+        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > _TINY, largest, 1.0)))
+
+
+def _proposer(family: Dictionary, selection: LearnedCandidates, lessons: _Lessons) -> _Proposer:
+    if isinstance(family, GrownDictionary):
+        rows = lessons.on_the_host()
+        return _Grows(family.grower(replace(lessons.frame, rows=rows)), rows)
+    return _Draws(family, selection, lessons)
+
+
+def _beside(array: Array, other: Any) -> Any:
+    """Give an array where another one is."""
+    if not is_tensor(other):
+        return array
+    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
+
+
+def _host(array: Any) -> Array:
+    return np.asarray(array.cpu().numpy() if is_tensor(array) else array)
+
+
+def _is_new(ids: hashing.Words, excluded: Collection[int]) -> Any:
+    return np.array([int(id_) not in excluded for id_ in ids], dtype=bool)
+
+
+def _first_of_best(atoms: Any, ids: hashing.Words, scores: Array) -> Choice | None:
+    """Take the first of those that are as good as the best."""
+    best = float(scores.max(initial=-1.0))
+    if best < 0.0:
+        return None
+    j = int(np.argmax(scores >= (1.0 - TIE) * best))
+    return Choice(atoms[j : j + 1].copy(), int(ids[j]), float(scores[j]))

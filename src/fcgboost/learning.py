@@ -1,0 +1,230 @@
+"""Improving atoms on their own parameters: how much one gains, and which way it gains more.
+
+An atom g that enters a model lowers the squared hinge, to second order, by a multiple of
+
+    gain(g) = <r, g>^2 / (v(g) + lambda),   v(g) = (sum s g^2 - (sum s g)^2 / sum s) / m,
+
+r being the residual, and the sums going over the active rows, those whose residual is not zero:
+only there does the loss bend. The constant in the model takes the mean of the atom (the second
+term). The score of an atom is the root of its gain. It is improved along the gradient of the
+logarithm of the gain, less a pull back to where it started, which keeps small data from being
+learned by heart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fcgboost.arrays import namespace
+from fcgboost.backends.base import Array, Sums
+from fcgboost.dictionaries import LearnableDictionary
+
+# A share of an atom's mean square below this is rounding.
+_ROUNDING = 1e-12
+# Sufficient increase, and how often a step is halved.
+_INCREASE, _HALVINGS = 1e-4, 4
+# Directions that are remembered.
+_MEMORY = 6
+# An iteration that gains less than this share ends the improvement.
+_LITTLE = 1e-3
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What scores are divided by.
+
+    Attributes
+    ----------
+    ridge : float
+        Lambda.
+    is_centered : bool
+        Whether a constant is in the model.
+    total_weight : float
+        m.
+    """
+
+    ridge: float
+    is_centered: bool
+    total_weight: float
+
+    def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
+        """Give |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
+        xp = namespace(dots)
+        size = self.size(firsts, squares, active)
+        is_there = size > _ROUNDING * squares / self.total_weight
+        return xp.where(is_there, xp.abs(dots) / xp.sqrt(xp.where(is_there, size, 1.0)), 0.0)
+
+    def size(self, firsts: Any, squares: Any, active: Any) -> Any:
+        """Give v(g) + lambda."""
+        if self.is_centered:
+            xp = namespace(squares)
+            # A column that is constant on the active rows gains nothing that is not there.
+            spread = squares - firsts * firsts / xp.clip(active, _ROUNDING, None)
+            squares = xp.where(spread > _ROUNDING * squares, spread, 0.0)
+        return squares / self.total_weight + self.ridge
+
+    def of_sums(self, sums: Sums, output: int) -> Array:
+        """Give the scores of atoms for one output."""
+        dots, firsts = sums.dots[:, output], sums.firsts[:, output]
+        scores: Array = self.scores(dots, firsts, sums.squares[:, output], sums.active[output])
+        return scores
+
+
+@dataclass(frozen=True)
+class Task:
+    """What atoms are to go along with: standardised active rows, and their residual.
+
+    Attributes
+    ----------
+    dictionary : LearnableDictionary
+    Z : array of shape (n_rows, n_features)
+    residual, weights : array of shape (n_rows,)
+    yardstick : Yardstick
+    """
+
+    dictionary: LearnableDictionary
+    Z: Any
+    residual: Any
+    weights: Any
+    yardstick: Yardstick
+
+    def values(self, theta: Any) -> Any:
+        """Give the values of atoms, of shape (n_rows, n_atoms)."""
+        ones = namespace(self.Z).ones_like(self.Z[0])
+        return self.dictionary.evaluate(self.Z, self.dictionary.bound(theta), ones)
+
+    def scores(self, theta: Any) -> Any:
+        """Give the scores of atoms at these rows."""
+        return self.scores_of(self.values(theta))
+
+    def scores_of(self, G: Any) -> Any:
+        """Give the scores of atoms that have these values."""
+        squares = self.weights @ (G * G)
+        active = self.weights.sum()
+        return self.yardstick.scores(self.residual @ G, self.weights @ G, squares, active)
+
+    def height(self, G: Any) -> Any:
+        """Give the logarithm of the gains."""
+        xp, scores = namespace(G), self.scores_of(G)
+        return xp.where(scores > 0.0, 2.0 * xp.log(xp.where(scores > 0.0, scores, 1.0)), -np.inf)
+
+    def slope(self, theta: Any, G: Any) -> Any:
+        """Give the gradient of the logarithm of the gains in theta."""
+        m = self.yardstick.total_weight
+        firsts, squares = self.weights @ G, self.weights @ (G * G)
+        size = self.yardstick.size(firsts, squares, self.weights.sum())
+        mean = firsts / self.weights.sum() if self.yardstick.is_centered else 0.0
+        V = self.residual[:, None] * (2.0 / _not_zero(self.residual @ G))
+        V = V - self.weights[:, None] * (G - mean) * (2.0 / (m * size))
+        return self.dictionary.free_gradient(self.Z, theta, V)
+
+
+def improve(task: Task, start: Any, max_steps: int, pull: float) -> Any:
+    """Climb from every start by limited-memory BFGS; give where the climbs ended.
+
+    Parameters
+    ----------
+    task : Task
+    start : array of shape (n_atoms, n_parameters)
+        Vectors without constraints.
+    max_steps : int
+    pull : float
+        `pull` |w - w0|^2 / |w0|^2 is taken off the logarithm of the gain; w are all parameters but
+        the last, an offset or a width.
+    """
+    climb = _Climb(task, start, pull)
+    for _ in range(max_steps):
+        if not climb.step():
+            break
+    return climb.theta
+
+
+class _Climb:
+    """The state of a climb, for several atoms side by side."""
+
+    def __init__(self, task: Task, start: Any, pull: float) -> None:
+        self._task, self._start = task, start
+        self._xp = namespace(start)
+        leash = self._xp.ones_like(start)
+        leash[:, -1] = 0.0
+        length = (leash * start * start).sum(1, keepdims=True)
+        self._leash = pull * leash / _not_zero(length)
+        self.theta = start
+        self._height, self._slope = self._look(start)
+        self._moves: list[tuple[Any, Any, Any]] = []
+
+    def step(self) -> bool:
+        """Move uphill; say whether it was worth it."""
+        xp, direction = self._xp, self._direction()
+        rise = (direction * self._slope).sum(1)
+        # Uphill, or not at all; and not farther than the atom is long.
+        direction = xp.where((rise > 0.0)[:, None], direction, self._slope)
+        rise = (direction * self._slope).sum(1)
+        lengths, reach = _lengths(direction), _lengths(self.theta)
+        step = xp.clip(reach / _not_zero(lengths), None, 1.0)
+        better, is_better = self.theta, rise < 0.0
+        height = self._height
+        for _ in range(_HALVINGS + 1):
+            trial = self.theta + (step * ~is_better)[:, None] * direction
+            tried = self._height_at(trial)
+            good = (tried >= self._height + _INCREASE * step * rise) & ~is_better & (rise > 0.0)
+            better = xp.where(good[:, None], trial, better)
+            height = xp.where(good, tried, height)
+            is_better = is_better | good
+            if bool(is_better.all()):
+                break
+            step = 0.4 * step
+        gained = height - self._height
+        if not bool((gained > 0.0).any()):
+            return False
+        self._move(better)
+        return bool((gained > _LITTLE).any())
+
+    def _move(self, theta: Any) -> None:
+        height, slope = self._look(theta)
+        moved, bent = theta - self.theta, self._slope - slope
+        curvature = (moved * bent).sum(1)
+        self._moves = [*self._moves[-_MEMORY + 1 :], (moved, bent, curvature)]
+        self.theta, self._height, self._slope = theta, height, slope
+
+    def _direction(self) -> Any:
+        """Give the inverse curvature times the slope, as far as the last moves tell."""
+        xp, q, used = self._xp, self._slope, []
+        for moved, bent, curvature in reversed(self._moves):
+            share = xp.where(curvature > 0.0, (moved * q).sum(1) / _not_zero(curvature), 0.0)
+            q = q - share[:, None] * bent
+            used.append((share, moved, bent, curvature))
+        if self._moves:
+            _, bent, curvature = self._moves[-1]
+            ratio = curvature / _not_zero((bent * bent).sum(1))
+            q = q * xp.where(curvature > 0.0, ratio, 1.0)[:, None]
+        else:
+            # A first step of a tenth of the atom's length.
+            q = q * (0.1 * _lengths(self.theta) / _not_zero(_lengths(q)))[:, None]
+        for share, moved, bent, curvature in reversed(used):
+            back = xp.where(curvature > 0.0, (bent * q).sum(1) / _not_zero(curvature), 0.0)
+            q = q + xp.where(curvature > 0.0, share - back, 0.0)[:, None] * moved
+        return q
+
+    def _look(self, theta: Any) -> tuple[Any, Any]:
+        G = self._task.values(theta)
+        away = theta - self._start
+        slope = self._task.slope(theta, G) - 2.0 * self._leash * away
+        return self._leashed(self._task.height(G), away), slope
+
+    def _height_at(self, theta: Any) -> Any:
+        return self._leashed(self._task.height(self._task.values(theta)), theta - self._start)
+
+    def _leashed(self, height: Any, away: Any) -> Any:
+        return height - (self._leash * away * away).sum(1)
+
+
+def _lengths(theta: Any) -> Any:
+    return namespace(theta).sqrt((theta * theta).sum(1))
+
+
+def _not_zero(values: Any) -> Any:
+    return namespace(values).where(values == 0.0, 1.0, values)

@@ -1,0 +1,121 @@
+"""The record of a path: its steps, the atoms that entered, and scores on validation data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.backends.base import Array
+from fcgboost.dictionaries import Dictionary, stack_rows
+from fcgboost.inputs import Limits
+from fcgboost.model import Model
+from fcgboost.stopping import Status, Step
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Sequence[Step]):
+    """One record per step, with the coefficients, so nothing needs to be run again.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
+        Every atom that entered, in order of entry.
+    entered : ndarray of shape (n_atoms,)
+        The step at which each atom entered.
+    start : ndarray of shape (n_outputs,)
+        The constants before the first step.
+    endings : tuple of Status or None
+        How each output ended by itself; None for one that could go on.
+    """
+
+    steps: tuple[Step, ...]
+    atoms: Any
+    entered: NDArray[np.intp]
+    start: Array
+    endings: tuple[Status | None, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Step]: ...
+    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Give one attribute of all steps, of one shape, as an array: "n_atoms", "seconds", ..."""
+        return np.array([getattr(step, name) for step in self.steps])
+
+    def model(
+        self, k: int, dictionary: Dictionary, scale: Array, limits: Limits | None = None
+    ) -> Model:
+        """Give the model after k steps."""
+        coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
+        intercept = self.steps[k - 1].intercept if k else self.start
+        atoms, entered = self.atoms[: coef.shape[1]], self.entered[: coef.shape[1]]
+        return Model(dictionary, atoms, coef, intercept, scale, entered, limits)
+
+
+class Registry:
+    """All atoms that entered, once each, in order of entry."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.positions: dict[int, int] = {}
+        self.entered: list[int] = []
+
+    def place(self, atom: Any, id_: int, k: int) -> int:
+        """Give the position of an atom, adding it if it is new."""
+        if id_ not in self.positions:
+            self.positions[id_] = len(self.rows)
+            self.rows.append(atom)
+            self.entered.append(k)
+        return self.positions[id_]
+
+    def atoms(self, empty: Any) -> Any:
+        """Give all rows as one array; `empty` is an array of no atoms."""
+        return stack_rows([empty, *self.rows]) if self.rows else empty
+
+
+#: Scores a step; the atoms that entered by then are given, too. Larger is better.
+StepScore = Callable[[Step, Sequence[Any]], float]
+
+
+class Validator:
+    """The atoms' values on validation data, and a score of the decision values there.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Gives the columns of parameter rows on the validation data.
+    score : callable
+        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better.
+    """
+
+    def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
+        self._evaluate = evaluate
+        self._score = score
+        self._values: Array = np.empty((0, 0))
+        self._n_atoms = 0
+
+    def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
+        """Score a step; `atoms` are those that entered by then, those of the last call first."""
+        for atom in atoms[self._n_atoms :]:
+            self._append(self._evaluate(atom))
+        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
+        return self._score(decision)
+
+    def _append(self, column: Array) -> None:
+        if self._n_atoms == self._values.shape[1]:
+            larger = np.empty((len(column), 2 * self._n_atoms or 64), order="F")
+            larger[:, : self._n_atoms] = self._values.reshape(len(column), -1)
+            self._values = larger
+        self._values[:, self._n_atoms] = column[:, 0]
+        self._n_atoms += 1
