@@ -16,11 +16,15 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import (
+    ConstantDictionary,
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
 )
 from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
@@ -53,6 +57,10 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
             "polynomial": PolynomialDictionary,
             "sigmoid": SigmoidDictionary,
             "relu": ReluDictionary,
+            "elliptic": EllipticDictionary,
+            "linear": LinearDictionary,
+            "step": StepDictionary,
+            "constant": ConstantDictionary,
         },
     ),
     "loss": (
