@@ -84,6 +84,11 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "dictionaries.elliptic": {
         *("arrays", "dictionaries.base", "dictionaries.kernels", "dictionaries.planes"),
     },
+    "dictionaries.trees.*": {
+        *("arrays", "dictionaries.base", "dictionaries.trees.*"),
+        *("hashing", "parts"),
+    },
+    "dictionaries.trees": {"dictionaries.trees.*"},
     "dictionaries.*": {"arrays", "dictionaries.base", "dictionaries.planes", "parts"},
     "dictionaries": {"dictionaries.*"},
     "inputs": {"arrays"},
@@ -310,7 +315,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
 FOLDERS = {
     "cli.*",
     *("readers.*", "tables.*"),
-    *("dictionaries.*", "backends.*", "solvers.*", "dask.*", "datasets.*"),
+    *("dictionaries.*", "dictionaries.trees.*"),
+    *("backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("documents.*", "export.c_*", "io.*"),
     *("demo.*", "experiments.*", "experiments.reporting.*", "plotting.*"),
     "report.*",

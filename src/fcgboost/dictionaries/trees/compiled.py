@@ -1,0 +1,366 @@
+"""Growth and walks compiled by numba, where it is installed.
+
+Everything runs in one thread and without Python's lock. Nothing is reordered or fused in the
+formulas, so the bits are those of NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fcgboost.dictionaries.base import Array
+from fcgboost.dictionaries.trees.binning import N_BINS, Bins, Codes
+from fcgboost.dictionaries.trees.levels import Engine, Flags, Groups, Indices, Rules, Splits
+from fcgboost.dictionaries.trees.nodes import N_CODES, Forest, Integers
+
+_COMPILING = Lock()
+# Rows whose inputs stay in the fastest cache while trees pass by, and rows that walk side by side:
+# each step waits for the memory, and the others go on meanwhile.
+_BLOCK, _LANES = 128, 16
+
+
+class _Compiled(NamedTuple):
+    sums: Callable[..., None]
+    split: Callable[..., None]
+    part: Callable[..., None]
+    walk: Callable[..., None]
+
+
+def is_available() -> bool:
+    """Whether numba is installed, without importing it."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def is_loaded() -> bool:
+    """Whether the compiled code is at hand already."""
+    return _compile_all.cache_info().currsize > 0
+
+
+class CompiledEngine(Engine):
+    """Compiled loops."""
+
+    def sums(
+        self,
+        bins: Bins,
+        groups: Groups,
+        block: slice,
+        before: Array | None = None,
+        parents: Integers | None = None,
+    ) -> Array:
+        """Add up the smaller of two siblings; the other is the rest."""
+        offsets = bins.offsets[block.start : block.stop + 1] - bins.offsets[block.start]
+        sums = np.empty((len(groups), offsets[-1], 2))
+        if before is None or parents is None:
+            before, parents = np.empty((0, 0, 2)), np.empty(0, np.int64)
+        rows = groups.order, groups.pull, groups.weight, groups.starts
+        _compiled().sums(bins.codes[block], offsets, *rows, before, parents, sums)
+        return sums
+
+    def split(self, bins: Bins, sums: Array, block: slice, rules: Rules, splits: Splits) -> None:
+        """Scan the bins of one node and feature after the other."""
+        offsets = bins.offsets[block.start : block.stop + 1] - bins.offsets[block.start]
+        about = bins.n_numbers[block], bins.is_category[block], block.start
+        limits = float(rules.smoothing), float(rules.min_leaf)
+        found = splits.score, splits.feature, splits.place, splits.left, splits.is_missing_left
+        _compiled().split(sums, offsets, *about, *limits, splits.totals, *found, splits.table)
+
+    def part(
+        self, bins: Bins, groups: Groups, splits: Splits, slots: Integers, n_slots: int
+    ) -> Groups:
+        """Count the rows of every new node, then bring them there."""
+        n_rows = len(groups.order)
+        order, starts = np.empty(n_rows, np.int32), np.zeros(n_slots + 1, np.int64)
+        pull, weight = np.empty(n_rows), np.empty(n_rows)
+        rows = groups.order, groups.pull, groups.weight, groups.starts
+        how = splits.feature, splits.table, slots
+        _compiled().part(bins.codes, *rows, *how, order, pull, weight, starts)
+        n_kept = starts[-1]
+        return Groups(order[:n_kept], pull[:n_kept], weight[:n_kept], starts)
+
+
+def walk(X: Array, forest: Forest) -> Array:
+    """Give the leaves' values, of shape (n_rows, n_trees)."""
+    values = np.empty((len(X), len(forest.roots)))
+    tables = forest.feature, forest.left, forest.threshold, forest.leaf
+    flags = forest.mask, forest.is_missing_right, forest.is_category
+    trees = forest.roots, forest.depths, forest.has_categories
+    _compiled().walk(X, *tables, *flags, *trees, values)
+    return values
+
+
+def load() -> None:
+    """Load the compiled code, or compile it, now rather than at its first use."""
+    _compiled()
+
+
+def _compiled() -> _Compiled:
+    # Threads that come first, at once, must not all compile.
+    with _COMPILING:
+        return _compile_all()
+
+
+@cache
+def _compile_all() -> _Compiled:
+    from numba import boolean, float64, int32, int64, types, uint8, void
+    from numba.extending import register_jitable
+
+    for helper in (_rank, _scan, _goes_right):
+        register_jitable(error_model="numpy")(helper)
+
+    def given(kind: Any, n_axes: int) -> Any:
+        return types.Array(kind, n_axes, "C", readonly=True)
+
+    integers, numbers, codes = given(int64, 1), given(float64, 1), given(uint8, 2)
+    rows = given(int32, 1), numbers, numbers, integers
+    booleans, out, cube = given(boolean, 1), float64[::1], float64[:, :, ::1]
+    found = out, int64[::1], int64[::1], float64[:, ::1], uint8[::1], uint8[:, ::1]
+    sums = void(codes, integers, *rows, given(float64, 3), integers, cube)
+    split = void(
+        *(given(float64, 3), integers, integers, booleans, int64, float64, float64),
+        *(given(float64, 2), *found),
+    )
+    part = void(
+        *(codes, *rows, integers, codes, given(int64, 2)),
+        *(int32[::1], out, out, int64[::1]),
+    )
+    tables = integers, integers, numbers, numbers, integers, booleans, booleans
+    walked = void(given(float64, 2), *tables, integers, integers, boolean, float64[:, ::1])
+    return _Compiled(
+        _compile(_sums, sums),
+        _compile(_split, split),
+        _compile(_part, part),
+        _compile(_walk, walked),
+    )
+
+
+def _compile(function: Callable[..., None], signature: Any) -> Any:
+    """Compile a function, or take it from the disk where a process before has left it."""
+    from numba import njit
+
+    try:
+        return njit(signature, nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError:
+        # There is no folder to leave it in: each process compiles for itself.
+        return njit(signature, nogil=True, error_model="numpy")(function)
+
+
+# What follows is compiled.
+
+
+def _sums(
+    codes: Codes,
+    offsets: Integers,
+    order: Indices,
+    pull: Array,
+    weight: Array,
+    starts: Integers,
+    before: Array,
+    parents: Integers,
+    sums: Array,
+) -> None:
+    """Fill the sums of pairs of siblings, or of one node after the other."""
+    step = 2 if len(parents) > 0 else 1
+    for first in range(0, len(starts) - 1, step):
+        small, large = first, first + step - 1
+        if starts[large + 1] - starts[large] < starts[small + 1] - starts[small]:
+            small, large = large, small
+        for j in range(len(offsets) - 1):
+            own, bins = sums[small, offsets[j] : offsets[j + 1]], codes[j]
+            own[:] = 0.0
+            for i in range(starts[small], starts[small + 1]):
+                place = bins[order[i]]
+                own[place, 0] += pull[i]
+                own[place, 1] += weight[i]
+        if large != small:
+            above, one, other = before[parents[first // 2]], sums[small], sums[large]
+            for place in range(len(above)):
+                other[place, 0] = above[place, 0] - one[place, 0]
+                other[place, 1] = above[place, 1] - one[place, 1]
+
+
+def _split(
+    sums: Array,
+    offsets: Integers,
+    n_numbers: Integers,
+    is_category: Flags,
+    first_feature: int,
+    smoothing: float,
+    min_leaf: float,
+    totals: Array,
+    score: Array,
+    feature: Integers,
+    place: Integers,
+    left: Array,
+    is_missing_left: Flags,
+    table: Flags,
+) -> None:
+    """Improve the splits of all nodes by the features of a block."""
+    room = np.empty((6, N_BINS))
+    ranks = np.empty(N_BINS, np.int64)
+    for k in range(len(sums)):
+        if totals[k, 1] < 2.0 * min_leaf:
+            continue
+        for j in range(len(offsets) - 1):
+            own, n = sums[k, offsets[j] : offsets[j + 1]], n_numbers[j]
+            missing_pull = own[n, 0] if len(own) > n else 0.0
+            missing_weight = own[n, 1] if len(own) > n else 0.0
+            n_ranks = _rank(own, n, is_category[j], smoothing, ranks, room)
+            top, best, is_left = _scan(
+                *(room, n_ranks, missing_pull, missing_weight, totals[k, 0], totals[k, 1]),
+                *(smoothing, min_leaf, score[k]),
+            )
+            if best < 0:
+                continue
+            score[k], feature[k], place[k] = top, first_feature + j, best
+            left[k, 0] = room[0, best] + (missing_pull if is_left else 0.0)
+            left[k, 1] = room[1, best] + (missing_weight if is_left else 0.0)
+            if missing_weight == 0.0:
+                is_left = 2.0 * left[k, 1] >= totals[k, 1]
+            is_missing_left[k] = is_left
+            table[k] = is_left
+            for at in range(n_ranks):
+                table[k, ranks[at] if is_category[j] else at] = at <= best
+
+
+def _rank(
+    own: Array, n: int, is_category: bool, smoothing: float, ranks: Integers, room: Array
+) -> int:
+    """Order the bins and add them up in that order; give how many there are.
+
+    Levels are in the order of their mean residuals, those without rows are left out.
+    """
+    pull, weight, n_ranks = 0.0, 0.0, 0
+    if not is_category:
+        for code in range(n):
+            pull += own[code, 0]
+            weight += own[code, 1]
+            room[0, code], room[1, code] = pull, weight
+        return n
+    means = room[2]
+    for code in range(n):
+        if own[code, 1] > 0.0:
+            means[code] = own[code, 0] / (own[code, 1] + smoothing)
+            at = n_ranks
+            while at > 0 and means[ranks[at - 1]] > means[code]:
+                ranks[at] = ranks[at - 1]
+                at -= 1
+            ranks[at] = code
+            n_ranks += 1
+    for at in range(n_ranks):
+        pull += own[ranks[at], 0]
+        weight += own[ranks[at], 1]
+        room[0, at], room[1, at] = pull, weight
+    return n_ranks
+
+
+def _scan(
+    room: Array,
+    n_ranks: int,
+    missing_pull: float,
+    missing_weight: float,
+    pull: float,
+    weight: float,
+    smoothing: float,
+    min_leaf: float,
+    top: float,
+) -> tuple[float, int, bool]:
+    """Give the score, the place and the side of missing values of a split better than `top`."""
+    best, is_left = -1, False
+    for side in range(2 if missing_weight > 0.0 else 1):
+        for at in range(n_ranks):
+            a, b = room[0, at] + side * missing_pull, room[1, at] + side * missing_weight
+            c, d = pull - a, weight - b
+            found = a * a / (b + smoothing) + c * c / (d + smoothing)
+            room[3 + side, at] = found if (b >= min_leaf) & (d >= min_leaf) else -1.0
+    for at in range(n_ranks):
+        if missing_weight > 0.0 and room[4, at] > top:
+            top, best, is_left = room[4, at], at, True
+        if room[3, at] > top:
+            top, best, is_left = room[3, at], at, False
+    return top, best, is_left
+
+
+def _part(
+    codes: Codes,
+    order: Indices,
+    pull: Array,
+    weight: Array,
+    starts: Integers,
+    feature: Integers,
+    table: Flags,
+    slots: Integers,
+    new_order: Indices,
+    new_pull: Array,
+    new_weight: Array,
+    new_starts: Integers,
+) -> None:
+    """Bring rows to new nodes, in their order."""
+    for k in range(len(starts) - 1):
+        bins, goes_left = codes[max(feature[k], 0)], table[k]
+        n_left = 0
+        for i in range(starts[k], starts[k + 1]):
+            n_left += goes_left[bins[order[i]]]
+        if slots[k, 0] >= 0:
+            new_starts[slots[k, 0] + 1] += starts[k + 1] - starts[k] - n_left
+            new_starts[slots[k, 1] + 1] += n_left
+    for slot in range(1, len(new_starts)):
+        new_starts[slot] += new_starts[slot - 1]
+    for k in range(len(starts) - 1):
+        if slots[k, 0] < 0:
+            continue
+        bins, goes_left = codes[max(feature[k], 0)], table[k]
+        spots = new_starts[slots[k, 0]], new_starts[slots[k, 1]]
+        right, left = spots
+        for i in range(starts[k], starts[k + 1]):
+            row = order[i]
+            is_left = goes_left[bins[row]]
+            at = left if is_left else right
+            left += is_left
+            right += 1 - is_left
+            new_order[at], new_pull[at], new_weight[at] = row, pull[i], weight[i]
+
+
+def _walk(
+    X: Array,
+    feature: Integers,
+    left: Integers,
+    threshold: Array,
+    leaf: Array,
+    mask: Integers,
+    is_missing_right: Flags,
+    is_category: Flags,
+    roots: Integers,
+    depths: Integers,
+    has_categories: bool,
+    values: Array,
+) -> None:
+    """Fill the values, row block by row block."""
+    nodes = np.empty(_LANES, np.int64)
+    for start in range(0, len(X), _BLOCK):
+        for tree in range(len(roots)):
+            for first in range(start, min(start + _BLOCK, len(X)), _LANES):
+                n_lanes = min(_LANES, len(X) - first)
+                nodes[:] = roots[tree]
+                for _ in range(depths[tree]):
+                    for lane in range(n_lanes):
+                        node = nodes[lane]
+                        x = X[first + lane, feature[node]]
+                        is_right = (x > threshold[node]) | ((x != x) & is_missing_right[node])
+                        if has_categories and is_category[node]:
+                            is_right = _goes_right(x, mask[node], is_missing_right[node])
+                        nodes[lane] = left[node] + is_right
+                for lane in range(n_lanes):
+                    values[first + lane, tree] = leaf[nodes[lane]]
+
+
+def _goes_right(x: float, mask: int, is_missing_right: bool) -> bool:
+    """Whether a category goes right."""
+    if not (x >= 0.0 and x < N_CODES and x == np.floor(x)):
+        return is_missing_right
+    return bool((mask >> np.int64(x)) & 1 == 0)

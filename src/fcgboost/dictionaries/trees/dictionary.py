@@ -1,0 +1,209 @@
+"""The dictionary of trees, and what grows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
+from fcgboost.dictionaries.trees import compiled
+from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS, Bins, bin_rows
+from fcgboost.dictionaries.trees.growing import exact_weights, group_rows, grow_tree
+from fcgboost.dictionaries.trees.levels import Engine, Rules
+from fcgboost.dictionaries.trees.nodes import (
+    FIELDS,
+    Truths,
+    multiplied,
+    plant,
+    trimmed_rows,
+    used_features,
+)
+from fcgboost.dictionaries.trees.plain import PlainEngine
+from fcgboost.dictionaries.trees.walking import walker
+from fcgboost.parts import check_count, check_positive
+
+_DEEPEST = 30
+# Loading compiled code takes about a second: as long as trees on small data take without it.
+_WORTH_LOADING = 1 << 14
+
+
+class TreeDictionary(GrownDictionary):
+    """Regression trees, grown level by level on the residual; a row is the nodes of a tree.
+
+    A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
+    x <= value go to node `left`, others to the one behind it. Kind 1 more: missing values go left.
+    Kind 2 more: the value is a set of categories, whose codes are the bits that are set.
+
+    A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
+    and weights of both sides over the rows that have a residual, and s is the smoothing. Missing
+    values go to the better side; where there were none, to that of more rows. Categories are
+    ordered by their smoothed mean residuals, and the first ones go left. The value of a leaf is
+    S / (n + s), times what makes the largest one the peak.
+
+    Parameters
+    ----------
+    depth : int or "auto", default="auto"
+        Levels of splits. "auto": half the binary logarithm of the number of rows, rounded.
+    oblivious : bool, default=False
+        Whether all nodes of a level share one split, as in CatBoost. A node that it would leave
+        with too few rows on a side waits for the split of the next level.
+    min_leaf : float, default=5
+        The smallest number of rows of a leaf, in weights.
+    smoothing : float, default=10.0
+        s, as many rows as speak for 0.
+    peak : float, default=0.1
+        The largest absolute value. A column so small makes the ridge on it 100 times as strong,
+        which keeps trees from over-fitting under full correction.
+    n_thresholds : int, default=250
+        The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
+        distinct values; at most 254.
+    categorical_features : array-like of bool or int, or None, default=None
+        A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
+        value counts as missing there.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    takes_missing = True
+
+    def __init__(
+        self,
+        depth: int | Literal["auto"] = "auto",
+        oblivious: bool = False,
+        min_leaf: float = 5,
+        smoothing: float = 10.0,
+        peak: float = 0.1,
+        n_thresholds: int = 250,
+        categorical_features: Any = None,
+        scaling: Scaling = "none",
+    ) -> None:
+        self.depth = depth
+        self.oblivious = oblivious
+        self.min_leaf = min_leaf
+        self.smoothing = smoothing
+        self.peak = peak
+        self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        """Check all parameters; `grower` looks whether there are such features."""
+        super().check_parameters()
+        check_positive(self, "min_leaf", "peak")
+        check_count(self, "n_thresholds")
+        if not (isinstance(self.depth, str) and self.depth == "auto"):
+            check_count(self, "depth")
+            self._refuse_unless("depth", self.depth <= _DEEPEST, f"at most {_DEEPEST}")
+        is_few = self.n_thresholds <= MOST_THRESHOLDS
+        self._refuse_unless("n_thresholds", is_few, f"at most {MOST_THRESHOLDS}")
+        is_truth = isinstance(self.oblivious, bool | np.bool_)
+        self._refuse_unless("oblivious", is_truth, "True or False")
+        is_number = isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool)
+        is_known = is_number and 0.0 <= self.smoothing < np.inf
+        self._refuse_unless("smoothing", is_known, "a number of at least 0")
+        if self.categorical_features is not None:
+            listed = np.asarray(self.categorical_features)
+            is_list = listed.ndim == 1 and (listed.dtype.kind in "bui" or listed.size == 0)
+            wanted = "None, a list of truth values or a list of indices of features"
+            self._refuse_unless("categorical_features", is_list, wanted)
+
+    def _refuse_unless(self, name: str, is_fine: bool, wanted: str) -> None:
+        if not is_fine:
+            raise ValueError(
+                f"TreeDictionary: {name} must be {wanted}, got {getattr(self, name)!r}."
+            )
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Give one tree of one leaf: others are grown."""
+        return np.array([[-1.0, float(self.peak), 0.0, 0.0]])
+
+    def grower(self, sample: Sample) -> TreeGrower:
+        """Give what grows trees; raise a ValueError if there are no such categorical features."""
+        return TreeGrower(self, self._find_categories(sample.n_features))
+
+    def _find_categories(self, n_features: int) -> Truths:
+        is_category = np.zeros(n_features, bool)
+        if self.categorical_features is None:
+            return is_category
+        listed = np.asarray(self.categorical_features)
+        is_mask = listed.dtype.kind == "b"
+        fits = len(listed) == n_features if is_mask else (np.abs(listed + 0.5) < n_features).all()
+        self._refuse_unless("categorical_features", bool(fits), f"for {n_features} features")
+        is_category[listed if is_mask else listed.astype(np.int64)] = True
+        return is_category
+
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        """Give the values of the leaves that the rows arrive at."""
+        return self.prepared(atoms, scale)(X)
+
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+        """Lay the nodes out as tables."""
+        return walker(plant(atoms, len(scale)), atoms)
+
+    def scaled(self, atoms: Any, factors: Array) -> Array:
+        """Multiply the values of the leaves."""
+        return multiplied(atoms, factors)
+
+    def n_parameters(self, n_features: int) -> int:
+        """Give the numbers of a full tree."""
+        depth = _DEEPEST if self.depth == "auto" else int(self.depth)
+        return int(FIELDS * (2 ** (depth + 1) - 1))
+
+    def trimmed(self, atoms: Any) -> Any:
+        """Give rows as long as the longest tree."""
+        return trimmed_rows(atoms)
+
+    def used_features(self, atoms: Any, n_features: int) -> Truths:
+        """Tell which features the trees split, of shape (n_atoms, n_features)."""
+        return used_features(atoms, n_features)
+
+
+class TreeGrower(Grower):
+    """Grows one tree on a residual.
+
+    Parameters
+    ----------
+    dictionary : TreeDictionary
+    is_category : ndarray of bool, shape (n_features,)
+    """
+
+    def __init__(self, dictionary: TreeDictionary, is_category: Truths) -> None:
+        self._dictionary = dictionary
+        self._is_category = is_category
+        self._rows: Array | None = None
+        self._bins: Bins | None = None
+
+    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
+        """Grow one tree, of shape (1, n_parameters); the key is not needed."""
+        bins = self._binned(rows)
+        weights = exact_weights(np.asarray(weights, dtype=np.float64))
+        groups = group_rows(np.asarray(residual, dtype=np.float64), weights)
+        m = max(float(weights.sum()), float(bins.n_distinct), 1.0)
+        return grow_tree(bins, groups, self._rules(m), self._engine(rows.size))[None, :]
+
+    def _binned(self, rows: Array) -> Bins:
+        if self._bins is None or rows is not self._rows:
+            n_thresholds = int(self._dictionary.n_thresholds)
+            self._bins = bin_rows(np.asarray(rows), self._is_category, n_thresholds)
+            self._rows = rows
+        return self._bins
+
+    def _rules(self, m: float) -> Rules:
+        """Give the rules for m rows.
+
+        Weights may be those of the rows that have a residual alone, so m is the number of distinct
+        rows at least.
+        """
+        parameters = self._dictionary
+        depth = parameters.depth
+        if isinstance(depth, str):
+            depth = min(_DEEPEST, max(1, round(np.log2(m) / 2.0)))
+        limits = float(parameters.min_leaf), float(parameters.smoothing), float(parameters.peak)
+        return Rules(int(depth), *limits, bool(parameters.oblivious))
+
+    def _engine(self, n_values: int) -> Engine:
+        if compiled.is_loaded() or (n_values >= _WORTH_LOADING and compiled.is_available()):
+            return compiled.CompiledEngine()
+        return PlainEngine()
