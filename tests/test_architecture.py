@@ -37,6 +37,7 @@ CORE = {
     "schemes",
     "model",
     "outputs",
+    "removal",
     "trace",
     "greedy",
     "progress",
@@ -154,6 +155,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "schemes": {"solvers.base", "losses", "backends.base", "parts", "stopping"},
     "outputs": {"backends.base", "losses", "schemes", "selection", "solvers.base", "stopping"},
+    "removal": {"backends.base", "losses", "outputs", "parts", "solvers.base"},
     "trace": {"backends.base", "dictionaries", "inputs", "model", "stopping"},
     "greedy": {
         "backends.base",
@@ -161,6 +163,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "learning",
         "losses",
         "outputs",
+        "removal",
         "schemes",
         "selection",
         "solvers.base",
@@ -171,7 +174,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "callbacks": {"greedy", "stopping", "trace"},
     "checkpoints": {"files", "stopping", "trace"},
     "validation": {
-        *("arrays", "dictionaries", "learned", "losses", "schemes", "selection", "solvers"),
+        *("arrays", "dictionaries", "learned", "losses", "removal", "schemes", "selection"),
+        "solvers",
     },
     "data": {"hashing", "inputs", "sums", "validation"},
     # A model in a file: knows parts, models and paths, and no estimator.
@@ -188,6 +192,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "validation",
     },
     "parameters": {
+        "removal",
         *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
     },
     "grounds": CORE - {"fitting", "grounds"},
@@ -274,6 +279,17 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "experiments.rivals": {"__init__", "experiments.fpc", "experiments.methods"},
     "experiments.uci": {"datasets", "datasets.*", "experiments.base", *REAL_DATA},
     "experiments.earthquake": {"datasets", "experiments.base", "experiments.uci", *REAL_DATA},
+    "experiments.contest.measures": NOTHING,
+    "experiments.contest.tuning": {
+        *("experiments.base", "experiments.contest.measures", "experiments.protocol"),
+    },
+    "experiments.contest.field": {"experiments.contest.*", "experiments.protocol"},
+    "experiments.contest.*": {
+        *("__init__", "dictionaries", "experiments.contest.measures", "experiments.protocol"),
+    },
+    "experiments.contest": {
+        *("experiments.base", "experiments.contest.*", "experiments.protocol", "experiments.uci"),
+    },
     "experiments.registry": {"experiments.*"},
     # What draws sees rows; what measures knows nothing of drawing.
     "experiments.reporting": NOTHING,
@@ -318,7 +334,7 @@ FOLDERS = {
     *("dictionaries.*", "dictionaries.trees.*"),
     *("backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("documents.*", "export.c_*", "io.*"),
-    *("demo.*", "experiments.*", "experiments.reporting.*", "plotting.*"),
+    *("demo.*", "experiments.*", "experiments.contest.*", "experiments.reporting.*", "plotting.*"),
     "report.*",
 }
 
@@ -326,7 +342,14 @@ FOLDERS = {
 FREE = {"numpy", "scipy"}
 # What scikit-learn itself runs jobs and limits threads with.
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
-MAY_RUN_JOBS = {"checkpoints", "experiments.runner", "fitting", "search", "threads"}
+MAY_RUN_JOBS = {
+    "checkpoints",
+    "experiments.contest",
+    "experiments.runner",
+    "fitting",
+    "search",
+    "threads",
+}
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = {"checkpoints", "parts"}
 ALL_OF_SKLEARN = {
@@ -353,7 +376,7 @@ ALL_OF_SKLEARN = {
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
     *("jinja2", "pandas", "PIL", "polars", "psutil", "pyarrow", "rich", "torch", "tqdm"),
-    *("triton", "xlrd"),
+    *("catboost", "lightgbm", "triton", "xgboost", "xlrd"),
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.

@@ -25,7 +25,7 @@ _OPTIONAL = "earthquake"
 
 _REPRODUCE = """\
 Run the paper's experiments again and write a report with every table and figure, ours beside
-the published figures.
+the published figures. Experiments that go beyond the paper run by name; "all" is the paper's.
 
 Every finished unit of work is stored at once in DIR/rows/EXPERIMENT.csv. An interrupted run
 loses at most the units in work (one per job); --resume continues it. The report is drawn from
@@ -38,6 +38,7 @@ examples:
   fcgboost reproduce all --preset standard --out results --jobs 2
   fcgboost reproduce all --preset standard --out results --jobs 2 --resume
   fcgboost reproduce all --out results --redraw
+  fcgboost reproduce contest --methods lightgbm,catboost --preset standard --out results
 
 The real data are looked up in the folder that FCGBOOST_DATA names, then in the user's cache,
 and else downloaded. See docs/data.md.
@@ -85,6 +86,14 @@ def add(commands: Any) -> None:
         choices=SPLITS,
         default=None,
         help="how uci splits its data (default: random repetitions, and file order once)",
+    )
+    parser.add_argument(
+        "--methods",
+        type=lambda text: text.split(","),
+        default=None,
+        metavar="NAME,...",
+        help="run only these columns of an experiment that compares methods, such as uci and "
+        "contest; the others can be added by --resume",
     )
     parser.add_argument(
         "--redraw", action="store_true", help="run nothing, only write the report again"
@@ -139,7 +148,12 @@ def _names(options: argparse.Namespace) -> list[str]:
     if unknown or not asked:
         what = f"unknown experiment {unknown[0]!r}" if unknown else "no experiment named"
         options.error(f"{what}: choose among {', '.join(EXPERIMENTS)}, or all")
-    return [name for name in EXPERIMENTS if name in asked or "all" in asked]
+    has_all = "all" in asked
+    return [
+        name
+        for name, experiment in EXPERIMENTS.items()
+        if name in asked or (has_all and experiment.is_papers)
+    ]
 
 
 def _require_extra() -> None:
@@ -175,8 +189,14 @@ def _run(names: Sequence[str], options: argparse.Namespace) -> bool:
 def _opened(
     experiment: Experiment[Any], options: argparse.Namespace
 ) -> AbstractContextManager[runner.Task]:
-    folder, split, resume = options.out / "rows", options.split, options.resume
-    return runner.opened(experiment, options.preset, folder, split=split, resume=resume)
+    return runner.opened(
+        experiment,
+        options.preset,
+        options.out / "rows",
+        split=options.split,
+        methods=options.methods,
+        resume=options.resume,
+    )
 
 
 @contextmanager
