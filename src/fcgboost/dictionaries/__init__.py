@@ -25,6 +25,7 @@ from fcgboost.dictionaries.simple import (
     LinearDictionary,
     StepDictionary,
 )
+from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "SigmoidDictionary",
     "SmoothDictionary",
     "StepDictionary",
+    "TreeDictionary",
     "UnionDictionary",
     "stack_rows",
     "wrapped",
