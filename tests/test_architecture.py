@@ -52,7 +52,10 @@ CORE = {
     "parameters",
     "inputs",
     "grounds",
+    "judging",
     "fitting",
+    "choosing",
+    "presets",
 }
 
 SIMULATION = {
@@ -153,6 +156,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "learned": {
         *("arrays", "backends.base", "dictionaries", "hashing", "learning", "parts", "selection"),
     },
+    "presets": {"dictionaries", "learned"},
     "schemes": {"solvers.base", "losses", "backends.base", "parts", "stopping"},
     "outputs": {"backends.base", "losses", "schemes", "selection", "solvers.base", "stopping"},
     "removal": {"backends.base", "losses", "outputs", "parts", "solvers.base"},
@@ -195,6 +199,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "removal",
         *("dictionaries", "losses", "prediction", "schemes", "selection", "validation"),
     },
+    "judging": CORE - {"choosing", "fitting", "judging"},
+    "choosing": CORE - {"choosing"},
     "grounds": CORE - {"fitting", "grounds"},
     "fitting": CORE - {"fitting"},
     "spread": CORE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from fcgboost.callbacks import CallbackSupport, with_callbacks
+from fcgboost.choosing import choose, chooses
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.fitting import all_or_nothing, run_in_memory
 from fcgboost.losses import Loss
 from fcgboost.parameters import check_parameters
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
@@ -61,6 +63,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     reselect : bool, default=False
         Whether full correction may choose an active atom again, as Algorithm 1 of the paper
         to the letter does; the fit then ends with the status "stalled".
+    removal : {"backward"}, float, Removal or None, default=None
+        Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
+        least leave if what it gave is at most half of what the step has gained; a number is
+        another share than a half. With validation data atoms also leave one by one at the end of
+        the path. None: every atom stays. Needs full correction.
     validation_fraction : float or None, default=None
         Share of the rows set aside to choose the number of steps. None is none, but 0.1 where
         n_iter_no_change is set and fit gets no validation data.
@@ -149,6 +156,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         clip: float | Literal["auto"] | None = "auto",
         normalize: bool = False,
         reselect: bool = False,
+        removal: Literal["backward"] | float | Removal | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         scoring: Any = None,
@@ -174,6 +182,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.clip = clip
         self.normalize = normalize
         self.reselect = reselect
+        self.removal = removal
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring
@@ -217,10 +226,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self), blas.one_thread():
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
-            run = run_in_memory(self, parts, *check_data(self, X, y, sample_weight, given))
+            classes, train, validation = check_data(self, X, y, sample_weight, given)
+            run, path = run_in_memory(self, parts, classes, train, validation), None
+            rules = self.stopping_rules()
+            if chooses(self, parts):
+                run, path = choose(self, run, parts, (classes, train), rules)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
-            trace, self.status_ = run.path(self.stopping_rules(), watcher)
+            if path is None or watcher is not None:
+                path = run.path(rules, watcher)
+            trace, self.status_ = path
             self.__dict__.update(run.attributes(trace))
             close(trace)
         return self

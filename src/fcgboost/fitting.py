@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 
 from fcgboost.backends.base import Design
-from fcgboost.backends.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, Writer, describe, read
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets
 from fcgboost.hashing import Digest
-from fcgboost.inputs import Limits
+from fcgboost.judging import make_validator
 from fcgboost.learned import LearnedCandidates
-from fcgboost.losses import Loss
-from fcgboost.model import Model
 from fcgboost.parameters import Parts
-from fcgboost.prediction import KnownDecision, scorer_options, winners
+from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
-from fcgboost.sums import ExactSum, totals_of
 from fcgboost.trace import Trace, Validator
-from fcgboost.validation import Array
 
 #: Parameters that may change between a fit and its continuation.
 _MAY_CHANGE = {
@@ -90,22 +85,36 @@ class Run:
     """
 
     def __init__(self, estimator: Any, parts: Parts, ground: Ground, start: Start) -> None:
-        self.estimator = estimator
+        self.estimator, self._parts = estimator, parts
         self.ground, self.start = ground, start
         self.recipe = make_recipe(estimator, parts, ground.design, start.key)
         self.k0 = theory_steps(ground.design.total_weight)
-        if start.resume is not None and len(start.resume) > self.recipe.max_iter:
+        n_steps = 0 if start.resume is None else len(start.resume.forward())
+        if n_steps > self.recipe.max_iter:
             raise ValueError(
-                f"max_iter={self.recipe.max_iter} is less than the {len(start.resume)} steps that "
-                "the fit goes on from; use truncate(k) for a shorter model."
+                f"max_iter={self.recipe.max_iter} is less than the {n_steps} steps that the fit "
+                "goes on from; use truncate(k) for a shorter model."
             )
+
+    def with_strength(self, strength: float, multiple: float | None = None) -> Run:
+        """Give a run with another ridge, and as many times k0 steps unless the user has a limit."""
+        twin = copy.copy(self)
+        validator = self.ground.validator
+        if isinstance(validator, Validator):
+            twin.ground = replace(self.ground, validator=validator.anew())
+        l2 = strength / np.sqrt(self.ground.design.total_weight)
+        limit = self.recipe.max_iter
+        if multiple is not None and self.estimator.max_iter == "auto":
+            limit = min(limit, round(multiple * self.k0))
+        twin.recipe = replace(self.recipe, l2=float(l2), max_iter=limit)
+        return twin
 
     def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
         """Run the loop with the estimator's own rules and the user's."""
         p, ground, resume = self.estimator, self.ground, self.start.resume
         if p.n_iter_no_change is not None:
             patience = NoImprovement(int(p.n_iter_no_change))
-            for step in resume or ():
+            for step in resume.forward() if resume else ():
                 ending = patience(step)
             if resume and ending is not None:
                 return resume, ending
@@ -134,12 +143,13 @@ class Run:
 
     def attributes(self, trace: Trace) -> dict[str, Any]:
         """Give what a fit sets on the estimator."""
-        k, design = self._kept(trace), self.ground.design
+        (k, _), design = self.kept(trace), self.ground.design
         return {
             "classes_": self.ground.classes,
             "model_": trace.model(k, design.dictionary, design.scale, self.ground.limits),
             "trace_": trace,
             "n_iter_": k,
+            "l2_": self.recipe.l2,
             "_loss_": self.recipe.loss,
             "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
             "_deviation_": design.deviation,
@@ -148,17 +158,18 @@ class Run:
             "_k0_": self.k0,
         }
 
-    def _kept(self, trace: Trace) -> int:
-        """Choose the number of steps: the best on validation, the fewest of equals."""
+    def kept(self, trace: Trace) -> tuple[int, float]:
+        """Give the number of steps that is best on validation, and its score; fewest of equals."""
         if self.ground.validator is None or len(trace) == 0:
-            return len(trace)
+            return len(trace), -np.inf
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter == "auto":
             multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= len(trace)]
             # A path that ended between two multiples is worth a look at its end.
             ks = sorted({*multiples, len(trace)}) if multiples else ks
         scores = trace.column("validation_score")
-        return max(ks, key=lambda k: float(scores[k - 1]))
+        best = max(ks, key=lambda k: float(scores[k - 1]))
+        return best, float(scores[best - 1])
 
 
 def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
@@ -184,6 +195,18 @@ def run_in_memory(
     start = find_start(p, digest_of(classes, train.digest(), held_out, kind))
     if fraction is not None:
         train, validation = split_data(train, fraction, start.key)
+    return run_on(p, parts, classes, train, validation, start)
+
+
+def run_on(
+    p: Any,
+    parts: Parts,
+    classes: NDArray[Any],
+    train: Data,
+    validation: Data | None,
+    start: Start,
+) -> Run:
+    """Prepare a run on rows that are split already."""
     limits = find_limits(p, classes, train)
     design = lay_out(p, parts.dictionary, classes, train.within(limits))
     targets = make_targets(train.codes, len(classes))
@@ -214,17 +237,21 @@ def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
         selection=selection,
         n_candidates=n,
         max_iter=limits.get(p.max_iter, p.max_iter),
-        l2=_ridge(p.l2, parts.scheme, m),
+        l2=_ridge(p, parts.scheme, m),
         fit_intercept=bool(p.fit_intercept),
         normalize=bool(p.normalize),
         reselect=bool(p.reselect),
         tol=float(p.tol),
         key=key,
+        removal=parts.removal,
     )
 
 
 def _default_selection(p: Any, design: Design) -> Selection:
     """Give what selection="auto" means; all rows are counted only where it matters."""
+    preset = preset_of(p.dictionary)
+    if preset is not None:
+        return preset.selection
     if isinstance(design.dictionary, GrownDictionary | UnionDictionary):
         return LearnedCandidates()
     m = design.total_weight
@@ -234,32 +261,14 @@ def _default_selection(p: Any, design: Design) -> Selection:
     return default_selection(m, design.n_distinct) if least.is_fixed else least
 
 
-def make_validator(
-    p: Any,
-    design: MemoryDesign,
-    loss: Loss,
-    classes: NDArray[Any],
-    data: Data,
-    limits: Limits | None,
-) -> Validator:
-    """Give what scores the steps of one path on validation data."""
-    X = data.within(limits).X
-    score = make_scorer(p, data, classes, loss)
-    dictionary, scale, none = design.dictionary, design.scale, np.zeros(1)
-
-    def evaluate(atom: Any) -> Array:
-        # A model of the one atom takes the rows in blocks.
-        model = Model(dictionary, atom, none[None, :], none, scale, np.zeros(1, dtype=np.intp))
-        return np.asarray(model.columns(X))
-
-    return Validator(evaluate, score)
-
-
-def _ridge(l2: Any, scheme: Scheme, m: float) -> float:
+def _ridge(p: Any, scheme: Scheme, m: float) -> float:
     """Give lambda; the classical schemes have none."""
     if not isinstance(scheme, FullyCorrective):
         return 0.0
-    return 1.0 / m if l2 == "auto" else float(l2)
+    if p.l2 != "auto":
+        return float(p.l2)
+    preset = preset_of(p.dictionary)
+    return 1.0 / m if preset is None else preset.strengths[0] / float(np.sqrt(m))
 
 
 def draw_key(random_state: Any) -> int:
@@ -316,37 +325,3 @@ def _check_same(last: Identity, identity: Identity) -> None:
             f"warm_start=True goes on with the same parameters, and {changed} changed since the "
             f"last fit. Only {sorted(_MAY_CHANGE)} may change."
         )
-
-
-def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
-    """Give a function from decision values on validation data to a score."""
-    if p.scoring is None:
-        heaviest = float(data.weights.max())
-
-        def accuracy(decision: Array) -> float:
-            values = decision[:, 0] if len(classes) == 2 else decision
-            hits = winners(values, np.arange(len(classes))) == data.codes
-            return share_of_hits(totals_of(data.weights, hits, 2, heaviest))
-
-        return accuracy
-    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
-    y = classes[data.codes]
-    options = scorer_options(scorer, data.weights)
-
-    def score(decision: Array) -> float:
-        values = decision[:, 0] if len(classes) == 2 else decision
-        value = float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
-        if np.isnan(value):
-            raise ValueError(
-                f"scoring={p.scoring!r} is not defined on the validation data (it gave NaN): does "
-                "every class occur there?"
-            )
-        return value
-
-    return score
-
-
-def share_of_hits(totals: ExactSum) -> float:
-    """Give an accuracy from the weights of misses and hits; equal shares are equal numbers."""
-    misses, hits = totals.whole()
-    return hits / (misses + hits)

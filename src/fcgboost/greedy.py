@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from fcgboost.backends.base import Array, Design, Divisor
 from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
 from fcgboost.outputs import Output, new_output, residual
+from fcgboost.removal import Removal, shed, shed_one
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice, Chooser, Request, Selection
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule
-from fcgboost.trace import Registry, StepScore, Trace
+from fcgboost.trace import Presence, Registry, StepScore, Trace
 
 # A score below this share of what the residual could give, or of the first score, is a sum of
 # rounding errors.
@@ -53,6 +55,8 @@ class Recipe:
         A best score below tol times the first one ends an output.
     key : int
         The seed of all draws.
+    removal : Removal or None
+        Whether atoms may leave.
     """
 
     loss: Loss
@@ -66,6 +70,7 @@ class Recipe:
     reselect: bool
     tol: float
     key: int
+    removal: Removal | None = None
 
 
 def fit_path(
@@ -100,6 +105,9 @@ def fit_path(
     """
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
+    is_pruned = recipe.removal is not None and recipe.removal.prune
+    if is_pruned and validator is not None and path.status is not Status.CALLBACK:
+        path.prune()
     return path.trace(), path.status or path.ending
 
 
@@ -141,9 +149,7 @@ def _run(paths: Sequence[_Path]) -> None:
 
 def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
-    running = [
-        (path, output) for path in paths for output in path.outputs if output.status is None
-    ]
+    running = [(path, output) for path in paths for output in path.outputs if output.status is None]
     if not running:
         return
     recipe, design = paths[0].recipe, paths[0].design
@@ -208,7 +214,7 @@ class _Path:
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
-            self._replay(resume)
+            self._replay(resume.forward())
         if len(self.steps) >= recipe.max_iter:
             self.status = self.ending
 
@@ -223,10 +229,7 @@ class _Path:
         if all(output.status for output in self.outputs):
             self.status = self.ending
             return
-        step = self._record(self._correct(k), k)
-        if self.validator is not None:
-            score = self.validator(step, self.registry.rows)
-            step = replace(step, validation_score=score)
+        step = self._scored(self._record(*self._correct(k), k))
         self.steps.append(step)
         endings = [rule(step) for rule in self.rules]
         if self.watcher is not None:
@@ -235,22 +238,47 @@ class _Path:
         if self.status is None and k == self.recipe.max_iter:
             self.status = self.ending
 
-    def _correct(self, k: int) -> list[Solution]:
-        """Let the chosen atoms in and move the coefficients."""
-        solutions = []
-        for output in self.outputs:
+    def prune(self) -> None:
+        """Let atoms of every output leave one by one until one is left: a step each time."""
+        while True:
+            k, solutions, removed = len(self.steps) + 1, [], []
+            for c, output in enumerate(self.outputs):
+                output.choice = None
+                correct = partial(output.correct, self.recipe.scheme, k, -1)
+                if len(output.atoms) > 1 and (found := shed_one(output, correct)) is not None:
+                    solutions.append(found[0])
+                    removed.append((c, found[1]))
+            if not removed:
+                return
+            self.steps.append(self._scored(self._record(solutions, removed, k)))
+
+    def _scored(self, step: Step) -> Step:
+        if self.validator is None:
+            return step
+        return replace(step, validation_score=self.validator(step, self.registry.rows))
+
+    def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
+        """Let the chosen atoms in, move the coefficients, and let others leave."""
+        solutions: list[Solution] = []
+        removed: list[tuple[int, int]] = []
+        removal = self.recipe.removal
+        for c, output in enumerate(self.outputs):
             choice = output.choice
             if choice is None or output.status is not None:
                 continue
             output.first_score = output.first_score or choice.score
             place = self.registry.place(choice.atom, choice.id, k)
             newest = output.take(place, choice.atom, choice.id)
-            solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
-            output.coef, output.objective = solution.coef, solution.objective
+            before, correct = output.objective, partial(output.correct, self.recipe.scheme, k)
+            solution = correct(newest)
+            if removal is not None:
+                limit = removal.limit(before, solution.objective)
+                solution, gone = shed(output, solution, newest, limit, correct)
+                removed += [(c, atom) for atom in gone]
             solutions.append(solution)
-        return solutions
+        return solutions, removed
 
-    def _record(self, solutions: list[Solution], k: int) -> Step:
+    def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
         """Write down a step."""
         coef = np.zeros((len(self.outputs), len(self.registry.rows)))
         for row, output in zip(coef, self.outputs, strict=True):
@@ -271,6 +299,10 @@ class _Path:
             residual=max(solution.residual for solution in solutions),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
+            removed=np.array(removed, dtype=np.intp).reshape(-1, 2),
+            gone=np.setdiff1d(
+                np.arange(coef.shape[1]), [j for output in self.outputs for j in output.atoms]
+            ),
         )
 
     def trace(self) -> Trace:
@@ -288,13 +320,15 @@ class _Path:
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
             self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
+        presence = Presence(len(self.outputs))
+        for step in trace:
+            presence.take(step.chosen, step.removed.tolist())
         for c, output in enumerate(self.outputs):
             output.status = trace.endings[c]
             for step in trace:
-                if step.chosen[c] >= 0:
-                    output.first_score = output.first_score or float(step.scores[c])
-                    place = int(step.chosen[c])
-                    output.take(place, self.registry.rows[place], int(ids[place]))
+                output.first_score = output.first_score or float(step.scores[c])
+            for place in presence.atoms[c]:
+                output.take(place, self.registry.rows[place], int(ids[place]))
             columns = output.problem.columns
             constant = last.intercept[c : c + int(columns.has_constant)]
             output.coef = np.concatenate([constant, last.coef[c, output.atoms]]) / columns.factors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.metrics import check_scoring
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.learned import LearnedCandidates
-from fcgboost.losses import Loss, ProbabilityLoss
+from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
 from fcgboost.prediction import KnownDecision
+from fcgboost.removal import Removal
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.validation import check_number, check_word, make_part, make_solver
@@ -29,6 +31,7 @@ class Parts:
     loss: Loss
     scheme: Scheme
     selection: Selection | None
+    removal: Removal | None
 
 
 def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
@@ -47,13 +50,29 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     is_auto = isinstance(p.selection, str) and p.selection == "auto"
     selection = None if is_auto else make_part("selection", p.selection)
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
-    for part in (dictionary, loss, scheme, solver, selection):
+    removal = _make_removal(p.removal, loss, scheme)
+    for part in (dictionary, loss, scheme, solver, selection, removal):
         if part is not None:
             part.check_parameters()
     _check_learned(dictionary, selection)
     _check_numbers(p)
     _check_validation_parameters(p, loss, has_validation_data)
-    return Parts(dictionary, loss, scheme, selection)
+    return Parts(dictionary, loss, scheme, selection, removal)
+
+
+def _make_removal(value: Any, loss: Loss, scheme: Scheme) -> Removal | None:
+    """Turn the `removal` parameter into a part; None if atoms stay."""
+    if value is None:
+        return None
+    if isinstance(value, Real) and not isinstance(value, bool):
+        value = Removal(share=float(value))
+    removal: Removal = make_part("removal", value)
+    if not (isinstance(scheme, FullyCorrective) and isinstance(loss, CurvedLoss)):
+        raise ValueError(
+            "removal needs full correction and a loss with a second derivative, such as the "
+            f"squared hinge; got {type(scheme).__name__} and {type(loss).__name__}."
+        )
+    return removal
 
 
 def n_deviations(p: Any) -> float | None:

@@ -23,20 +23,16 @@ from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data, check_data, check_labelled, hash_folds
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import (
-    all_or_nothing,
-    draw_key,
-    make_recipe,
-    make_scorer,
-    make_validator,
-)
+from fcgboost.fitting import all_or_nothing, draw_key, make_recipe
 from fcgboost.greedy import Recipe, fit_paths
 from fcgboost.grounds import find_limits, lay_out, make_targets
 from fcgboost.inputs import Limits
+from fcgboost.judging import make_scorer, make_validator
 from fcgboost.losses import Loss
 from fcgboost.parameters import check_parameters, n_deviations
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.progress import Progress
+from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
@@ -88,7 +84,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         depend on it.
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
-    clip, normalize, reselect, tol, class_weight, device, verbose :
+    clip, normalize, reselect, removal, tol, class_weight, device, verbose :
         As in `FCGBoostClassifier`. With max_iter="auto" the steps are chosen among the
         multiples k0, ..., 5 k0, k0 that of the fold's training part and, for the refit, that
         of all data; with a number, among 1, ..., max_iter.
@@ -139,6 +135,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         clip: float | Literal["auto"] | None = "auto",
         normalize: bool = False,
         reselect: bool = False,
+        removal: Literal["backward"] | float | Removal | None = None,
         tol: float = 1e-6,
         class_weight: Any = None,
         device: str = "cpu",
@@ -162,6 +159,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.clip = clip
         self.normalize = normalize
         self.reselect = reselect
+        self.removal = removal
         self.tol = tol
         self.class_weight = class_weight
         self.device = device
@@ -367,8 +365,8 @@ def _score_steps(
         constant = np.tile(trace.start, (len(test.codes), 1))
         return [make_scorer(p, test, classes, loss)(constant)] * n_units
     validator = make_validator(p, design, loss, classes, test, limits)
-    atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_atoms)]
+    atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     steps = {k: trace[k - 1] for k in ks}
-    scores = {k: validator(step, atoms[: step.n_atoms]) for k, step in steps.items()}
+    scores = {k: validator(step, atoms[: step.n_entered]) for k, step in steps.items()}
     return [scores[k] for k in ks]

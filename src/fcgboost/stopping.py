@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
@@ -49,7 +49,7 @@ class Step:
     objectives : ndarray of shape (n_outputs,)
         The regularised objective after correction.
     coef : ndarray of shape (n_outputs, n_atoms)
-        The coefficients after correction, atoms in order of entry.
+        The coefficients after correction, atoms in order of entry; 0 for those that left.
     intercept : ndarray of shape (n_outputs,)
     solver_iterations : int
         Iterations of the corrections of this step, summed over outputs.
@@ -61,6 +61,10 @@ class Step:
         Time since the start of the loop.
     validation_score : float or None
         The score on validation data, larger is better.
+    removed : ndarray of shape (n_removed, 2)
+        The atoms that left in this step, in order: the output, and the atom's position.
+    gone : ndarray of shape (n_gone,)
+        The positions of the atoms that entered at some step and that no output has now.
     """
 
     k: int
@@ -74,11 +78,23 @@ class Step:
     is_corrected: bool
     seconds: float
     validation_score: float | None = None
+    removed: NDArray[np.intp] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
+    gone: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    @property
+    def n_entered(self) -> int:
+        """The number of distinct atoms that entered so far."""
+        return int(self.coef.shape[1])
 
     @property
     def n_atoms(self) -> int:
         """The number of distinct atoms in the model."""
-        return int(self.coef.shape[1])
+        return self.n_entered - len(self.gone)
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether atoms only left."""
+        return bool((self.chosen < 0).all())
 
 
 StoppingRule = Callable[[Step], Status | None]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -59,8 +59,41 @@ class Trace(Sequence[Step]):
         """Give the model after k steps."""
         coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
         intercept = self.steps[k - 1].intercept if k else self.start
-        atoms, entered = self.atoms[: coef.shape[1]], self.entered[: coef.shape[1]]
-        return Model(dictionary, atoms, coef, intercept, scale, entered, limits)
+        kept: Any = slice(coef.shape[1])
+        if k and len(self.steps[k - 1].gone):
+            kept = np.delete(np.arange(coef.shape[1]), self.steps[k - 1].gone)
+        atoms, entered = self.atoms[kept], self.entered[kept]
+        return Model(dictionary, atoms, coef[:, kept], intercept, scale, entered, limits)
+
+    def forward(self) -> Trace:
+        """Give the path without the steps at its end in which atoms only left."""
+        n_steps = len(self)
+        while n_steps and self.steps[n_steps - 1].is_backward:
+            n_steps -= 1
+        return self if n_steps == len(self) else replace(self, steps=self.steps[:n_steps])
+
+
+class Presence:
+    """Which atoms every output has, step after step."""
+
+    def __init__(self, n_outputs: int) -> None:
+        #: The positions of the atoms of each output, in its own order.
+        self.atoms: list[dict[int, None]] = [{} for _ in range(n_outputs)]
+
+    def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
+        """Hear of a step: what the outputs chose, -1 for nothing, and what left."""
+        for own, place in zip(self.atoms, chosen, strict=True):
+            if place >= 0:
+                own.setdefault(int(place))
+        for output, place in removed:
+            del self.atoms[output][place]
+
+    def gone(self, n_entered: int) -> NDArray[np.intp]:
+        """Give the positions of the atoms that no output has."""
+        is_gone = np.ones(n_entered, dtype=bool)
+        for own in self.atoms:
+            is_gone[list(own)] = False
+        return np.flatnonzero(is_gone)
 
 
 class Registry:
@@ -104,6 +137,10 @@ class Validator:
         self._score = score
         self._values: Array = np.empty((0, 0))
         self._n_atoms = 0
+
+    def anew(self) -> Validator:
+        """Give the same for another path."""
+        return Validator(self._evaluate, self._score)
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
         """Score a step; `atoms` are those that entered by then, those of the last call first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,12 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
     StepDictionary,
+    TreeDictionary,
 )
 from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
+from fcgboost.presets import PRESETS
+from fcgboost.removal import Removal
 from fcgboost.schemes import (
     Epsilon,
     FullyCorrective,
@@ -49,7 +52,7 @@ from fcgboost.solvers import (
 Array = NDArray[np.float64]
 
 #: What the parts of an estimator may be: their contract, and the names of the presets.
-FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
+FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
     "dictionary": (
         Dictionary,
         {
@@ -57,6 +60,8 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
             "polynomial": PolynomialDictionary,
             "sigmoid": SigmoidDictionary,
             "relu": ReluDictionary,
+            "tree": TreeDictionary,
+            **{name: preset.dictionary for name, preset in PRESETS.items()},
             "elliptic": EllipticDictionary,
             "linear": LinearDictionary,
             "step": StepDictionary,
@@ -96,6 +101,7 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, type]]] = {
         Selection,
         {"all": AllCandidates, "sampled": SampledCandidates, "learned": LearnedCandidates},
     ),
+    "removal": (Removal, {"backward": Removal}),
 }
 
 _HAS_AUTO = {"solver", "selection"}

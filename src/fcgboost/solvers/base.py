@@ -138,6 +138,15 @@ class Problem:
         """Keep f = A coef, which was moved `age` times since it was computed from scratch."""
         self.memory.coef, self.memory.f, self.memory.age = coef.copy(), f, age
 
+    def drop(self, position: int, coef: Array, f: Any) -> None:
+        """Take a column out; f = A coef, where the column's coefficient is zero."""
+        self.columns.drop(position)
+        memory = self.memory
+        if position < len(memory.start):
+            memory.start = np.delete(memory.start, position)
+        memory.point = None
+        self.remember(np.delete(coef, position), f, 0)
+
     def risk(self, f: Any) -> Small:
         """Give the weighted mean of the losses at f, a small number."""
         return self.columns.total(partial(_risks, self.loss), self.y, self.shares, f)

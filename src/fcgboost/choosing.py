@@ -1,0 +1,107 @@
+"""Choosing the ridge and the number of steps: what l2="auto" means for a preset.
+
+A path is fitted for every strength of the ridge, and the best point of all paths wins. With
+validation data that path is the result. Without, rows are set aside for the choice only (several
+times where there are few), and all rows are fitted again as was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.data import Data, split_data
+from fcgboost.fitting import Run, run_on
+from fcgboost.parameters import Parts
+from fcgboost.presets import Preset, preset_of
+from fcgboost.schemes import FullyCorrective
+from fcgboost.stopping import Status, StoppingRule
+from fcgboost.trace import Trace
+
+# The share of the rows that is set aside for the choice, and how often: rows are few where a
+# single split leaves the choice to chance.
+_SHARE = 0.25
+_FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
+
+
+class Chosen(NamedTuple):
+    """A run with the ridge and the number of steps that were chosen.
+
+    Attributes
+    ----------
+    run : Run
+    path : (Trace, Status) or None
+        Its path, where the choice has made it already.
+    """
+
+    run: Run
+    path: tuple[Trace, Status] | None
+
+
+def chooses(p: Any, parts: Parts) -> bool:
+    """Whether an estimator's parameters leave the ridge to validation."""
+    is_ridge = isinstance(parts.scheme, FullyCorrective)
+    return preset_of(p.dictionary) is not None and p.l2 == "auto" and is_ridge
+
+
+def choose(
+    p: Any, run: Run, parts: Parts, data: tuple[NDArray[Any], Data], rules: list[StoppingRule]
+) -> Chosen:
+    """Try every strength of the preset.
+
+    Parameters
+    ----------
+    p : FCGBoostClassifier
+    run : Run
+        On all the data, with any strength.
+    parts : Parts
+    data : classes, Data
+        The training rows, of which some are set aside where the run has no validation data.
+    rules : list of stopping rules
+        Those of the user, which end every path.
+    """
+    preset = preset_of(p.dictionary)
+    assert preset is not None
+    if run.ground.validator is not None:
+        runs = [run.with_strength(strength) for strength in preset.strengths]
+        paths = [one.path(rules, None) for one in runs]
+        scores = [one.kept(trace)[1] for one, (trace, _) in zip(runs, paths, strict=True)]
+        best = int(np.argmax(scores))
+        return Chosen(runs[best], paths[best])
+    strength, multiple = _vote(p, run, parts, data, preset, rules)
+    return Chosen(run.with_strength(strength, multiple), None)
+
+
+def _vote(
+    p: Any,
+    run: Run,
+    parts: Parts,
+    data: tuple[NDArray[Any], Data],
+    preset: Preset,
+    rules: list[StoppingRule],
+) -> tuple[float, float]:
+    """Give the strength and the multiple of k0 that did best on rows set aside."""
+    classes, train = data
+    n_splits = _SPLITS_OF_FEW if len(train.codes) <= _FEW_ROWS else 1
+    total: NDArray[np.float64] = np.zeros((len(preset.strengths), 5))
+    for i in range(n_splits):
+        key = hashing.derive(run.start.key, -1 - i) >> 33
+        kept, aside = split_data(train, _SHARE, key)
+        trial = run_on(p, parts, classes, kept, aside, run.start)
+        for row, strength in zip(total, preset.strengths, strict=True):
+            one = trial.with_strength(strength)
+            row += _at_multiples(one.path(rules, None)[0], one.k0)
+    strongest, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
+    return preset.strengths[int(strongest)], float(multiple + 1)
+
+
+def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
+    """Give the scores after k0, 2 k0, ... steps; those of the last step where there are fewer."""
+    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace]
+    if not scores:
+        return np.zeros(5)
+    return np.array([scores[min(i * k0, len(scores)) - 1] for i in range(1, 6)])

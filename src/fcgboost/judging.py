@@ -1,0 +1,97 @@
+"""How a step of a path is judged on validation data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.data import Data
+from fcgboost.grounds import make_targets
+from fcgboost.inputs import Limits
+from fcgboost.losses import Loss, SquaredHinge
+from fcgboost.model import Model
+from fcgboost.prediction import KnownDecision, scorer_options, winners
+from fcgboost.presets import preset_of
+from fcgboost.sums import ExactSum, totals_of
+from fcgboost.trace import Validator
+from fcgboost.validation import Array
+
+# What a unit of the squared hinge counts beside the accuracy of a preset.
+_LOSS_SHARE = 0.5
+
+
+def make_validator(
+    p: Any,
+    design: MemoryDesign,
+    loss: Loss,
+    classes: NDArray[Any],
+    data: Data,
+    limits: Limits | None,
+) -> Validator:
+    """Give what scores the steps of one path on validation data."""
+    X = data.within(limits).X
+    score = make_scorer(p, data, classes, loss)
+    dictionary, scale, none = design.dictionary, design.scale, np.zeros(1)
+
+    def evaluate(atom: Any) -> Array:
+        # A model of the one atom takes the rows in blocks.
+        model = Model(dictionary, atom, none[None, :], none, scale, np.zeros(1, dtype=np.intp))
+        return np.asarray(model.columns(X))
+
+    return Validator(evaluate, score)
+
+
+def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
+    """Give a function from decision values on validation data to a score."""
+    if p.scoring is None:
+        heaviest = float(data.weights.max())
+
+        def accuracy(decision: Array) -> float:
+            values = decision[:, 0] if len(classes) == 2 else decision
+            hits = winners(values, np.arange(len(classes))) == data.codes
+            return share_of_hits(totals_of(data.weights, hits, 2, heaviest))
+
+        return accuracy if preset_of(p.dictionary) is None else _steadied(accuracy, data, classes)
+    scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
+    y = classes[data.codes]
+    options = scorer_options(scorer, data.weights)
+
+    def score(decision: Array) -> float:
+        values = decision[:, 0] if len(classes) == 2 else decision
+        value = float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
+        if np.isnan(value):
+            raise ValueError(
+                f"scoring={p.scoring!r} is not defined on the validation data (it gave NaN): does "
+                "every class occur there?"
+            )
+        return value
+
+    return score
+
+
+def _steadied(
+    accuracy: Callable[[Array], float], data: Data, classes: NDArray[Any]
+) -> Callable[[Array], float]:
+    """Give the accuracy less half the squared hinge, which tells apart what accuracies leave equal.
+
+    The accuracy of some hundred rows alone is too coarse to choose by.
+    """
+    targets = np.column_stack(make_targets(data.codes, len(classes)))
+    shares = data.weights / data.weights.sum()
+
+    def score(decision: Array) -> float:
+        losses = SquaredHinge().value(targets, decision)
+        return accuracy(decision) - _LOSS_SHARE * float((shares @ losses).mean())
+
+    return score
+
+
+def share_of_hits(totals: ExactSum) -> float:
+    """Give an accuracy from the weights of misses and hits; equal shares are equal numbers."""
+    misses, hits = totals.whole()
+    return hits / (misses + hits)

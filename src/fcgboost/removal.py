@@ -1,0 +1,205 @@
+"""Which atoms leave again: those that later ones have made superfluous.
+
+After a correction the atom that would be missed least is looked for. At a solution u of the
+corrective problem with Hessian H, the quadratic model says that the objective rises by
+
+    u_j^2 / (2 [H^-1]_jj)
+
+if atom j leaves and all other coefficients are corrected. Newton's method has H already. The model
+also says where the others go, u - (u_j / [H^-1]_jj) H^-1 e_j, and what the objective really is at
+that point decides: correction can only lower it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import mul
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from fcgboost.backends.base import Array
+from fcgboost.losses import CurvedLoss
+from fcgboost.outputs import Output
+from fcgboost.parts import Part, check_positive
+from fcgboost.solvers.base import Problem, Solution
+
+# Relative to the diagonal: keeps the inverse finite where atoms depend on each other.
+_JITTER = 1e-10
+# Rises within this share of the least are ties, which go to the oldest atom: rounding on another
+# machine must not decide who leaves.
+_TIE = 1e-6
+
+
+class Removal(Part):
+    """Atoms leave when what they give is small beside what the newest one gave.
+
+    After the correction of a step, the atom that would be missed least leaves as long as the
+    objective rises by no more than `share` times what the step has gained, all atoms that leave in
+    the step taken together (after T. Zhang, "Adaptive forward-backward greedy algorithm for
+    learning sparse representations", IEEE Trans. Inform. Theory 57, 2011). So every step lowers the
+    objective by at least 1 - share of its gain, and the loop cannot run in circles. An atom that
+    left may be chosen again.
+
+    Parameters
+    ----------
+    share : float, default=0.5
+        Between 0 and 1.
+    prune : bool, default=True
+        Whether, with validation data, atoms also leave one by one at the end of the path: each
+        time the one that is missed least. These models are steps of the path as well, and the
+        smallest one with the best validation score is kept.
+    """
+
+    def __init__(self, share: float = 0.5, prune: bool = True) -> None:
+        self.share = share
+        self.prune = prune
+
+    def check_parameters(self) -> None:
+        """Check share and prune."""
+        check_positive(self, "share")
+        if self.share >= 1.0:
+            raise ValueError(f"Removal: share must be less than 1, got {self.share!r}.")
+        if not isinstance(self.prune, bool | np.bool_):
+            raise ValueError(f"Removal: prune must be True or False, got {self.prune!r}.")
+
+    def limit(self, before: float, after: float) -> float:
+        """Give what the objective may rise to again after a step that lowered it."""
+        return after + self.share * max(0.0, before - after)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A point at which one atom is gone.
+
+    Attributes
+    ----------
+    column : int
+        The atom's column.
+    coef, f : k-vector, m-vector
+        The coefficients, zero for the column; and the values there.
+    objective : float
+    """
+
+    column: int
+    coef: Array
+    f: Any
+    objective: float
+
+
+def least_missed(
+    problem: Problem, coef: Array, newest: int | None, limit: float
+) -> Departure | None:
+    """Find the atom that would be missed least, and a point without it.
+
+    Parameters
+    ----------
+    problem : Problem
+    coef : ndarray of shape (n_columns,)
+        A solution.
+    newest : int or None
+        A column that stays.
+    limit : float
+        What the objective may be.
+
+    Returns
+    -------
+    Departure or None
+        None if the objective would be larger, by the quadratic model or in truth.
+    """
+    inverse, objective = _inverse_hessian(problem, coef), problem.objective(coef)
+    rises = coef**2 / (2.0 * np.diag(inverse))
+    rises[: int(problem.columns.has_constant)] = np.inf
+    if newest is not None:
+        rises[newest] = np.inf
+    least = rises.min(initial=np.inf)
+    if least == np.inf or least > limit - objective:
+        return None
+    j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
+    without = coef - coef[j] / inverse[j, j] * inverse[:, j]
+    without[j] = 0.0
+    f = problem.columns.matvec(without)
+    there = problem.objective(without, f)
+    return Departure(j, without, f, there) if there <= limit else None
+
+
+def _inverse_hessian(problem: Problem, coef: Array) -> Array:
+    """Give the inverse of the Hessian of the objective, a k x k matrix."""
+    (hessian,) = problem.columns.fetch(problem.columns.gram(_curvatures(problem, coef)))
+    np.einsum("ii->i", hessian)[:] += 2.0 * problem.penalty
+    sizes = np.sqrt(np.diag(hessian))
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    scaled = hessian / (sizes[:, None] * sizes)
+    np.einsum("ii->i", scaled)[:] += _JITTER
+    inverse: Array = linalg.inv(scaled) / (sizes[:, None] * sizes)
+    return inverse
+
+
+def _curvatures(problem: Problem, coef: Array) -> Any:
+    """Give the second derivatives of the mean loss; those of the last solve if it ended here."""
+    f, point = problem.values(coef), problem.memory.point
+    if point is not None and point.f is f:
+        return point.curvatures
+    assert isinstance(problem.loss, CurvedLoss)
+    curvatures = problem.columns.rows(problem.loss.curvature, problem.y, f)
+    return problem.columns.rows(mul, problem.shares, curvatures)
+
+
+def shed(
+    output: Output,
+    solution: Solution,
+    newest: int,
+    limit: float,
+    correct: Callable[[int], Solution],
+) -> tuple[Solution, list[int]]:
+    """Let atoms leave as long as the objective stays within a limit.
+
+    Parameters
+    ----------
+    output : Output
+    solution : Solution
+        The output's last correction.
+    newest : int
+        The column of the newest atom, which stays.
+    limit : float
+    correct : callable
+        Corrects the output's coefficients; is given the column of the newest atom.
+
+    Returns
+    -------
+    Solution, list of int
+        The last correction, with the iterations of all; the positions of the atoms that left.
+    """
+    gone = []
+    while (found := least_missed(output.problem, output.coef, newest, limit)) is not None:
+        newest -= newest > found.column
+        again, place = _without(output, found, lambda: correct(newest))  # noqa: B023 - called now
+        solution = replace(again, n_iter=solution.n_iter + again.n_iter)
+        gone.append(place)
+    return solution, gone
+
+
+def shed_one(output: Output, correct: Callable[[], Solution]) -> tuple[Solution, int] | None:
+    """Let the atom that is missed least leave, whatever it gave; None if no atom is left.
+
+    Returns
+    -------
+    Solution, int
+        The correction, and the position of the atom.
+    """
+    found = least_missed(output.problem, output.coef, None, np.inf)
+    return None if found is None else _without(output, found, correct)
+
+
+def _without(
+    output: Output, found: Departure, correct: Callable[[], Solution]
+) -> tuple[Solution, int]:
+    place = output.drop(found.column, found.coef, found.f)
+    start = output.coef
+    solution = correct()
+    if solution.objective > found.objective:
+        # A solver that is stopped early may end above where it began.
+        output.coef, output.objective = start, found.objective
+    return solution, place
