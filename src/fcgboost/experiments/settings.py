@@ -79,7 +79,7 @@ def dictionaries(name: str, centers: Centers = "data") -> list[Dictionary]:
 
 def parameter(dictionary: Dictionary) -> float | None:
     """Give what distinguishes a member of its family: width, degree or slope."""
-    if isinstance(dictionary, GaussDictionary):
+    if isinstance(dictionary, GaussDictionary) and isinstance(dictionary.width, int | float):
         return float(dictionary.width)
     if isinstance(dictionary, PolynomialDictionary):
         return float(dictionary.degree)

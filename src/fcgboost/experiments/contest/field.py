@@ -39,7 +39,7 @@ MANY_ROWS = 50_000
 NOISY_ROWS = 15_000
 
 FOREST_TREES = 300
-FOREST_ROWS = 5_000
+FOREST_ROWS = 2_000
 MIN_LEAVES = (1, 5)
 
 #: The original program of RGF up to so many rows, the fast one beyond.

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from fcgboost import FCGBoostClassifier, save_model
+from fcgboost.experiments.contest.counting import stored_numbers
 from fcgboost.experiments.contest.measures import (
     Array,
     Judgement,
@@ -92,11 +93,4 @@ def fit_ours(params: Params, data: Data, seed: int) -> Learned:
             return path.read_bytes()
 
     steps = {"steps": classifier.n_iter_}
-    return Learned(judge, classifier.n_atoms_, lambda: atom_numbers(classifier), file, steps)
-
-
-def atom_numbers(classifier: FCGBoostClassifier) -> int:
-    """Count coefficients, constants and the atoms' parameters."""
-    return int(
-        np.size(classifier.coef_) + np.size(classifier.intercept_) + np.size(classifier.atoms_)
-    )
+    return Learned(judge, classifier.n_atoms_, lambda: stored_numbers(classifier), file, steps)

@@ -15,6 +15,7 @@ from fcgboost.experiments.display import duration
 from fcgboost.experiments.reporting.document import Body, Section
 from fcgboost.experiments.reporting.sections import (
     admm_vs_gd,
+    contest,
     earthquake,
     rates,
     samples,
@@ -42,6 +43,7 @@ WRITERS: Mapping[str, Writer] = {
     "uci": uci.write,
     "earthquake": earthquake.write,
     "rates": rates.write,
+    "contest": contest.write,
 }
 
 
