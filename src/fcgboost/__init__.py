@@ -4,11 +4,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fcgboost import datasets
 from fcgboost.dictionaries import (
+    ConstantDictionary,
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
+    UnionDictionary,
 )
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.io import ModelFileError, load_model, save_model
@@ -40,8 +45,10 @@ except PackageNotFoundError:  # run from its source, not installed
 __all__ = [
     "AdmmSolver",
     "AllCandidates",
+    "ConstantDictionary",
     "CubedHinge",
     "Dictionary",
+    "EllipticDictionary",
     "Epsilon",
     "FCGBoostClassifier",
     "FCGBoostClassifierCV",
@@ -50,6 +57,7 @@ __all__ = [
     "GradientDescentSolver",
     "Hinge",
     "InteriorPointSolver",
+    "LinearDictionary",
     "Loss",
     "ModelFileError",
     "NewtonSolver",
@@ -64,8 +72,10 @@ __all__ = [
     "SquaredHinge",
     "Status",
     "Step",
+    "StepDictionary",
     "TableEncoder",
     "Truncation",
+    "UnionDictionary",
     "datasets",
     "load_model",
     "save_model",
