@@ -8,6 +8,7 @@ import pandas as pd
 
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.reporting import published
+from fcgboost.experiments.reporting.contest import LABELS
 from fcgboost.experiments.reporting.figures import (
     CORRECTION_STYLES,
     DICTIONARY_STYLES,
@@ -152,6 +153,21 @@ def _earthquake(random: np.random.Generator) -> Rows:
     ]
 
 
+def _contest(random: np.random.Generator) -> Rows:
+    cases = product((0.0, 0.3), range(3), published.datasets(), enumerate(LABELS))
+    return [
+        {
+            **{"dataset": name, "method": method, "noise": noise, "repetition": repetition},
+            **{"row_limit": 0, "accuracy": 0.9 - noise / 4 - i / 100 - 0.001 * random.uniform()},
+            **{"brier": 0.1, "log_loss": 0.3, "validation_accuracy": 0.9, "n_train": 500},
+            **{"n_test": 250, "parameters": "trees=100", "n_choices": 3, "seconds_tune": 1.0 + i},
+            **{"seconds_fit": 0.5, "stored_numbers": 100 + 600 * i, "file_bytes": 4000 + i},
+            **{"n_parts": 100, "deviation": "one choice" if method == "rgf" else ""},
+        }
+        for noise, repetition, name, (i, method) in cases
+    ]
+
+
 def _outcome(method: str, accuracy: float, random: np.random.Generator) -> dict[str, Any]:
     deviation = "grid thinned; tuned on 2,000 rows" if method.startswith("svm") else ""
     return {
@@ -189,4 +205,5 @@ def _rates(random: np.random.Generator) -> Rows:
 _MAKERS = {
     **{"sim1": _sim1, "sim2": _sim2, "sim3": _sim3, "sim4": _sim4, "samples": _samples},
     **{"admm-vs-gd": _race, "uci": _uci, "earthquake": _earthquake, "rates": _rates},
+    "contest": _contest,
 }
