@@ -308,22 +308,22 @@ def _part(
             n_left += goes_left[bins[order[i]]]
         if slots[k, 0] >= 0:
             new_starts[slots[k, 0] + 1] += starts[k + 1] - starts[k] - n_left
+        if slots[k, 1] >= 0:
             new_starts[slots[k, 1] + 1] += n_left
     for slot in range(1, len(new_starts)):
         new_starts[slot] += new_starts[slot - 1]
     for k in range(len(starts) - 1):
-        if slots[k, 0] < 0:
-            continue
         bins, goes_left = codes[max(feature[k], 0)], table[k]
-        spots = new_starts[slots[k, 0]], new_starts[slots[k, 1]]
-        right, left = spots
+        keeps_right, keeps_left = slots[k, 0] >= 0, slots[k, 1] >= 0
+        right, left = new_starts[max(slots[k, 0], 0)], new_starts[max(slots[k, 1], 0)]
         for i in range(starts[k], starts[k + 1]):
             row = order[i]
             is_left = goes_left[bins[row]]
-            at = left if is_left else right
+            if keeps_left if is_left else keeps_right:
+                at = left if is_left else right
+                new_order[at], new_pull[at], new_weight[at] = row, pull[i], weight[i]
             left += is_left
             right += 1 - is_left
-            new_order[at], new_pull[at], new_weight[at] = row, pull[i], weight[i]
 
 
 def _walk(

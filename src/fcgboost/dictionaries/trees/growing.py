@@ -118,6 +118,8 @@ def _find(
             top = split_alike(bins, sums, block, rules, splits, top)
         return None
     blocks = list(_blocks(bins, len(groups)))
+    if len(blocks) > 1:
+        before = None
     for block in blocks:
         sums = engine.sums(bins, groups, block, before, parents)
         engine.split(bins, sums, block, rules, splits)
@@ -139,8 +141,9 @@ def _next(
 ) -> tuple[Integers, Integers]:
     """Say which nodes are open at the next level, and where rows go.
 
-    Two siblings are open or closed together, so that the sums of one are what the other leaves. In
-    oblivious trees a node that the split did not fit waits for the next.
+    Nodes with too few rows for two leaves are closed, but siblings together, so that the sums of
+    one are what the other leaves. In oblivious trees, where all rows of a level are added up, each
+    is closed on its own, and a node that the split did not fit waits for the next.
 
     Returns
     -------
@@ -148,18 +151,15 @@ def _next(
         As `Engine.part` takes them.
     open_nodes : ndarray of int64
     """
-    has_split = children >= 0
-    left = np.where(has_split, children, open_nodes)
-    right = np.where(has_split, children + 1, open_nodes)
-    weights = np.maximum(table.totals[left, 1], table.totals[right, 1])
-    goes_on = (weights >= 2.0 * rules.min_leaf) & (has_split | rules.is_oblivious)
-    counts = np.where(goes_on, 1 + has_split, 0)
-    first = np.cumsum(counts) - counts
-    slots = np.column_stack([first + has_split, first])
-    slots[~goes_on] = -1
-    kept = np.empty(counts.sum(), np.int64)
-    kept[slots[goes_on, 1]], kept[slots[goes_on, 0]] = left[goes_on], right[goes_on]
-    return slots, kept
+    has_split = (children >= 0)[:, None]
+    sides = np.where(has_split, children[:, None] + np.arange(2), open_nodes[:, None])
+    is_open = table.totals[sides, 1] >= 2.0 * rules.min_leaf
+    if not rules.is_oblivious:
+        is_open = np.repeat(is_open.any(axis=1, keepdims=True) & has_split, 2, axis=1)
+    is_new = is_open & (has_split | (np.arange(2) == 0))
+    numbers = np.cumsum(is_new).reshape(is_new.shape) - 1
+    slots = np.where(is_open, numbers, -1)
+    return np.ascontiguousarray(slots[:, ::-1]), sides[is_new]
 
 
 class _Table:

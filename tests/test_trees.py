@@ -1,0 +1,417 @@
+"""Trees grow as on paper, and depend on nothing but the rows, their residuals and weights."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from suites.naive_trees import Naive, naive_value, thresholds
+
+from fcgboost.dictionaries import Sample
+from fcgboost.dictionaries.trees import TreeDictionary, compiled
+from fcgboost.dictionaries.trees.binning import bin_rows, find_thresholds
+from fcgboost.dictionaries.trees.growing import exact_weights, group_rows, grow_tree
+from fcgboost.dictionaries.trees.levels import Engine
+from fcgboost.dictionaries.trees.plain import PlainEngine
+
+ENGINES = {"numpy": PlainEngine}
+if compiled.is_available():
+    ENGINES["numba"] = compiled.CompiledEngine
+each_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+
+
+class Data(NamedTuple):
+    """Rows with residuals, which hold the weights already."""
+
+    rows: np.ndarray
+    residual: np.ndarray
+    weights: np.ndarray
+    is_category: np.ndarray
+
+    def permuted(self, seed: int) -> "Data":
+        order = np.random.default_rng(seed).permutation(len(self.rows))
+        parts = self.rows[order], self.residual[order], self.weights[order]
+        return Data(*parts, self.is_category)
+
+    def repeated(self) -> "Data":
+        """Give every row as often as its weight says."""
+        counts = self.weights.astype(int)
+        unit = self.residual / np.maximum(self.weights, 1.0)
+        rows, residual = np.repeat(self.rows, counts, axis=0), np.repeat(unit, counts)
+        return Data(rows, residual, np.ones(len(rows)), self.is_category)
+
+
+def make_data(seed: int, n: int = 60, n_codes: int = 5) -> Data:
+    """Give two columns of numbers, one of categories and one that is mostly missing."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [
+            rng.standard_normal(n),
+            rng.integers(-3, 4, n) / 2.0,
+            rng.integers(0, n_codes, n).astype(float),
+            rng.standard_normal(n),
+        ]
+    )
+    rows[rng.random(n) < 0.2, 1] = np.nan
+    rows[rng.random(n) < 0.1, 2] = rng.choice([np.nan, -1.0, 2.5, 52.0, 1e300])
+    rows[rng.random(n) < 0.7, 3] = np.nan
+    weights = rng.integers(0, 4, n).astype(float)
+    signal = np.sin(2.0 * rows[:, 0]) + (rows[:, 2] == 2) + np.isnan(rows[:, 1])
+    residual = np.round(signal + rng.standard_normal(n), 2) * weights
+    residual[rng.random(n) < 0.2] = 0.0
+    return Data(rows, residual, weights, np.array([False, False, True, False]))
+
+
+def grow(data: Data, engine: Engine | None = None, **parameters) -> np.ndarray:
+    """Grow one tree, in an engine or in the one that the dictionary chooses."""
+    dictionary = TreeDictionary(categorical_features=data.is_category, **parameters)
+    dictionary.check_parameters()
+    grower = dictionary.grower(make_sample(data.rows.shape[1]))
+    if engine is not None:
+        grower._engine = lambda n_values: engine
+    atoms = grower.grow(data.rows, data.residual, data.weights, 0)
+    assert atoms.shape[0] == 1
+    return atoms[0]
+
+
+def make_sample(d: int) -> Sample:
+    zeros, ones = np.zeros(d), np.ones(d)
+    return Sample(zeros[None], zeros, ones, zeros, ones, 1.0, 1.0)
+
+
+def naive_tree(data: Data, depth: int, **parameters) -> np.ndarray:
+    names = TreeDictionary(**parameters).get_params()
+    return Naive(data.rows, data.residual, data.weights, names, data.is_category).grow(depth)
+
+
+SETTINGS = {
+    "default": {},
+    "unsmoothed": {"smoothing": 0.0, "min_leaf": 1},
+    "large leaves": {"min_leaf": 12.5, "peak": 3.0},
+    "few thresholds": {"n_thresholds": 5, "min_leaf": 2},
+    "one threshold": {"n_thresholds": 1, "min_leaf": 2},
+}
+
+
+@each_engine
+@pytest.mark.parametrize("oblivious", [False, True])
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+def test_trees_are_those_of_the_naive_grower(settings, oblivious, engine) -> None:
+    sizes = []
+    for seed, depth in itertools.product(range(4), (1, 3)):
+        data = make_data(seed)
+        tree = grow(data, engine(), depth=depth, oblivious=oblivious, **settings)
+        expected = naive_tree(data, depth, oblivious=oblivious, **settings)
+        np.testing.assert_array_equal(tree, expected)
+        sizes.append(len(tree) // 4)
+    assert max(sizes) > 3
+
+
+@st.composite
+def small_data(draw) -> Data:
+    """Few rows on a coarse grid, so that ties, constant columns and equal rows are common."""
+    n, d = draw(st.integers(1, 25)), draw(st.integers(1, 3))
+    entries = st.sampled_from([0.0, 1.0, 2.0, -0.0, 0.5, -1.0, 51.0, 52.0, np.nan])
+    rows = np.array(draw(st.lists(entries, min_size=n * d, max_size=n * d))).reshape(n, d)
+    weights = np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
+    pulls = st.sampled_from([-1.0, -0.3, 0.0, 0.3, 1.0])
+    residual = np.array(draw(st.lists(pulls, min_size=n, max_size=n))) * weights
+    is_category = np.array(draw(st.lists(st.booleans(), min_size=d, max_size=d)))
+    return Data(rows, residual, weights, is_category)
+
+
+@given(small_data(), st.booleans(), st.sampled_from([0.0, 1.0]), st.sampled_from([2, 250]))
+def test_small_trees_are_those_of_the_naive_grower(data, oblivious, smoothing, n) -> None:
+    settings = {"oblivious": oblivious, "smoothing": smoothing, "n_thresholds": n, "min_leaf": 1}
+    expected = naive_tree(data, 3, **settings)
+    for engine in ENGINES.values():
+        np.testing.assert_array_equal(grow(data, engine(), depth=3, **settings), expected)
+
+
+@given(small_data(), st.booleans(), st.integers(0, 1000))
+def test_neither_order_nor_repetition_changes_a_tree(data, oblivious, seed) -> None:
+    settings = {"oblivious": oblivious, "smoothing": 0.5, "min_leaf": 1, "n_thresholds": 3}
+    weights = np.maximum(data.weights, 1.0)
+    data = data._replace(weights=weights, residual=weights * np.round(data.residual * 8.0) / 8.0)
+    tree = grow(data, **settings, depth=3)
+    for other in (data.permuted(seed), data.repeated(), data.repeated().permuted(seed)):
+        np.testing.assert_array_equal(grow(other, **settings, depth=3), tree)
+
+
+@pytest.mark.parametrize("oblivious", [False, True])
+def test_large_trees_do_not_depend_on_the_order_or_the_engine(oblivious) -> None:
+    data = make_data(7, n=3000, n_codes=52)
+    rng = np.random.default_rng(1)
+    data = data._replace(weights=rng.random(3000) * 10.0 ** rng.integers(-6, 3, 3000))
+    data = data._replace(residual=data.residual * data.weights)
+    tree = grow(data, PlainEngine(), oblivious=oblivious, depth=8, min_leaf=0.1)
+    assert len(tree) > 4 * 30
+    for engine in ENGINES.values():
+        for other in (data, data.permuted(3)):
+            again = grow(other, engine(), oblivious=oblivious, depth=8, min_leaf=0.1)
+            np.testing.assert_array_equal(again, tree)
+
+
+@each_engine
+def test_features_may_come_in_blocks(engine, monkeypatch) -> None:
+    data = make_data(8, n=400)
+    expected = [grow(data, engine(), oblivious=flag, depth=6) for flag in (False, True)]
+    for room in (1, 200, 3000):
+        monkeypatch.setattr("fcgboost.dictionaries.trees.growing._MOST_NUMBERS", room)
+        for flag, tree in zip((False, True), expected, strict=True):
+            np.testing.assert_array_equal(grow(data, engine(), oblivious=flag, depth=6), tree)
+
+
+def test_sums_of_pulls_and_weights_are_exact() -> None:
+    rng = np.random.default_rng(0)
+    for weights in (
+        rng.random(5000),
+        rng.random(5000) * 1e12,
+        10.0 ** rng.uniform(-20, 20, 5000),
+        rng.integers(0, 1000, 5000).astype(float),
+        np.full(5000, 2.0**40),
+    ):
+        exact = exact_weights(weights)
+        np.testing.assert_allclose(exact, weights, atol=weights.sum() * 2.0**-29)
+        groups = group_rows(rng.standard_normal(5000) * weights, exact)
+        for values in (groups.pull, groups.weight):
+            total = sum(map(int, values * 2.0**80))  # whole numbers, of any size
+            for _ in range(5):
+                shuffled = rng.permutation(values)
+                assert int(np.cumsum(shuffled)[-1] * 2.0**80) == total
+                assert np.abs(np.cumsum(np.abs(shuffled)))[-1] == np.abs(values).sum()
+
+
+def test_whole_weights_are_kept() -> None:
+    weights = np.array([0.0, 1.0, 3.0, 2.0**20])
+    np.testing.assert_array_equal(exact_weights(weights), weights)
+
+
+def test_thresholds_of_a_mostly_zero_feature_tell_the_others_apart() -> None:
+    column = np.concatenate([np.zeros(9000), np.arange(1.0, 1001.0)])
+    rows = np.column_stack([column, np.arange(10000.0)])  # all of them distinct
+    found = find_thresholds(column, 250)
+    assert found[0] == 0.5
+    assert 125 <= len(found) <= 150
+    assert np.diff(found).max() < 10.0
+    for n in (1, 2, 7, 250):
+        np.testing.assert_array_equal(
+            find_thresholds(column[::10], n), thresholds(rows[::10], 0, n)
+        )
+
+
+def test_thresholds_lie_between_neighbours() -> None:
+    ends = np.array([1.0, np.nextafter(1.0, 2.0), -1e308, 1e308, 5e-324, 0.0, -0.0, np.nan])
+    found = find_thresholds(ends, 250)
+    values = np.unique(ends[~np.isnan(ends)])
+    assert len(found) == len(values) - 1
+    assert ((values[:-1] <= found) & (found < values[1:])).all()
+
+
+def test_half_of_the_thresholds_are_quantiles_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    column = rng.exponential(size=20001)
+    found = find_thresholds(column, 9)
+    quantiles = np.quantile(column, [*np.arange(1, 5) / 5, *np.arange(1, 6) / 6])
+    np.testing.assert_allclose(found, np.sort(quantiles), atol=2e-3)
+
+
+def test_bins_say_on_which_side_of_every_threshold_a_value_lies() -> None:
+    data = make_data(3, n=500)
+    bins = bin_rows(data.rows, data.is_category, 20)
+    for j in (0, 1, 3):
+        column, codes = data.rows[:, j], bins.codes[j]
+        is_missing = np.isnan(column)
+        assert (codes[is_missing] == bins.n_numbers[j]).all()
+        edges = bins.edges[j, : bins.n_numbers[j] - 1]
+        for place, edge in enumerate(edges):
+            np.testing.assert_array_equal(
+                (column <= edge)[~is_missing], codes[~is_missing] <= place
+            )
+    assert bins.n_distinct == 500
+
+
+@each_engine
+def test_without_anything_to_split_a_tree_is_one_leaf(engine) -> None:
+    no_category = np.zeros(2, bool)
+    x = np.arange(20.0)
+    rows = np.column_stack([x, np.ones(20)])
+    ones = np.ones(20)
+    cases = {
+        "equal residuals": (Data(rows, ones, ones, no_category), 0.1),
+        "no residuals": (Data(rows, 0.0 * ones, ones, no_category), 0.0),
+        "constant features": (Data(0.0 * rows, x + 1.0, ones, no_category), 0.1),
+        "missing features": (Data(np.nan * rows, -x, ones, no_category), -0.1),
+        "one row": (Data(rows[:1], -ones[:1], ones[:1], no_category), -0.1),
+        "no weights": (Data(rows, x, 0.0 * ones, no_category), 0.0),
+    }
+    for data, value in cases.values():
+        for smoothing in (0.0, 10.0):
+            tree = grow(data, engine(), smoothing=smoothing, min_leaf=1, depth=3)
+            np.testing.assert_array_equal(tree, [-1.0, value, 0.0, 0.0])
+
+
+@each_engine
+def test_missing_values_go_to_the_better_side_or_to_the_larger(engine) -> None:
+    x = np.repeat([0.0, 1.0, np.nan], [10, 20, 10])
+    flat = np.zeros(1, bool)
+    for pulls, kind in (((1.0, -1.0, 1.0), 1), ((1.0, -1.0, -1.0), 0)):
+        data = Data(x[:, None], np.repeat(pulls, [10, 20, 10]), np.ones(40), flat)
+        np.testing.assert_array_equal(grow(data, engine(), depth=1)[:4], [0, 0.5, 1, kind])
+    for counts, kind in (((10, 20), 0), ((20, 10), 1), ((10, 10), 1)):
+        x = np.repeat([0.0, 1.0], counts)
+        data = Data(x[:, None], 0.5 - x, np.ones(len(x)), flat)
+        np.testing.assert_array_equal(grow(data, engine(), depth=1)[:4], [0, 0.5, 1, kind])
+    # Only whether there is a value matters: all that there are go left.
+    x = np.repeat([0.0, 1.0, np.nan], 10)
+    data = Data(x[:, None], np.where(np.isnan(x), 1.0, -1.0), np.ones(30), flat)
+    tree = grow(data, engine(), depth=1)
+    assert [naive_value([v], tree) > 0 for v in (0.0, 1e300, np.nan)] == [False, False, True]
+
+
+@each_engine
+def test_categories_are_split_by_their_means_and_unseen_ones_go_with_the_missing(engine) -> None:
+    codes = np.repeat([0.0, 3.0, 7.0, 51.0], [10, 10, 10, 11])
+    residual = np.where((codes == 3) | (codes == 51), -1.0, 1.0)
+    data = Data(codes[:, None], residual, np.ones(41), np.ones(1, bool))
+    tree = grow(data, engine(), depth=1)
+    goes_left = [naive_value([v], tree) < 0 for v in (0, 3, 7, 51)]
+    assert goes_left == [False, True, False, True]
+    # The side of 3 and 51 has more rows: codes that never occurred, and no codes at all, go there.
+    for other in (1.0, 50.0, 52.0, -1.0, 3.5, np.nan, np.inf, -np.inf):
+        assert naive_value([other], tree) < 0
+    assert tree[3] == 3
+
+
+def test_the_lowest_feature_and_threshold_win_ties() -> None:
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+    rows = np.column_stack([np.zeros(4), x, x, -x])
+    data = Data(rows, np.array([1.0, -1.0, -1.0, 1.0]), np.ones(4), np.zeros(4, bool))
+    for engine in ENGINES.values():
+        tree = grow(data, engine(), depth=1, min_leaf=1, smoothing=0.0)
+        np.testing.assert_array_equal(tree[:2], [1, 0.5])
+
+
+def test_nothing_but_the_scale_of_residuals_is_lost_when_they_are_multiplied() -> None:
+    data = make_data(5, n=300)
+    tree = grow(data)
+    np.testing.assert_array_equal(grow(data._replace(residual=data.residual * 2.0**-70)), tree)
+    mirrored = grow(data._replace(residual=-data.residual)).reshape(-1, 4)
+    flat = tree.reshape(-1, 4)
+    numbers = mirrored[:, 3] < 2  # the order of categories is turned round, too
+    if numbers.all():
+        np.testing.assert_array_equal(mirrored[:, 0], flat[:, 0])
+
+
+def test_the_automatic_depth_grows_with_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    for n, depth in ((64, 3), (1024, 5), (4096, 6)):
+        rows = rng.standard_normal((n, 2))
+        data = Data(rows, rng.standard_normal(n), np.ones(n), np.zeros(2, bool))
+        expected = grow(data, depth=depth, min_leaf=1)
+        np.testing.assert_array_equal(grow(data, min_leaf=1), expected)
+        # The weights of rows without a residual may be left out.
+        data.residual[: n // 2] = 0.0
+        expected = grow(data, depth=depth, min_leaf=1)
+        active = data._replace(weights=(data.residual != 0.0) * 1.0)
+        np.testing.assert_array_equal(grow(active, min_leaf=1), expected)
+    heavy = data._replace(weights=np.full(n, 16.0), residual=data.residual * 16.0)
+    np.testing.assert_array_equal(grow(heavy, min_leaf=1), grow(heavy, min_leaf=1, depth=8))
+
+
+def test_leaves_hold_enough_rows_and_reach_the_peak() -> None:
+    data = make_data(9, n=800)
+    for oblivious in (False, True):
+        tree = grow(data, min_leaf=9, peak=0.7, oblivious=oblivious)
+        values = np.array([naive_value(x, tree) for x in data.rows])
+        assert np.abs(values).max() == 0.7
+        is_active = data.residual != 0.0
+        for value in np.unique(values):
+            assert data.weights[is_active & (values == value)].sum() >= 9
+        assert data.residual @ values > 0.0
+
+
+def test_oblivious_trees_ask_one_question_a_level() -> None:
+    data = make_data(10, n=2000)
+    for min_leaf in (1, 40):
+        tree = grow(data, oblivious=True, depth=5, min_leaf=min_leaf)
+        inner = [tuple(node) for node in tree.reshape(-1, 4) if node[0] >= 0]
+        assert len({(feature, value, kind) for feature, value, _, kind in inner}) == 5
+        assert len(inner) > 5
+
+
+def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
+    calls = []
+
+    def spy(*arguments):
+        calls.append(arguments)
+        return bin_rows(*arguments)
+
+    monkeypatch.setattr("fcgboost.dictionaries.trees.dictionary.bin_rows", spy)
+    data = make_data(0)
+    grower = TreeDictionary().grower(make_sample(4))
+    first = grower.grow(data.rows, data.residual, data.weights, 0)
+    grower.grow(data.rows, -data.residual, data.weights, 1)
+    assert len(calls) == 1
+    np.testing.assert_array_equal(
+        grower.grow(data.rows.copy(), data.residual, data.weights, 2), first
+    )
+    assert len(calls) == 2
+
+
+def test_nothing_is_written_on() -> None:
+    data = make_data(0)
+    for array in data:
+        array.flags.writeable = False
+    for engine in ENGINES.values():
+        grow(data, engine())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"depth": 0}, "depth must be a whole number"),
+        ({"depth": "deep"}, "depth must be a whole number"),
+        ({"depth": 31}, "depth must be at most 30"),
+        ({"oblivious": "yes"}, "oblivious must be True or False"),
+        ({"min_leaf": 0}, "min_leaf must be a positive number"),
+        ({"smoothing": -1.0}, "smoothing must be a number of at least 0"),
+        ({"smoothing": None}, "smoothing must be a number of at least 0"),
+        ({"peak": 0.0}, "peak must be a positive number"),
+        ({"n_thresholds": 255}, "n_thresholds must be at most 254"),
+        ({"n_thresholds": 2.5}, "n_thresholds must be a whole number"),
+        ({"categorical_features": ["a"]}, "categorical_features must be None, a list"),
+        ({"categorical_features": [[0]]}, "categorical_features must be None, a list"),
+        ({"scaling": "half"}, "scaling must be one of"),
+    ],
+)
+def test_impossible_parameters_are_named(parameters, words) -> None:
+    with pytest.raises(ValueError, match=f"TreeDictionary: {words}"):
+        TreeDictionary(**parameters).check_parameters()
+
+
+def test_categorical_features_are_a_mask_or_indices() -> None:
+    data = make_data(4, n=300)
+    expected = grow(data)
+    for listed in ([2], [-2], np.array([2]), (False, False, True, False)):
+        dictionary = TreeDictionary(categorical_features=listed)
+        dictionary.check_parameters()
+        grower = dictionary.grower(make_sample(4))
+        tree = grower.grow(data.rows, data.residual, data.weights, 0)[0]
+        np.testing.assert_array_equal(tree, expected)
+    for listed in ([4], [-5], [True], [True] * 5):
+        with pytest.raises(ValueError, match="categorical_features must be for 4 features"):
+            TreeDictionary(categorical_features=listed).grower(make_sample(4))
+
+
+def test_an_engine_alone_grows_what_the_grower_does() -> None:
+    data = make_data(6, n=200)
+    grower = TreeDictionary(categorical_features=data.is_category).grower(make_sample(4))
+    expected = grower.grow(data.rows, data.residual, data.weights, 0)[0]
+    bins = bin_rows(data.rows, data.is_category, 250)
+    groups = group_rows(data.residual, exact_weights(data.weights))
+    rules = grower._rules(max(data.weights.sum(), 200.0))
+    for engine in ENGINES.values():
+        np.testing.assert_array_equal(grow_tree(bins, groups, rules, engine()), expected)
