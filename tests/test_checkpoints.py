@@ -152,7 +152,7 @@ def test_the_file_holds_no_pickles(tmp_path: Path) -> None:
     with np.load(tmp_path / "path.npz", allow_pickle=False) as file:
         arrays = dict(file)
     header = json.loads(arrays["header"].tobytes())
-    assert (header["format"], header["version"]) == ("fcgboost checkpoint", 1)
+    assert (header["format"], header["version"]) == ("fcgboost checkpoint", 2)
     assert all(array.dtype.kind in "biuf" for array in arrays.values())
 
 
@@ -253,7 +253,7 @@ def changed(content: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], A
 
 
 def test_a_later_format_is_refused(content: bytes, tmp_path: Path) -> None:
-    path = changed(content, tmp_path, lambda m: m["header"].update(version=2, data="?"))
+    path = changed(content, tmp_path, lambda m: m["header"].update(version=3, data="?"))
     with pytest.raises(ValueError, match=r"path was written by a later version.*delete"):
         read(path, IDENTITY)
 
@@ -301,6 +301,11 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "entered before the first": lambda m: m["entered"].__setitem__(0, 0),
     "entered after the last": lambda m: m["entered"].__setitem__(1, 3),
     "entered in disorder": lambda m: m.update(entered=m["entered"][::-1].copy()),
+    "left before it came": lambda m: m.update(removed=np.array([[1, 0, 1]])),
+    "left another output": lambda m: m.update(removed=np.array([[1, 9, 0]])),
+    "left after the last step": lambda m: m.update(removed=np.array([[3, 0, 0]])),
+    "left in disorder": lambda m: m.update(removed=np.array([[2, 0, 0], [1, 0, 0]])),
+    "left as a pair": lambda m: m.update(removed=np.array([[1, 0]])),
     "Fortran's order": lambda m: m.update(atoms=np.asfortranarray(m["atoms"])),
 }
 

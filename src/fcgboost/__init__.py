@@ -18,6 +18,7 @@ from fcgboost.dictionaries import (
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.io import ModelFileError, load_model, save_model
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
+from fcgboost.removal import Removal
 from fcgboost.schemes import (
     Epsilon,
     FullyCorrective,
@@ -64,6 +65,7 @@ __all__ = [
     "Original",
     "PolynomialDictionary",
     "ReluDictionary",
+    "Removal",
     "Rescaled",
     "SampledCandidates",
     "Shrinkage",

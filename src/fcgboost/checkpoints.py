@@ -29,10 +29,10 @@ from sklearn.base import BaseEstimator
 
 from fcgboost.files import writing
 from fcgboost.stopping import Status, Step
-from fcgboost.trace import Trace
+from fcgboost.trace import Presence, Trace
 
 _FORMAT = "fcgboost checkpoint"
-_VERSION = 1
+_VERSION = 2
 _WHOLE, _REAL, _TEXT = "<i8", "<f8", "|u1"
 # What a step has one of per output, and what it has one of.
 _PER_OUTPUT = {"chosen": _WHOLE, "scores": _REAL, "objectives": _REAL, "intercept": _REAL}
@@ -180,6 +180,8 @@ def _layout(header: _Header) -> dict[str, tuple[str, _Shape]]:
         # The coefficients of all steps, one step after the other, and where each step's begin.
         "coef": (_REAL, (-1,)),
         "offsets": (_WHOLE, (n_steps + 1,)),
+        # The step, output and atom of everyone who left.
+        "removed": (_WHOLE, (-1, 3)),
         **{name: (dtype, (n_steps, n_outputs)) for name, dtype in _PER_OUTPUT.items()},
     }
     if header["atoms"] not in _SPARSE:
@@ -199,6 +201,7 @@ def _arrays(trace: Trace) -> _Arrays:
         "entered": trace.entered,
         "coef": np.concatenate([np.zeros(0), *(step.coef.ravel() for step in trace)]),
         "offsets": np.cumsum([0, *(step.coef.size for step in trace)]),
+        "removed": np.array([(s.k, *pair) for s in trace for pair in s.removed]).reshape(-1, 3),
         **{name: trace.column(name).reshape(shape) for name in _PER_OUTPUT},
         **{f"atoms_{name}": getattr(trace.atoms, name) for name in names},
         **({} if names else {"atoms": trace.atoms}),
@@ -321,6 +324,9 @@ def _check_arrays(arrays: _Arrays) -> None:
     _require(np.array_equal(arrays["offsets"], offsets), "coefficients are at wrong places")
     _require(len(arrays["coef"]) == offsets[-1], "there are not as many coefficients as atoms")
     _require(((chosen >= -1) & (chosen < n_atoms[1:, None])).all(), "a chosen atom is not there")
+    steps, outputs, _ = arrays["removed"].T
+    is_in_range = ((steps > 0) & (steps <= n_steps) & (outputs >= 0)).all()
+    _require(is_in_range and (np.diff(steps) >= 0).all(), "atoms do not leave in order")
 
 
 def _trace(header: _Header, arrays: _Arrays) -> Trace:
@@ -331,17 +337,16 @@ def _trace(header: _Header, arrays: _Arrays) -> Trace:
     n_outputs, offsets = len(header["endings"]), arrays["offsets"]
     rows = {name: arrays[name] for name in _PER_OUTPUT}
     rows["chosen"], entered = (arrays[name].astype(np.intp) for name in ("chosen", "entered"))
-    steps = tuple(
-        Step(
-            k=i + 1,
-            coef=arrays["coef"][offsets[i] : offsets[i + 1]].reshape(n_outputs, -1),
-            **{name: array[i] for name, array in rows.items()},
-            **dict(zip(_PER_STEP, numbers, strict=True)),
-        )
-        for i, numbers in enumerate(header["steps"])
-    )
+    steps, presence, removed = [], Presence(n_outputs), arrays["removed"].astype(np.intp)
+    for i, numbers in enumerate(header["steps"]):
+        coef = arrays["coef"][offsets[i] : offsets[i + 1]].reshape(n_outputs, -1)
+        left = removed[removed[:, 0] == i + 1, 1:]
+        presence.take(rows["chosen"][i], left.tolist())
+        gone, per_output = presence.gone(coef.shape[1]), {name: rows[name][i] for name in rows}
+        per_step = dict(zip(_PER_STEP, numbers, strict=True))
+        steps.append(Step(i + 1, coef=coef, removed=left, gone=gone, **per_output, **per_step))
     endings = tuple(None if name is None else Status[name] for name in header["endings"])
-    return Trace(steps, _atoms(header, arrays), entered, arrays["start"], endings)
+    return Trace(tuple(steps), _atoms(header, arrays), entered, arrays["start"], endings)
 
 
 def _atoms(header: _Header, arrays: _Arrays) -> Any:

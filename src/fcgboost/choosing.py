@@ -101,7 +101,7 @@ def _vote(
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
     """Give the scores after k0, 2 k0, ... steps; those of the last step where there are fewer."""
-    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace]
+    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace.forward()]
     if not scores:
         return np.zeros(5)
     return np.array([scores[min(i * k0, len(scores)) - 1] for i in range(1, 6)])

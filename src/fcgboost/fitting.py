@@ -159,16 +159,21 @@ class Run:
         }
 
     def kept(self, trace: Trace) -> tuple[int, float]:
-        """Give the number of steps that is best on validation, and its score; fewest of equals."""
+        """Give the number of steps that is best on validation, and its score.
+
+        Of equals that of fewest atoms, and of these the fewest steps.
+        """
         if self.ground.validator is None or len(trace) == 0:
             return len(trace), -np.inf
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter == "auto":
-            multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= len(trace)]
-            # A path that ended between two multiples is worth a look at its end.
-            ks = sorted({*multiples, len(trace)}) if multiples else ks
-        scores = trace.column("validation_score")
-        best = max(ks, key=lambda k: float(scores[k - 1]))
+            n_forward = len(trace.forward())
+            multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= n_forward]
+            # A path that ended between two multiples is worth a look at its end, and so is
+            # everything after that, where atoms only leave.
+            ks = sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
+        scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
+        best = max(ks, key=lambda k: (float(scores[k - 1]), -int(sizes[k - 1]), -k))
         return best, float(scores[best - 1])
 
 

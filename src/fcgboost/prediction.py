@@ -7,7 +7,7 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -276,15 +276,20 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def _staged_decision(self, X: Any) -> Iterator[Any]:
         model, X = self._fitted(), check_rows(self, X)
         self._check_path()
-        has_room = X.shape[0] * model.n_atoms * 8 <= get_config()["working_memory"] * 2**20
-        values = model.columns(X) if has_room else None
+        n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
+        has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
+        # Also atoms that are in the model of an earlier step only.
+        everyone = replace(
+            model, atoms=self.trace_.atoms[:n_entered], coef=np.zeros((1, n_entered))
+        )
+        values = everyone.columns(X) if has_room else None
         for k, step in enumerate(self.trace_[: self.n_iter_], 1):
             if values is None:
                 staged = self.trace_.model(k, model.dictionary, model.scale, model.limits)
                 decision = staged.decision(X)
             else:
                 coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
-                decision = values[:, : step.n_atoms] @ coef + intercept
+                decision = values[:, : step.n_entered] @ coef + intercept
             yield self._shape(decision)
 
     def _shape(self, decision: Any) -> Any:

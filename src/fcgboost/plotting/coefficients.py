@@ -205,7 +205,7 @@ def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
     coefs = np.full((len(trace), len(trace.entered)), np.nan)
     entered: dict[int, int] = {}
     for step in trace:
-        coefs[step.k - 1, : step.n_atoms] = step.coef[output]
+        coefs[step.k - 1, : step.n_entered] = step.coef[output]
         if step.chosen[output] >= 0:
             entered.setdefault(int(step.chosen[output]), step.k)
     # An atom of several outputs enters each of them at a step of its own.

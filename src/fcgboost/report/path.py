@@ -87,7 +87,8 @@ def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[st
         panels.append(_panel(*path.score))
     panels.append(_panel("training objective", path.objective))
     n_atoms = [step.n_atoms for step in trace]
-    texts = describe_atoms(subject, trace.atoms[: n_atoms[-1] * (n_atoms[-1] <= _MOST_TEXTS)])
+    n_entered = trace[-1].n_entered
+    texts = describe_atoms(subject, trace.atoms[: n_entered * (n_entered <= _MOST_TEXTS)])
     return {
         "nAtoms": n_atoms,
         "frames": path.frames,
@@ -98,7 +99,7 @@ def path_data(path: Path, judged: Judged | None, plane: Plane | None) -> dict[st
         "summary": f"Curves over {count(path.n_steps, 'step')}",
         "boundary": None if plane is None else boundary_data(plane, path.frames),
         "coef": _coefficients(path) if plane is None else _strongest(path),
-        "atoms": [{"label": _atom(j, texts)} for j in range(1, n_atoms[-1] + 1)],
+        "atoms": [{"label": _atom(j, texts)} for j in range(1, n_entered + 1)],
     }
 
 
@@ -125,7 +126,7 @@ def _frames(subject: Subject, plane: Plane | None, best: list[int]) -> list[int]
         frames = list(range(1, n + 1))
         if n > most:
             frames = sorted({*_ever_rarer(n, most), *known, n})
-        size = sum(outputs * trace[k - 1].n_atoms for k in frames)
+        size = sum(outputs * trace[k - 1].n_entered for k in frames)
         if size <= room or most <= _FEWEST_FRAMES:
             return frames
         most = max(_FEWEST_FRAMES, min(most, len(frames)) * 3 // 4)
@@ -157,7 +158,7 @@ def _recorded(subject: Subject) -> list[tuple[str, Array, str]]:
 def _coefficients(path: Path) -> dict[str, Any]:
     """Give the coefficients of every class; of very many classes, of the first ones."""
     steps = path.shown_steps
-    names = _outputs(path.subject)[: max(1, _MOST_COEFFICIENTS // sum(s.n_atoms for s in steps))]
+    names = _outputs(path.subject)[: max(1, _MOST_COEFFICIENTS // sum(s.n_entered for s in steps))]
     rows = [step.coef[: len(names)].astype(np.float32).ravel() for step in steps]
     return {"outputs": names, "values": packed(np.concatenate(rows))}
 

@@ -1,0 +1,379 @@
+"""Atoms that leave: who, when, and what is left of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Data, training_sets
+from suites.crews import fit_on, make_crew
+from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_data, run_on_matrix
+from suites.solvers import MatrixDictionary
+
+from fcgboost import FCGBoostClassifier, Removal
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.checkpoints import Identity, read, write
+from fcgboost.datasets import make_simulation
+from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
+from fcgboost.greedy import fit_path
+from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
+from fcgboost.removal import least_missed
+from fcgboost.selection import Selection
+from fcgboost.solvers import AdmmSolver, NewtonSolver
+from fcgboost.solvers.base import Problem
+from fcgboost.trace import Trace, Validator
+
+REMOVALS = [Removal(prune=False), Removal(share=0.9, prune=False)]
+
+
+def matrix_problem(A: np.ndarray, y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Problem:
+    """Give the problem whose columns are those of A."""
+    design = MemoryDesign(MatrixDictionary(), A, np.ones(len(y)), standardize=False)
+    columns = design.columns(A.shape[1], constant)
+    columns.append(np.eye(A.shape[1]))
+    return Problem(loss, y, design.weights, columns, l2)
+
+
+def solve(problem: Problem) -> tuple[np.ndarray, float]:
+    """Solve from nothing."""
+    solution = NewtonSolver().solve(problem, np.zeros(problem.columns.n_columns))
+    return solution.coef, solution.objective
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_for_a_quadratic_objective_the_model_is_the_truth(constant: bool) -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal(30))
+    problem = matrix_problem(A, y, Square(), 0.01, constant)
+    coef, _ = solve(problem)
+    without = [
+        solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant))[1]
+        for j in range(6)
+    ]
+    found = least_missed(problem, coef, None, np.inf)
+    assert found is not None
+    assert found.column - constant == int(np.argmin(without))
+    assert found.coef[found.column] == 0.0
+    assert found.objective == pytest.approx(min(without), rel=1e-8)
+    assert found.objective == pytest.approx(problem.objective(found.coef))
+    assert least_missed(problem, coef, None, 0.999 * min(without)) is None
+    second = least_missed(problem, coef, found.column, np.inf)
+    assert second is not None
+    assert second.objective == pytest.approx(sorted(without)[1], rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge(), Square()], ids=repr)
+def test_a_problem_without_a_column_is_one_that_never_had_it(loss: Loss) -> None:
+    rng = np.random.default_rng(1)
+    A, y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal(40))
+    problem = matrix_problem(A, y, loss, 0.01, constant=True)
+    coef, _ = solve(problem)
+    kept = list(range(7))
+    for _ in range(4):
+        found = least_missed(problem, coef, None, np.inf)
+        assert found is not None
+        del kept[found.column - 1]
+        problem.drop(found.column, found.coef, found.f)
+        start = np.delete(found.coef, found.column)
+        solution = NewtonSolver().solve(problem, start)
+        assert solution.objective <= found.objective
+        coef, objective = solve(matrix_problem(A[:, kept], y, loss, 0.01, constant=True))
+        np.testing.assert_allclose(solution.coef, coef, atol=1e-6)
+        assert solution.objective == pytest.approx(objective, rel=1e-9)
+        coef = solution.coef
+        assert problem.gradient_scale() == pytest.approx(
+            matrix_problem(A[:, kept], y, loss, 0.01, constant=True).gradient_scale()
+        )
+
+
+def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
+    rng = np.random.default_rng(2)
+    A, y = rng.standard_normal((30, 4)), np.sign(rng.standard_normal(30))
+    A[:, 3] = A[:, 1]
+    problem = matrix_problem(A, y, SquaredHinge(), 0.0, constant=False)
+    coef, objective = solve(problem)
+    found = least_missed(problem, coef, None, np.inf)
+    assert found is not None
+    assert found.column == 1
+    assert found.objective == pytest.approx(objective, rel=1e-6)
+
+
+def test_an_atom_that_two_others_replace_leaves() -> None:
+    # The target is a + b, and c is close to it: c comes first, a and b make it superfluous.
+    rng = np.random.default_rng(3)
+    Q = np.linalg.qr(rng.standard_normal((50, 3)))[0] * 5.0
+    y = np.sign(Q[:, 0] + Q[:, 1])
+    a, b = y * (Q[:, 0] > 0.0), y * (Q[:, 0] <= 0.0)
+    c = y + 0.4 * Q[:, 2]
+    A = np.column_stack([a, b, c])
+    changes = {"loss": Square(), "max_iter": 3, "removal": Removal(prune=False)}
+    trace, _ = run_on_matrix(A, y, **changes)
+    assert trace.atoms[int(trace[0].chosen[0])].argmax() == 2
+    (last,) = [step for step in trace if len(step.removed)]
+    assert trace.atoms[int(last.removed[0, 1])].argmax() == 2
+    assert last.n_atoms == 2
+    assert last.coef[0, 0] == 0.0
+    kept, _ = run_on_matrix(A, y, **{**changes, "removal": None})
+    assert [step.n_atoms for step in kept] == [1, 2, 3]
+
+
+def present(trace: Trace, k: int, output: int = 0) -> set[int]:
+    """Give the atoms of an output after k steps."""
+    atoms: set[int] = set()
+    for step in trace[:k]:
+        atoms |= {int(step.chosen[output])} - {-1}
+        atoms -= {int(place) for c, place in step.removed if c == output}
+    return atoms
+
+
+def check_path(trace: Trace) -> None:
+    """Check what holds for every path whose atoms may leave."""
+    for k, step in enumerate(trace, 1):
+        assert all(place not in step.chosen for _, place in step.removed)
+        everyone = set()
+        for c in range(len(step.intercept)):
+            atoms = present(trace, k, c)
+            everyone |= atoms
+            absent = sorted(set(range(step.n_entered)) - atoms)
+            assert not step.coef[c, absent].any()
+        assert step.n_atoms == len(everyone)
+        assert sorted(step.gone) == sorted(set(range(step.n_entered)) - everyone)
+    objectives = trace.column("objectives")
+    tolerance = 1e-9 * np.abs(objectives).max(initial=0.0)
+    assert (np.diff(objectives, axis=0) <= tolerance).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(training_sets(), st.sampled_from(DICTIONARIES), st.sampled_from(SELECTIONS))
+@pytest.mark.parametrize("removal", REMOVALS, ids=repr)
+def test_every_step_lowers_the_objective(
+    removal: Removal, data: Data, dictionary: Dictionary, selection: Selection
+) -> None:
+    trace, _ = run_on_data(data, dictionary, selection=selection, removal=removal, max_iter=15)
+    check_path(trace)
+
+
+def noisy(n_classes: int = 2, n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=seed)
+    return X, y if n_classes == 2 else np.where(X[:, 0] > 0.7, 2, (y > 0) * 1)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "cubed_hinge", "square"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_removal_costs_more_than_its_share_of_the_gain(loss: str, n_classes: int) -> None:
+    X, y = noisy(n_classes)
+    settings = {"dictionary": "relu", "loss": loss, "selection": "sampled", "max_iter": 30}
+    for share in (0.2, 0.8):
+        model = FCGBoostClassifier(removal=share, random_state=0, **settings).fit(X, y)
+        assert any(len(step.removed) for step in model.trace_)
+        check_path(model.trace_)
+        # Without the removals of the last step at all, its gain is known.
+        for k in [step.k for step in model.trace_ if len(step.removed)][:5]:
+            step, before = model.trace_[k - 1], model.trace_[k - 2].objectives
+            for c in {int(pair[0]) for pair in step.removed}:
+                atoms = sorted(present(model.trace_, k - 1, c) | {int(step.chosen[c])})
+                columns = ReluDictionary().evaluate(X, model.trace_.atoms[atoms], None)
+                target = np.where(y == model.classes_[c if n_classes > 2 else 1], 1.0, -1.0)
+                part = model._loss_
+                problem = matrix_problem(columns, target, part, 1.0 / len(y), constant=True)
+                _, best = solve(problem)
+                limit = best + share * (before[c] - best)
+                assert best <= step.objectives[c] <= limit + 1e-9
+
+
+def test_what_a_solver_that_stops_early_leaves_is_recorded_as_it_is() -> None:
+    X, y = noisy()
+    settings = {"selection": "sampled", "max_iter": 12, "l2": 1e-3, "random_state": 0}
+    model = FCGBoostClassifier("relu", solver=AdmmSolver(max_iter=3), removal=0.9, **settings)
+    model.fit(X, y)
+    assert any(len(step.removed) for step in model.trace_)
+    columns = ReluDictionary().evaluate(X, model.trace_.atoms, None)
+    for step in model.trace_:
+        f = columns[:, : step.n_entered] @ step.coef[0] + step.intercept[0]
+        risk = np.mean(np.maximum(0.0, 1.0 - y * f) ** 2)
+        assert step.objectives[0] == pytest.approx(risk + 1e-3 * step.coef[0] @ step.coef[0])
+
+
+def test_the_model_holds_only_atoms_that_are_in() -> None:
+    X, y = noisy(3)
+    model = FCGBoostClassifier(
+        "relu", selection="sampled", max_iter=25, removal=0.9, random_state=0
+    ).fit(X, y)
+    trace = model.trace_
+    assert model.n_atoms_ == trace[-1].n_atoms < trace[-1].n_entered
+    assert model.coef_.shape == (3, model.n_atoms_)
+    assert len(model.atoms_) == len(model.model_.entered) == model.n_atoms_
+    columns = ReluDictionary().evaluate(X, trace.atoms, None)
+    staged = list(model.staged_decision_function(X))
+    for k, step in enumerate(trace, 1):
+        expected = columns[:, : step.n_entered] @ step.coef.T + step.intercept
+        short = model.truncate(k)
+        assert short.n_atoms_ == step.n_atoms
+        np.testing.assert_allclose(short.decision_function(X), expected, atol=1e-12)
+        np.testing.assert_allclose(staged[k - 1], expected, atol=1e-12)
+
+
+def test_staged_values_are_the_same_without_room_for_columns() -> None:
+    import sklearn
+
+    X, y = noisy()
+    model = FCGBoostClassifier("relu", max_iter=20, removal=0.9, random_state=0).fit(X, y)
+    staged = list(model.staged_decision_function(X))
+    with sklearn.config_context(working_memory=1e-6):
+        for first, second in zip(staged, model.staged_decision_function(X), strict=True):
+            np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_an_atom_that_left_may_be_chosen_again() -> None:
+    X, y = noisy(n=100)
+    settings = {"n_candidates": 25, "max_iter": 40, "random_state": 0}
+    model = FCGBoostClassifier("relu", removal=0.9, **settings).fit(X, y)
+    left: set[int] = set()
+    came_back = set()
+    for step in model.trace_:
+        came_back |= left & {int(step.chosen[0])}
+        left = (left | set(step.removed[:, 1].tolist())) - {int(step.chosen[0])}
+    assert came_back
+    check_path(model.trace_)
+
+
+def assert_same_path(first: Trace, second: Trace) -> None:
+    np.testing.assert_array_equal(first.atoms, second.atoms)
+    np.testing.assert_array_equal(first.entered, second.entered)
+    for one, other in zip(first, second, strict=True):
+        for name in ("chosen", "removed", "gone"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_allclose(one.coef, other.coef, rtol=1e-7, atol=1e-9)
+        assert one.validation_score == other.validation_score
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
+@pytest.mark.parametrize("prune", [False, True])
+def test_a_path_goes_on_as_if_it_had_never_ended(
+    selection: Selection, prune: bool, tmp_path: Path
+) -> None:
+    X, y = noisy(n=100)
+    targets = [y.astype(float), np.where(X[:, 0] > 0.5, 1.0, -1.0)]
+    design = MemoryDesign(GaussDictionary(width=0.5), X, np.ones(len(y)), standardize=True)
+    changes: dict[str, Any] = {"selection": selection, "l2": 0.01, "fit_intercept": True}
+    changes["removal"] = Removal(share=0.9, prune=prune)
+    short, long = (make_recipe(max_iter=k, n_candidates=100, **changes) for k in (13, 26))
+
+    def validator() -> Validator:
+        return Validator(
+            lambda atom: design.dictionary.evaluate(X, atom, design.scale),
+            lambda decision: float(np.mean(np.sign(decision[:, 0]) == y)),
+        )
+
+    whole, status = fit_path(design, targets, long, validator=validator())
+    assert any(len(step.removed) for step in whole[:13])
+    half, _ = fit_path(design, targets, short, validator=validator())
+    identity = Identity((1,), {})
+    write(tmp_path / "path", half, 0, identity)
+    stored, _ = read(tmp_path / "path", identity)
+    assert_same_path(stored, half)
+    resumed, resumed_status = fit_path(design, targets, long, validator=validator(), resume=stored)
+    assert resumed_status is status
+    assert_same_path(resumed, whole)
+    assert len(whole.forward()) == 26
+    assert (len(whole) > 26) == prune
+
+
+def test_an_estimator_goes_on_and_prunes_again() -> None:
+    X, y = noisy()
+    settings = {"validation_fraction": 0.3, "removal": "backward", "random_state": 0}
+    at_once = FCGBoostClassifier("relu", max_iter=20, **settings).fit(X, y)
+    model = FCGBoostClassifier("relu", max_iter=10, warm_start=True, **settings).fit(X, y)
+    assert len(model.trace_) > 10
+    model.set_params(max_iter=20).fit(X, y)
+    assert_same_path(model.trace_, at_once.trace_)
+    assert model.n_iter_ == at_once.n_iter_
+    with pytest.raises(ValueError, match="less than the 20 steps"):
+        model.set_params(max_iter=19).fit(X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pruning_takes_the_least_missed_atoms_one_by_one(n_classes: int) -> None:
+    X, y = noisy(n_classes)
+    X_val, y_val = noisy(n_classes, seed=1)
+    model = FCGBoostClassifier("relu", max_iter=12, removal="backward", random_state=0)
+    model.fit(X, y, X_val=X_val, y_val=y_val)
+    trace = model.trace_
+    n_outputs = len(trace.start)
+    sizes = [[len(present(trace, k, c)) for c in range(n_outputs)] for k in range(13)]
+    backward = trace[12:]
+    assert len(backward) == max(sizes[12]) - 1
+    for i, step in enumerate(backward, 1):
+        assert step.is_backward
+        expected = [max(1, n - i) for n in sizes[12]]
+        assert [len(present(trace, step.k, c)) for c in range(n_outputs)] == expected
+    # The smallest of the best.
+    scores, n_atoms = trace.column("validation_score"), trace.column("n_atoms")
+    best = scores == scores.max()
+    assert model.n_atoms_ == n_atoms[best].min()
+    assert scores[model.n_iter_ - 1] == scores.max()
+    plain = FCGBoostClassifier(
+        "relu", max_iter=12, removal=Removal(prune=False), random_state=0
+    ).fit(X, y, X_val=X_val, y_val=y_val)
+    assert len(plain.trace_) == 12
+
+
+def test_without_validation_data_nothing_is_pruned() -> None:
+    X, y = noisy()
+    model = FCGBoostClassifier("relu", max_iter=12, removal="backward", random_state=0).fit(X, y)
+    assert len(model.trace_) == model.n_iter_ == 12
+
+
+def test_a_callback_that_ends_a_fit_ends_it_without_pruning() -> None:
+    X, y = noisy()
+    seen = []
+    settings = {"max_iter": 12, "validation_fraction": 0.3, "removal": 0.5, "random_state": 0}
+    model = FCGBoostClassifier("relu", **settings)
+    model.set_callbacks(lambda step: seen.append(step.n_atoms) or step.k == 5).fit(X, y)
+    assert len(model.trace_) == len(seen) == 5
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_on_other_machines_give_the_same_path(n_classes: int) -> None:
+    X, y = noisy(n_classes)
+    codes = np.unique(y, return_inverse=True)[1]
+    weights = np.ones(len(y))
+    held_out = (X[150:], codes[150:], weights[150:])
+    settings = {"dictionary": "relu", "selection": "sampled", "max_iter": 15, "removal": 0.9}
+    crew = make_crew(X[:150], codes[:150], weights[:150], [20, 21, 90], held_out=held_out)
+    there = fit_on(crew, has_validation_data=True, random_state=0, **settings)
+    here = FCGBoostClassifier(random_state=0, **settings)
+    here.fit(X[:150], codes[:150], X_val=X[150:], y_val=codes[150:])
+    assert any(len(step.removed) for step in here.trace_[:15])
+    assert_same_path(there.trace_, here.trace_)
+    np.testing.assert_array_equal(there.atoms_, here.atoms_)
+
+
+def test_without_removal_a_path_is_what_it_was() -> None:
+    X, y = noisy()
+    design = MemoryDesign(ReluDictionary(), X, np.ones(len(y)), standardize=True)
+    recipe = make_recipe(scheme=FULL, max_iter=15, l2=1e-3, fit_intercept=True)
+    trace, _ = fit_path(design, [y.astype(float)], recipe)
+    assert [step.n_atoms for step in trace] == list(range(1, 16))
+    assert all(step.removed.shape == (0, 2) and len(step.gone) == 0 for step in trace)
+    assert trace.forward() is trace
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"removal": "forward"}, r"removal must be one of \['backward'\]"),
+        ({"removal": True}, "removal must be one of"),
+        ({"removal": 0.0}, "share must be a positive number"),
+        ({"removal": 1.0}, "share must be less than 1"),
+        ({"removal": Removal(prune="no")}, "prune must be True or False"),
+        ({"removal": 0.5, "scheme": "original"}, "removal needs full correction"),
+        ({"removal": 0.5, "loss": "hinge"}, "removal needs .*second derivative"),
+    ],
+)
+def test_impossible_removals_are_refused(parameters: dict[str, Any], message: str) -> None:
+    X, y = noisy(n=20)
+    with pytest.raises(ValueError, match=message):
+        FCGBoostClassifier(**parameters).fit(X, y)
