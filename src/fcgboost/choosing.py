@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.data import Data, split_data
+from fcgboost.data import Data, can_be_split, split_data
 from fcgboost.fitting import Run, run_on
 from fcgboost.parameters import Parts
 from fcgboost.presets import Preset, preset_of
@@ -86,8 +86,11 @@ def _vote(
 ) -> tuple[float, float]:
     """Give the strength and the multiple of k0 that did best on rows set aside."""
     classes, train = data
-    n_splits = _SPLITS_OF_FEW if len(train.codes) <= _FEW_ROWS else 1
+    if not can_be_split(train):
+        # Nothing to choose by: the strongest ridge makes up for many steps.
+        return preset.strengths[0], 5.0
     total: NDArray[np.float64] = np.zeros((len(preset.strengths), 5))
+    n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
     for i in range(n_splits):
         key = hashing.derive(run.start.key, -1 - i) >> 33
         kept, aside = split_data(train, _SHARE, key)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.inputs import Limits
@@ -20,6 +21,9 @@ from fcgboost.validation import (
     check_matrix,
     check_weights,
 )
+
+# Distinct rows of a class from which on some can be spared for validation.
+_LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,22 @@ class Data:
         """Give the rows clipped to limits."""
         X = self.X if limits is None else limits.apply(self.X)
         return self if X is self.X else replace(self, X=X)
+
+    @cached_property
+    def has_missing(self) -> bool:
+        """Whether a value is NaN."""
+        X = self.X
+        return not sparse.issparse(X) and bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
+
+    def known(self) -> Any:
+        """Give the rows with the median of their column for missing values."""
+        if not self.has_missing:
+            return self.X
+        is_missing = np.isnan(self.X)
+        medians = np.zeros(self.X.shape[1])
+        is_there = ~is_missing.all(axis=0)
+        medians[is_there] = np.nanmedian(self.X[:, is_there], axis=0)
+        return np.where(is_missing, medians, self.X)
 
     def digest(self) -> hashing.Digest:
         """Give words for all rows with their labels and weights, in any order."""
@@ -124,6 +144,12 @@ def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
             "least one distinct row for training."
         )
     return data.take(~is_validation), data.take(is_validation)
+
+
+def can_be_split(data: Data) -> bool:
+    """Whether every class has rows for training and for validation, a few of them."""
+    counts = [len(np.unique(data.words[data.codes == code])) for code in np.unique(data.codes)]
+    return min(counts) >= _LEAST_ROWS
 
 
 def hash_split(

@@ -10,7 +10,7 @@ from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.fitting import all_or_nothing, run_in_memory
 from fcgboost.losses import Loss
-from fcgboost.parameters import check_parameters
+from fcgboost.parameters import check_parameters, for_missing
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
@@ -227,6 +227,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
             classes, train, validation = check_data(self, X, y, sample_weight, given)
+            if train.has_missing or (validation is not None and validation.has_missing):
+                parts = for_missing(self, parts)
             run, path = run_in_memory(self, parts, classes, train, validation), None
             rules = self.stopping_rules()
             if chooses(self, parts):

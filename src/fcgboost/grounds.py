@@ -54,7 +54,7 @@ def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:
     clipped = n_deviations(p)
     if clipped is None:
         return None
-    moments = moments_of(train.X, _training_weights(p, classes, train))
+    moments = moments_of(train.known(), _training_weights(p, classes, train))
     return moments.limits(clipped, zeros_in(train.X))
 
 
@@ -65,15 +65,17 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
             f"X is sparse, and device={p.device!r} takes dense arrays only: use device='cpu', or "
             "X.toarray() if there is room for it."
         )
+    weights = _training_weights(p, classes, train)
     return MemoryDesign(
         dictionary,
         train.X,
-        _training_weights(p, classes, train),
+        weights,
         standardize=bool(p.standardize),
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
         n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
         place=place_for(p.device),
         words=train.words,
+        moments=moments_of(train.known(), weights) if train.has_missing else None,
     )
 
 

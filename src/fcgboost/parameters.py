@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -14,13 +14,11 @@ from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
 from fcgboost.prediction import KnownDecision
+from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.validation import check_number, check_word, make_part, make_solver
-
-# Dictionaries that are ready for use clip inputs to so many deviations from the mean.
-_CLIPPED = {"auto": 4.0, "compact": 4.0}
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,17 @@ def _make_removal(value: Any, loss: Loss, scheme: Scheme) -> Removal | None:
     return removal
 
 
+def for_missing(p: Any, parts: Parts) -> Parts:
+    """Give the parts that data with missing values needs: a preset has fewer families then."""
+    preset = preset_of(p.dictionary)
+    return parts if preset is None else replace(parts, dictionary=preset.dictionary(True))
+
+
 def n_deviations(p: Any) -> float | None:
     """Give how many deviations from the mean inputs may be; None if they are not clipped."""
     if isinstance(p.clip, str):
-        return _CLIPPED.get(p.dictionary) if isinstance(p.dictionary, str) else None
+        preset = preset_of(p.dictionary)
+        return None if preset is None else preset.clip
     return None if p.clip is None else float(p.clip)
 
 

@@ -41,6 +41,11 @@ class Preset:
     strengths: tuple[float, ...] = (0.3, 0.1, 0.03)
     clip: float = 4.0
 
+    @property
+    def takes_missing(self) -> bool:
+        """Whether some family takes NaN."""
+        return any(family.takes_missing for family in self.families)
+
     def dictionary(self, has_missing: bool = False) -> UnionDictionary:
         """Give the union; of data with missing values, that of the families that take them."""
         able = [family for family in self.families if family.takes_missing or not has_missing]

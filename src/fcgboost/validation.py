@@ -29,7 +29,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
-from fcgboost.presets import PRESETS
+from fcgboost.presets import PRESETS, preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import (
     Epsilon,
@@ -184,7 +184,7 @@ def to_host(values: Any) -> Any:
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Give X as a float array or canonical CSR matrix without NaN or infinity."""
+    """Give X as a float array or canonical CSR matrix without infinity, and NaN where it may be."""
     X = to_host(X)
     X = validate_data(
         estimator,
@@ -198,8 +198,29 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    _check_finite(X, name, getattr(estimator, "feature_names_in_", None))
+    is_fitting = reset or name != "X"
+    if not (_has_missing_only(X) and takes_missing(estimator, is_fitting)):
+        _check_finite(X, name, getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def takes_missing(estimator: BaseEstimator, is_fitting: bool) -> bool:
+    """Whether X may hold NaN: the parameter says it, and after a fit the model."""
+    model = vars(estimator).get("model_")
+    if model is not None and not is_fitting:
+        return bool(model.dictionary.takes_missing)
+    named = vars(estimator).get("dictionary")
+    preset = preset_of(named)
+    if preset is not None:
+        return preset.takes_missing
+    return named == "tree" or (isinstance(named, Dictionary) and named.takes_missing)
+
+
+def _has_missing_only(X: Any) -> bool:
+    """Whether a dense array has NaN, and nothing else that is not finite."""
+    if sparse.issparse(X) or _has_finite_sum(X):
+        return False
+    return bool(np.isnan(X).any()) and not bool(np.isinf(X).any())
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
@@ -277,7 +298,8 @@ def _check_finite(X: Any, name: str, feature_names: Any) -> None:
     what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
     label = f" ({feature_names[column]!r})" if feature_names is not None else ""
     advice = {
-        "NaN": "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row",
+        "NaN": "impute such values (for example with sklearn.impute.SimpleImputer), drop the row, "
+        "or use dictionary='tree'",
         "infinity": "clip such values or drop the row",
     }
     raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice[what]}.")
