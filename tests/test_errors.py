@@ -59,7 +59,7 @@ def assert_refused(message, *data, error=ValueError, parameters=None, **named):
 
 
 BAD_PARAMETERS = [
-    ({"dictionary": "gaus"}, r"dictionary must be one of \['gauss', 'polynomial', 'relu', 'sig"),
+    ({"dictionary": "gaus"}, r"dictionary must be one of \[.*'gauss', .*'polynomial', "),
     ({"dictionary": GaussDictionary}, "an instance of Dictionary"),
     ({"dictionary": NewtonSolver()}, "an instance of Dictionary"),
     ({"dictionary": None}, "an instance of Dictionary"),
@@ -67,14 +67,14 @@ BAD_PARAMETERS = [
     ({"scheme": "fcg"}, "scheme must be one of .*'fully_corrective'"),
     ({"solver": "qp"}, r"solver must be one of .*'newton', 'auto'\]"),
     ({"solver": "qp", "scheme": "original"}, "solver must be one of"),
-    ({"selection": "some"}, r"selection must be one of \['all', 'sampled', 'auto'\]"),
+    ({"selection": "some"}, r"selection must be one of \['all', .*'sampled', 'auto'\]"),
     ({"loss": "hinge", "solver": "newton"}, r"NewtonSolver cannot minimise Hinge.*second deriva"),
     ({"loss": "hinge", "solver": NewtonSolver()}, r"Solvers for this loss: \['admm', 'interior"),
     ({"loss": "cubed_hinge", "solver": "gradient_descent"}, "cannot minimise CubedHinge"),
     ({"loss": "square", "solver": "interior_point"}, "cannot minimise Square"),
     ({"scheme": FullyCorrective(NewtonSolver()), "solver": "admm"}, "not to both"),
     ({"dictionary": GaussDictionary(width=0.0)}, "GaussDictionary: width must be a positive"),
-    ({"dictionary": GaussDictionary(width=-1.0)}, "width must be a positive number, got -1.0"),
+    ({"dictionary": GaussDictionary(width=-1.0)}, "width must be a positive number.*, got -1.0"),
     ({"dictionary": GaussDictionary(width="wide")}, "width must be a positive number"),
     ({"dictionary": GaussDictionary(centers="grid")}, r"centers must be one of \['data', 'box'\]"),
     ({"dictionary": PolynomialDictionary(degree=0)}, "degree"),

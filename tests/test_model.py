@@ -18,7 +18,7 @@ from fcgboost.dictionaries import (
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
-    base,
+    planes,
 )
 from fcgboost.model import Model
 
@@ -122,7 +122,7 @@ def test_one_atom_is_a_model(family: str) -> None:
 def test_inputs_that_are_wide_are_summed_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     X = make_rows()
     for products in (1, 16 * 6 * 2):
-        monkeypatch.setattr(base, "PRODUCTS_ON_ONE_THREAD", products)
+        monkeypatch.setattr(planes, "PRODUCTS_ON_ONE_THREAD", products)
         monkeypatch.setattr(model_module, "PRODUCTS_ON_ONE_THREAD", products)
         for family in FORMULAS:
             model = make_model(family)

@@ -301,13 +301,16 @@ def ends_of(value: Any) -> tuple[Any, ...]:
     return value, value
 
 
-def check_range(part: Part, name: str, *, words: str = "") -> None:
-    """Raise a ValueError unless a parameter is a positive number or a pair of such, in order."""
+def check_range(part: Part, name: str, *words: str) -> None:
+    """Raise a ValueError unless a parameter is a positive number, a pair of such, or a word."""
+    if isinstance(getattr(part, name), str) and getattr(part, name) in words:
+        return
     ends = ends_of(getattr(part, name))
     if len(ends) != 2 or not all(map(is_positive, ends)) or ends[0] > ends[1]:
         raise ValueError(
-            f"{type(part).__name__}: {name} must be {words}a positive number or a pair "
-            f"low <= high of positive numbers, got {getattr(part, name)!r}."
+            f"{type(part).__name__}: {name} must be a positive number"
+            f"{''.join(f', {word!r}' for word in words)} or a pair low <= high of positive "
+            f"numbers, got {getattr(part, name)!r}."
         )
 
 

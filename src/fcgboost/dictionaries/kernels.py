@@ -68,8 +68,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         """Check width, centers and scaling."""
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
-        if not (isinstance(self.width, str) and self.width == "scale"):
-            check_range(self, "width", words="'scale', ")
+        check_range(self, "width", "scale")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose atoms centred at training inputs or in their bounding box."""
