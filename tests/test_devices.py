@@ -22,10 +22,13 @@ from fcgboost.backends.places import Place, TorchPlace, place_for
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
 )
 from fcgboost.solvers import GradientDescentSolver, newton
 from fcgboost.trace import Trace
@@ -86,6 +89,11 @@ def test_every_design_passes(
 
 DICTIONARIES: dict[str, Dictionary] = {
     "gauss": GaussDictionary(),
+    "widths": GaussDictionary(width=(0.1, 10.0)),
+    "elliptic": EllipticDictionary(),
+    "linear": LinearDictionary(),
+    "step": StepDictionary(),
+    "stump": StepDictionary(max_features=1),
     "narrow": GaussDictionary(width=0.05, centers="box"),
     "polynomial": PolynomialDictionary(),
     "sigmoid": SigmoidDictionary(),

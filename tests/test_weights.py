@@ -11,6 +11,7 @@ FEW = {"max_iter": 10, "random_state": 0}
 
 SETTINGS = {
     **{f"dictionary {name}": {"dictionary": name} for name in ("polynomial", "sigmoid", "relu")},
+    **{f"dictionary {name}": {"dictionary": name} for name in ("elliptic", "linear", "step")},
     **{
         f"scheme {name}": {"scheme": name}
         for name in ("original", "shrinkage", "truncation", "epsilon", "rescaled")
