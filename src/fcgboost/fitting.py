@@ -105,7 +105,7 @@ class Run:
         l2 = strength / np.sqrt(self.ground.design.total_weight)
         limit = self.recipe.max_iter
         if multiple is not None and self.estimator.max_iter == "auto":
-            limit = min(limit, round(multiple * self.k0))
+            limit = min(limit, max(1, round(multiple * self.k0)))
         twin.recipe = replace(self.recipe, l2=float(l2), max_iter=limit)
         return twin
 

@@ -53,9 +53,11 @@ class LearnedCandidates(Selection):
     pull : float, default=0.3
         How strongly an atom is held where it started: `pull` |w - w0|^2 / |w0|^2 is taken off the
         logarithm of its gain.
+    n_rows : int, default=4096
+        Active rows on which atoms are drawn, compared and improved, other ones in every step.
     max_rows : int, default=131072
-        Rows that atoms are learned on; of more rows, these are drawn once. What was learned is
-        scored on all of them.
+        Rows that are looked at closely at all, and that trees are grown on; of more rows, these
+        are drawn once. What was learned is scored on all of them.
     """
 
     is_fixed = False
@@ -66,17 +68,19 @@ class LearnedCandidates(Selection):
         n_improved: int = 1,
         max_steps: int = 8,
         pull: float = 0.3,
+        n_rows: int = 4_096,
         max_rows: int = 131_072,
     ) -> None:
         self.size = size
         self.n_improved = n_improved
         self.max_steps = max_steps
         self.pull = pull
+        self.n_rows = n_rows
         self.max_rows = max_rows
 
     def check_parameters(self) -> None:
         """Check the counts and the pull."""
-        check_count(self, "size", "n_improved", "max_rows")
+        check_count(self, "size", "n_improved", "n_rows", "max_rows")
         for name in ("max_steps", "pull"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
@@ -211,15 +215,19 @@ class _Draws(_Proposer):
         places = places[:, 0] if is_tensor(active) else places[0]
         if len(places) == 0:
             places = places.new_zeros(1) if is_tensor(places) else np.zeros(1, np.intp)
-        atoms = self._drawn(places, key)
+        draw, n_rows = np.random.default_rng(key), self._selection.n_rows
+        if len(places) > n_rows:
+            share = n_rows / len(places)
+            yardstick = replace(yardstick, total_weight=share * yardstick.total_weight)
+            places = places[draw.choice(len(places), n_rows, replace=False, shuffle=False)]
+        atoms = self._drawn(places, draw, key)
         Z, residual, active = self._Z[places], residual[places], active[places]
         task = Task(self._family, Z, residual, active, yardstick)
         return self._fitted(self._improved(task, atoms))
 
-    def _drawn(self, places: Any, key: int) -> Array:
-        """Draw atoms that look at active rows, in standardised coordinates."""
+    def _drawn(self, places: Any, draw: np.random.Generator, key: int) -> Array:
+        """Draw atoms that look at active rows."""
         size, n_places = self._selection.size, len(places)
-        draw = np.random.default_rng(key)
         some = draw.choice(n_places, size, replace=n_places < size)
         sample = self._lessons.sample(places[some])
         atoms = self._family.candidates(sample, size, key)
