@@ -13,6 +13,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
     StepDictionary,
+    TreeDictionary,
     UnionDictionary,
 )
 from fcgboost.estimators import FCGBoostClassifier
@@ -76,6 +77,7 @@ __all__ = [
     "Step",
     "StepDictionary",
     "TableEncoder",
+    "TreeDictionary",
     "Truncation",
     "UnionDictionary",
     "datasets",
