@@ -102,14 +102,22 @@ def _vote(
         trial = run_on(p, parts, classes, kept, aside, run.start)
         for row, strength in zip(total, preset.strengths, strict=True):
             one = trial.with_strength(strength)
-            row += _at_multiples(one.path(rules, None)[0], one.k0)
-    strongest, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
-    return preset.strengths[int(strongest)], float(multiple + 1)
+            row += _at_multiples(_tried(one, rules)[0], one.k0)
+    best, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
+    return preset.strengths[int(best)], _MULTIPLES[int(multiple)]
+
+
+def _tried(run: Run, rules: list[StoppingRule]) -> tuple[Trace, Status]:
+    """Fit a path until its score has not risen for a while."""
+    if run.estimator.n_iter_no_change is None:
+        rules = [NoImprovement(max(_PATIENCE, run.k0)), *rules]
+    return run.path(rules, None)
 
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
-    """Give the scores after k0, 2 k0, ... steps; those of the last step where there are fewer."""
+    """Give the scores after some multiples of k0; the last one where a path was given up."""
     scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace.forward()]
     if not scores:
-        return np.zeros(5)
-    return np.array([scores[min(i * k0, len(scores)) - 1] for i in range(1, 6)])
+        return np.zeros(len(_MULTIPLES))
+    ends = [min(max(1, round(multiple * k0)), len(scores)) for multiple in _MULTIPLES]
+    return np.array([scores[end - 1] for end in ends])
