@@ -41,14 +41,14 @@ class Gap(NamedTuple):
 
 def complete(frame: DataFrame, methods: Sequence[str]) -> DataFrame:
     """Give the rows of these methods on splits that have one of each."""
-    rows = frame[frame["method"].isin(methods)]
+    rows = frame[frame["method"].isin(methods) & frame["accuracy"].notna()]
     counts = rows.groupby(["dataset", "repetition"])["method"].transform("nunique")
     return rows[counts == len(methods)]
 
 
 def by_set(rows: DataFrame, column: str) -> DataFrame:
     """Give a column's mean over splits: a row per set, a column per method."""
-    return rows.pivot_table(index="dataset", columns="method", values=column)
+    return rows.groupby(["dataset", "method"])[column].mean().unstack()
 
 
 def overall(rows: DataFrame, column: str) -> dict[str, float]:
@@ -81,6 +81,11 @@ def gaps(rows: DataFrame, ours: str) -> dict[str, Gap]:
         best = max(rivals, key=lambda method: float(wide[method].mean()))
         found[str(name)] = Gap(str(best), summarize(wide[ours] - wide[best]))
     return found
+
+
+def in_points(difference: Summary) -> Summary:
+    """Give a difference of shares in percentage points."""
+    return Summary(100.0 * difference.mean, 100.0 * difference.error, difference.n)
 
 
 def ratios(rows: DataFrame, column: str, above: str, below: str) -> dict[str, float]:

@@ -11,6 +11,7 @@ from fcgboost.experiments.reporting.contest import (
     RIVALS,
     complete,
     gaps,
+    in_points,
     median,
     overall,
     rank_summaries,
@@ -19,6 +20,7 @@ from fcgboost.experiments.reporting.contest import (
 )
 from fcgboost.experiments.reporting.ledger.base import Claim, Finding, Verdict, graded, select
 from fcgboost.experiments.reporting.summaries import summarize
+from fcgboost.experiments.reporting.tables import signed_plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -74,7 +76,7 @@ def _rank(frame: DataFrame) -> Finding | None:
     return Finding(
         _verdict(is_close),
         f"Mean ranks: ours {found[AUTO].mean:.2f}, {LABELS[best]} {found[best].mean:.2f}; "
-        f"difference {excess.mean:+.2f} ± {excess.error:.2f} (standard error over sets).",
+        f"difference {signed_plus_minus(excess, 2)} (standard error over sets).",
     )
 
 
@@ -90,8 +92,7 @@ def _nowhere_far_below(frame: DataFrame) -> Finding | None:
         if -gap.difference.mean > max(_POINTS, 2.0 * gap.difference.error)
     }
     shown = "; ".join(
-        f"{name}: {LABELS[gap.rival]} {100.0 * gap.difference.mean:+.2f} "
-        f"± {100.0 * gap.difference.error:.2f}"
+        f"{name}: {LABELS[gap.rival]} {signed_plus_minus(in_points(gap.difference), 2)}"
         for name, gap in (below or found).items()
     )
     what = "Sets below" if below else "No set is below. Ours minus the best rival"

@@ -12,6 +12,7 @@ from fcgboost.experiments.reporting.contest import (
     by_set,
     complete,
     gaps,
+    in_points,
     overall,
     rank_summaries,
 )
@@ -125,17 +126,14 @@ def _accuracies(rows: DataFrame, methods: Sequence[str], labels: str) -> Table:
 def _gap_tables(rows: DataFrame, labels: str) -> list[Table]:
     """Compare each of ours with the best rival, set by set."""
     ours = present(OURS, rows[rows["method"].isin(OURS)], "method")
-    if not ours:
+    if not ours or rows["method"].isin(OURS).all():
         return []
     found = {name: gaps(rows, name) for name in ours}
     lines = []
     for dataset, _ in _sets(rows):
         rival = found[ours[0]][dataset].rival
-        cells = (found[name][dataset].difference for name in ours)
-        shown = (
-            signed_plus_minus(gap._replace(mean=100.0 * gap.mean, error=100.0 * gap.error), 2)
-            for gap in cells
-        )
+        differences = (in_points(found[name][dataset].difference) for name in ours)
+        shown = (signed_plus_minus(difference, 2) for difference in differences)
         lines.append(row(dataset, LABELS.get(rival, rival), *shown))
     return [
         Table(
