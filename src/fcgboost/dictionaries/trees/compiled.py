@@ -43,7 +43,15 @@ def is_loaded() -> bool:
 
 
 class CompiledEngine(Engine):
-    """Compiled loops."""
+    """Compiled loops.
+
+    What `sums` and `part` give is overwritten by the second call that follows: fresh memory would
+    take as long as the work. So an engine serves one tree at a time.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, bool], Any] = {}
+        self._is_second = {"sums": False, "order": False, "pull": False, "weight": False}
 
     def sums(
         self,
@@ -55,7 +63,9 @@ class CompiledEngine(Engine):
     ) -> Array:
         """Add up the smaller of two siblings; the other is the rest."""
         offsets = bins.offsets[block.start : block.stop + 1] - bins.offsets[block.start]
-        sums = np.empty((len(groups), offsets[-1], 2))
+        sums: Array = self._room("sums", 2 * len(groups) * int(offsets[-1])).reshape(
+            len(groups), -1, 2
+        )
         if before is None or parents is None:
             before, parents = np.empty((0, 0, 2)), np.empty(0, np.int64)
         rows = groups.order, groups.pull, groups.weight, groups.starts
@@ -75,13 +85,21 @@ class CompiledEngine(Engine):
     ) -> Groups:
         """Count the rows of every new node, then bring them there."""
         n_rows = len(groups.order)
-        order, starts = np.empty(n_rows, np.int32), np.zeros(n_slots + 1, np.int64)
-        pull, weight = np.empty(n_rows), np.empty(n_rows)
+        order, starts = self._room("order", n_rows, np.int32), np.zeros(n_slots + 1, np.int64)
+        pull, weight = self._room("pull", n_rows), self._room("weight", n_rows)
         rows = groups.order, groups.pull, groups.weight, groups.starts
         how = splits.feature, splits.table, slots
         _compiled().part(bins.codes, *rows, *how, order, pull, weight, starts)
         n_kept = starts[-1]
         return Groups(order[:n_kept], pull[:n_kept], weight[:n_kept], starts)
+
+    def _room(self, name: str, size: int, kind: Any = np.float64) -> Any:
+        """Give memory that was given for this name two calls ago, or more of it."""
+        self._is_second[name] = not self._is_second[name]
+        place = name, self._is_second[name]
+        if place not in self._held or len(self._held[place]) < size:
+            self._held[place] = np.empty(size, kind)
+        return self._held[place][:size]
 
 
 def walk(X: Array, forest: Forest) -> Array:
@@ -300,30 +318,31 @@ def _part(
     new_weight: Array,
     new_starts: Integers,
 ) -> None:
-    """Bring rows to new nodes, in their order."""
+    """Bring rows to new nodes: those of the left side from the front, others from the back."""
+    first = 0
     for k in range(len(starts) - 1):
         bins, goes_left = codes[max(feature[k], 0)], table[k]
-        n_left = 0
-        for i in range(starts[k], starts[k + 1]):
-            n_left += goes_left[bins[order[i]]]
-        if slots[k, 0] >= 0:
-            new_starts[slots[k, 0] + 1] += starts[k + 1] - starts[k] - n_left
-        if slots[k, 1] >= 0:
-            new_starts[slots[k, 1] + 1] += n_left
-    for slot in range(1, len(new_starts)):
-        new_starts[slot] += new_starts[slot - 1]
-    for k in range(len(starts) - 1):
-        bins, goes_left = codes[max(feature[k], 0)], table[k]
-        keeps_right, keeps_left = slots[k, 0] >= 0, slots[k, 1] >= 0
-        right, left = new_starts[max(slots[k, 0], 0)], new_starts[max(slots[k, 1], 0)]
-        for i in range(starts[k], starts[k + 1]):
-            row = order[i]
-            is_left = goes_left[bins[row]]
-            if keeps_left if is_left else keeps_right:
+        left, right = first, first + starts[k + 1] - starts[k]
+        if slots[k, 0] >= 0 and slots[k, 1] >= 0:
+            first = right
+            for i in range(starts[k], starts[k + 1]):
+                row = order[i]
+                is_left = goes_left[bins[row]]
+                right -= 1 - is_left
                 at = left if is_left else right
                 new_order[at], new_pull[at], new_weight[at] = row, pull[i], weight[i]
-            left += is_left
-            right += 1 - is_left
+                left += is_left
+        elif slots[k, 0] >= 0 or slots[k, 1] >= 0:
+            for i in range(starts[k], starts[k + 1]):
+                if slots[k, goes_left[bins[order[i]]]] >= 0:
+                    new_order[first], new_pull[first] = order[i], pull[i]
+                    new_weight[first] = weight[i]
+                    first += 1
+            left = first
+        if slots[k, 1] >= 0:
+            new_starts[slots[k, 1] + 1] = left
+        if slots[k, 0] >= 0:
+            new_starts[slots[k, 0] + 1] = first
 
 
 def _walk(

@@ -174,6 +174,7 @@ class TreeGrower(Grower):
         self._is_category = is_category
         self._rows: Array | None = None
         self._bins: Bins | None = None
+        self._compiled: Engine | None = None
 
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
@@ -205,5 +206,6 @@ class TreeGrower(Grower):
 
     def _engine(self, n_values: int) -> Engine:
         if compiled.is_loaded() or (n_values >= _WORTH_LOADING and compiled.is_available()):
-            return compiled.CompiledEngine()
+            self._compiled = self._compiled or compiled.CompiledEngine()
+            return self._compiled
         return PlainEngine()

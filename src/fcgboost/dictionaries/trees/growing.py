@@ -13,14 +13,8 @@ import numpy as np
 
 from fcgboost.dictionaries.base import Array
 from fcgboost.dictionaries.trees.binning import Bins
-from fcgboost.dictionaries.trees.levels import FLOOR, Engine, Groups, Rules, Splits, square
-from fcgboost.dictionaries.trees.nodes import (
-    CATEGORIES,
-    FIELDS,
-    MISSING_LEFT,
-    N_CODES,
-    Integers,
-)
+from fcgboost.dictionaries.trees.levels import FLOOR, Engine, Groups, Rules, Splits
+from fcgboost.dictionaries.trees.nodes import CATEGORIES, N_CODES, Integers
 from fcgboost.dictionaries.trees.plain import split_alike
 
 # All weights are at most this many units, rounding up included; the largest residual is this many
@@ -28,6 +22,9 @@ from fcgboost.dictionaries.trees.plain import split_alike
 _WEIGHT_BITS, _RESIDUAL_BITS = 30, 22
 # Numbers that the sums of a level may be in memory (256 MiB): for more, features come in blocks.
 _MOST_NUMBERS = 1 << 25
+# Nodes that a table has room for at first, and what they are before they are split.
+_ROOM = 256
+_LEAF = np.array([-1.0, 0.0, 0.0, 0.0])
 _CODE_BITS = 2.0 ** np.arange(N_CODES)
 
 
@@ -80,7 +77,7 @@ def grow_tree(bins: Bins, groups: Groups, rules: Rules, engine: Engine) -> Array
     -------
     ndarray of shape (4 n_nodes,)
     """
-    table = _Table(np.array([[groups.pull.sum(), groups.weight.sum()]]))
+    table = _Table(np.array([groups.pull.sum(), groups.weight.sum()]))
     open_nodes = np.zeros(1, np.int64)
     before = parents = None
     for level in range(rules.depth):
@@ -89,14 +86,15 @@ def grow_tree(bins: Bins, groups: Groups, rules: Rules, engine: Engine) -> Array
             break
         splits = Splits(totals, rules.smoothing)
         before = _find(bins, groups, rules, engine, splits, before, parents)
-        if not (splits.feature >= 0).any():
+        chosen = np.flatnonzero(splits.feature >= 0)
+        if len(chosen) == 0:
             break
-        children = table.add(open_nodes, splits, bins)
-        if level + 1 == rules.depth:
-            break
-        slots, kept = _next(children, open_nodes, table, rules)
-        groups = engine.part(bins, groups, splits, slots, len(kept))
-        open_nodes, parents = kept, np.flatnonzero(slots[:, 0] >= 0)
+        children = table.add(open_nodes[chosen], chosen, splits, bins)
+        if level + 1 < rules.depth:
+            follow = _wait if rules.is_oblivious else _pair
+            slots, open_nodes = follow(open_nodes, chosen, children, table, rules)
+            groups = engine.part(bins, groups, splits, slots, len(open_nodes))
+            parents = np.flatnonzero(slots[:, 0] >= 0)
     return table.row(rules)
 
 
@@ -111,8 +109,7 @@ def _find(
 ) -> Array | None:
     """Find the splits of a level; give its sums if they can serve the next one."""
     if rules.is_oblivious:
-        squares = square(splits.totals[:, 0], splits.totals[:, 1], rules.smoothing)
-        top = float(squares.sum()) * (FLOOR - 1.0)
+        top = float(splits.parents.sum()) * (FLOOR - 1.0)
         for block in _blocks(bins, len(groups)):
             sums = engine.sums(bins, groups, block)
             top = split_alike(bins, sums, block, rules, splits, top)
@@ -136,14 +133,21 @@ def _blocks(bins: Bins, n_nodes: int) -> Iterator[slice]:
         first = stop
 
 
-def _next(
-    children: Integers, open_nodes: Integers, table: _Table, rules: Rules
+def _pair(
+    open_nodes: Integers, chosen: Integers, children: Integers, table: _Table, rules: Rules
 ) -> tuple[Integers, Integers]:
-    """Say which nodes are open at the next level, and where rows go.
+    """Say where rows go, and which nodes are open at the next level.
 
     Nodes with too few rows for two leaves are closed, but siblings together, so that the sums of
-    one are what the other leaves. In oblivious trees, where all rows of a level are added up, each
-    is closed on its own, and a node that the split did not fit waits for the next.
+    one are what the other leaves.
+
+    Parameters
+    ----------
+    open_nodes, chosen : ndarray of int64
+        The nodes, and the places in there of those that were split.
+    children : ndarray of int64, shape (n_split, 2)
+    table : _Table
+    rules : Rules
 
     Returns
     -------
@@ -151,50 +155,70 @@ def _next(
         As `Engine.part` takes them.
     open_nodes : ndarray of int64
     """
-    has_split = (children >= 0)[:, None]
-    sides = np.where(has_split, children[:, None] + np.arange(2), open_nodes[:, None])
+    goes_on = (table.totals[children, 1] >= 2.0 * rules.min_leaf).any(axis=1)
+    slots = np.full((len(open_nodes), 2), -1)
+    kept = children[goes_on].reshape(-1)
+    # The left one, which comes first, has the second column.
+    slots[chosen[goes_on]] = np.arange(len(kept)).reshape(-1, 2)[:, ::-1]
+    return slots, kept
+
+
+def _wait(
+    open_nodes: Integers, chosen: Integers, children: Integers, table: _Table, rules: Rules
+) -> tuple[Integers, Integers]:
+    """Do what `_pair` does, in oblivious trees.
+
+    There all rows of a level are added up, so each node is closed on its own, and one that the
+    split did not fit waits for the next.
+    """
+    sides = np.repeat(open_nodes[:, None], 2, axis=1)
+    sides[chosen] = children
     is_open = table.totals[sides, 1] >= 2.0 * rules.min_leaf
-    if not rules.is_oblivious:
-        is_open = np.repeat(is_open.any(axis=1, keepdims=True) & has_split, 2, axis=1)
-    is_new = is_open & (has_split | (np.arange(2) == 0))
+    is_new = is_open & ((sides[:, :1] != sides[:, 1:]) | (np.arange(2) == 0))
     numbers = np.cumsum(is_new).reshape(is_new.shape) - 1
     slots = np.where(is_open, numbers, -1)
     return np.ascontiguousarray(slots[:, ::-1]), sides[is_new]
 
 
 class _Table:
-    """The nodes so far."""
+    """The nodes so far.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (2,)
+        The sums of the root.
+    """
 
     def __init__(self, totals: Array) -> None:
-        self.totals = totals
-        self._nodes = np.array([[-1.0, 0.0, 0.0, 0.0]])
+        self._n = 1
+        self._nodes = np.tile(_LEAF, (_ROOM, 1))
+        self.totals = np.zeros((_ROOM, 2))
+        self.totals[0] = totals
 
-    def add(self, nodes: Integers, splits: Splits, bins: Bins) -> Integers:
-        """Split nodes; give the numbers of their left children, -1 where there are none."""
-        split = np.flatnonzero(splits.feature >= 0)
-        features, n_nodes = splits.feature[split], len(self._nodes)
-        is_category = bins.is_category[features]
-        masks = splits.table[split, :N_CODES] @ _CODE_BITS
-        kinds = MISSING_LEFT * splits.is_missing_left[split] + CATEGORIES * is_category
-        children = np.full(len(nodes), -1)
-        children[split] = n_nodes + 2 * np.arange(len(split))
-        self._nodes[nodes[split], 0] = features
-        thresholds = bins.edges[features, splits.place[split]]
-        self._nodes[nodes[split], 1] = np.where(is_category, masks, thresholds)
-        self._nodes[nodes[split], 2] = children[split]
-        self._nodes[nodes[split], 3] = kinds
-        left = splits.left[split]
-        both = np.stack([left, splits.totals[split] - left], axis=1).reshape(-1, 2)
-        self.totals = np.concatenate([self.totals, both])
-        leaves = np.tile([-1.0, 0.0, 0.0, 0.0], (len(both), 1))
-        self._nodes = np.concatenate([self._nodes, leaves])
+    def add(self, nodes: Integers, chosen: Integers, splits: Splits, bins: Bins) -> Integers:
+        """Split nodes; give the numbers of their children, of shape (n_split, 2)."""
+        features = splits.feature[chosen]
+        children = self._n + np.arange(2 * len(chosen)).reshape(-1, 2)
+        self._n += children.size
+        while self._n > len(self._nodes):
+            self._nodes = np.concatenate([self._nodes, np.tile(_LEAF, (len(self._nodes), 1))])
+            self.totals = np.concatenate([self.totals, np.zeros_like(self.totals)])
+        values, kinds = bins.edges[features, splits.place[chosen]], splits.is_missing_left[chosen]
+        if bins.is_category.any():
+            is_category = bins.is_category[features]
+            values = np.where(is_category, splits.table[chosen, :N_CODES] @ _CODE_BITS, values)
+            kinds = kinds + CATEGORIES * is_category
+        self._nodes[nodes] = np.column_stack([features, values, children[:, 0], kinds])
+        left = splits.left[chosen]
+        self.totals[children[:, 0]] = left
+        self.totals[children[:, 1]] = splits.totals[chosen] - left
         return children
 
     def row(self, rules: Rules) -> Array:
         """Set the values of the leaves, the largest to the peak, and give the row."""
-        is_leaf = self._nodes[:, 0] == -1.0
-        pull, weight = self.totals[is_leaf].T
+        nodes, is_leaf = self._nodes[: self._n], self._nodes[: self._n, 0] == -1.0
+        pull, weight = self.totals[: self._n][is_leaf].T
         values = pull / np.maximum(weight + rules.smoothing, np.finfo(np.float64).tiny)
         values /= np.abs(values).max() or 1.0
-        self._nodes[is_leaf, 1] = values * rules.peak
-        return self._nodes.reshape(FIELDS * len(self._nodes))
+        nodes[is_leaf, 1] = values * rules.peak
+        return nodes.reshape(-1)

@@ -70,9 +70,10 @@ class Splits:
 
     Attributes
     ----------
+    parents : ndarray of float64, shape (n_nodes,)
+        S^2 / (n + smoothing) of the nodes: what a leaf explains of the squared residual, nearly.
     score : ndarray of float64, shape (n_nodes,)
-        The sum of S^2 / (n + smoothing) over both sides; before there is a split, what it must be
-        more than.
+        The sum of this over both sides; before there is a split, what it must be more than.
     feature, place : ndarray of int64, shape (n_nodes,)
         The feature, -1 if there is no split, and the last bin that goes left.
     left : ndarray of float64, shape (n_nodes, 2)
@@ -85,7 +86,8 @@ class Splits:
     def __init__(self, totals: Array, smoothing: float) -> None:
         n_nodes = len(totals)
         self.totals = totals
-        self.score = square(totals[:, 0], totals[:, 1], smoothing) * FLOOR
+        self.parents = totals[:, 0] * totals[:, 0] / (totals[:, 1] + smoothing)
+        self.score = self.parents * FLOOR
         self.feature, self.place = np.full(n_nodes, -1), np.zeros(n_nodes, np.int64)
         self.left = np.zeros((n_nodes, 2))
         self.is_missing_left = np.zeros(n_nodes, np.uint8)
@@ -146,9 +148,3 @@ class Engine(ABC):
             The groups of the right and the left side; -1: these rows have arrived.
         n_slots : int
         """
-
-
-def square(total: Array, weight: Array, smoothing: float) -> Array:
-    """Give S^2 / (n + smoothing): how much of the squared residual a leaf explains, nearly."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total * total / (weight + smoothing))

@@ -6,7 +6,7 @@ import numpy as np
 
 from fcgboost.dictionaries.base import Array
 from fcgboost.dictionaries.trees.binning import N_BINS, Bins
-from fcgboost.dictionaries.trees.levels import Engine, Flags, Groups, Rules, Splits, square
+from fcgboost.dictionaries.trees.levels import Engine, Flags, Groups, Rules, Splits
 from fcgboost.dictionaries.trees.nodes import Integers, Truths
 
 
@@ -90,14 +90,13 @@ def split_alike(
     float
         The gain, or what it must still be more than.
     """
-    parents = square(splits.totals[:, 0], splits.totals[:, 1], rules.smoothing)
     for j in range(block.start, block.stop):
         numbers, missing = _own(bins, sums, block, j)
         shared = numbers.sum(axis=0, keepdims=True)
         ranks = _ranks(shared, bool(bins.is_category[j]), rules.smoothing)
         left = _lefts(numbers[:, ranks[0]], missing)
         scores = _scores(left, splits.totals, rules)
-        gains = np.where(scores >= 0.0, scores - parents[:, None, None], 0.0).sum(axis=0)
+        gains = np.where(scores >= 0.0, scores - splits.parents[:, None, None], 0.0).sum(axis=0)
         if not missing[:, 1].any():
             gains[:, 0] = -1.0
         place, is_right = divmod(int(gains.argmax()), 2)
@@ -146,9 +145,11 @@ def _scores(left: Array, totals: Array, rules: Rules) -> Array:
     """Give the scores of splits, -1 where a side has too few rows."""
     right = totals[:, None, None] - left
     is_allowed = (left[..., 1] >= rules.min_leaf) & (right[..., 1] >= rules.min_leaf)
-    scores = square(left[..., 0], left[..., 1], rules.smoothing)
-    scores = scores + square(right[..., 0], right[..., 1], rules.smoothing)
-    return np.where(is_allowed, scores, -1.0)
+    with np.errstate(invalid="ignore"):  # an empty side, not smoothed
+        explained = [
+            side[..., 0] * side[..., 0] / (side[..., 1] + rules.smoothing) for side in (left, right)
+        ]
+    return np.where(is_allowed, explained[0] + explained[1], -1.0)
 
 
 def _table(ranks: Integers, place: int, is_missing_left: bool, is_known: Truths) -> Flags:
