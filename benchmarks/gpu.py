@@ -155,6 +155,7 @@ def sampled(device: Device, sizes: Sizes) -> Iterator[Record]:
     """Fit a million rows with fresh candidates in every step."""
     m, d, n_steps = sizes.large_rows, sizes.large_columns, sizes.large_steps
     clf = FCGBoostClassifier(
+        "gauss",
         selection=SampledCandidates(sizes.large_candidates),
         max_iter=n_steps,
         device=device.name,

@@ -70,7 +70,7 @@ def far(dictionary: Any, distance: float = 1e4, n_features: int = 3) -> Case:
 def labelled(classes: list[Any], dtype: Any = None) -> Case:
     """Fit with labels of some kind."""
     X, y = blobs(len(classes), 2)
-    model = FCGBoostClassifier(max_iter=4).fit(X, np.array(classes, dtype)[y])
+    model = FCGBoostClassifier("gauss", max_iter=4).fit(X, np.array(classes, dtype)[y])
     return Case(model, inputs(X))
 
 

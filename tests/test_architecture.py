@@ -50,6 +50,7 @@ CORE = {
     "documents",
     "prediction",
     "parameters",
+    "importances",
     "inputs",
     "grounds",
     "judging",
@@ -132,6 +133,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("backends.fused", "backends.places", "dictionaries", "hashing"),
     },
     "model": {"arrays", "dictionaries", "inputs"},
+    "importances": {"dictionaries", "model"},
     "backends.calls": NOTHING,
     "backends.pieces": {
         *("backends.base", "backends.candidates", "backends.columns", "backends.memory"),
@@ -202,7 +204,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "documents": {"documents.*"},
     "prediction": {
-        *("arrays", "dictionaries", "documents", "losses", "model", "stopping", "trace"),
+        *("arrays", "documents", "importances", "losses", "model", "stopping", "trace"),
         "validation",
     },
     "parameters": {

@@ -96,7 +96,7 @@ def test_fit_is_the_pipeline_that_python_fits(folder: Path) -> None:
     table = pd.read_csv(folder / "train.csv")
     X, y = table.drop(columns="churned"), table["churned"].to_numpy(dtype=str)
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
-    model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier(random_state=0))
+    model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier("gauss", random_state=0))
     model.fit(X_train, y_train)
     loaded = load_model(folder / "m.json")
     np.testing.assert_array_equal(model.decision_function(X_test), loaded.decision_function(X_test))
@@ -237,7 +237,9 @@ def test_labels_of_another_type_are_the_same_labels(
     labels = np.array(written.split("/"))[(y > 0).astype(int)]
     lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), labels, strict=True)]
     spoil(tmp_path, "t.csv", "\n".join(["a,b,y", *lines]))
-    clf = FCGBoostClassifier(random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), y > 0)
+    clf = FCGBoostClassifier("gauss", random_state=0).fit(
+        pd.DataFrame(X, columns=["a", "b"]), y > 0
+    )
     clf.classes_ = np.array([0, 1])
     clf.save_model(tmp_path / "m.json")
     told = run_json(capsys, "evaluate", tmp_path / "m.json", tmp_path / "t.csv", "--target", "y")
@@ -489,7 +491,7 @@ def test_refit_learns_from_the_rows_held_out_too(
     assert (first["data"]["n_samples"], second["data"]["n_samples"]) == (960, 1200)
     table = pd.read_csv(folder / "train.csv")
     encoder = fcgboost.TableEncoder()
-    clf = FCGBoostClassifier(max_iter=5, random_state=0)
+    clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0)
     clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
     np.testing.assert_array_equal(load_model(tmp_path / "b.json")[-1].atoms_, clf.atoms_)
 
@@ -579,7 +581,7 @@ def save_foreign(folder: Path, about: Any, as_frame: bool) -> tuple[Path, Path]:
     """Save a model of two columns from Python, and rows with more columns in another order."""
     X, y = make_simulation(150, random_state=0)
     frame = pd.DataFrame(X, columns=["a", "b"])
-    clf = FCGBoostClassifier(random_state=0).fit(frame if as_frame else X, y)
+    clf = FCGBoostClassifier("gauss", random_state=0).fit(frame if as_frame else X, y)
     clf.save_model(folder / "m.json", about=about)
     if as_frame:
         frame.assign(extra="text", y=y)[["y", "b", "extra", "a"]].to_csv(
@@ -608,7 +610,7 @@ def test_models_saved_from_python_go_through_all_commands(
     capsys.readouterr()
     told = run_json(capsys, "evaluate", model, rows, *target)
     X, y = make_simulation(150, random_state=0)
-    clf = FCGBoostClassifier(random_state=0).fit(X, y)
+    clf = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
     assert told["scores"]["accuracy"]["value"] == clf.score(X, y)
     assert run("predict", model, rows) == 0
     printed = capsys.readouterr()

@@ -169,7 +169,7 @@ def test_balanced_classes_of_fractional_weights_do_not_change_a_bit() -> None:
     X, y = noisy(n_classes=3)
     weights = np.random.default_rng(1).choice([0.1, 0.2, 0.7], len(y))
     parameters = {"dictionary": "relu", "selection": "sampled", "class_weight": "balanced"}
-    here = FCGBoostClassifier(max_iter=6, random_state=0, **parameters).fit(X, y, weights)
+    here = FCGBoostClassifier("gauss", max_iter=6, random_state=0, **parameters).fit(X, y, weights)
     for cuts in CUTS.values():
         crew = make_crew(X, y, weights, cuts, 3)
         assert_same_model(fit_on(crew, max_iter=6, random_state=0, **parameters), here)

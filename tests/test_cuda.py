@@ -19,7 +19,7 @@ SELECTIONS = [AllCandidates(True), AllCandidates(False), SampledCandidates(100)]
 
 
 def fit_on(device: str, X: Any, y: Any, **parameters: Any) -> FCGBoostClassifier:
-    model = FCGBoostClassifier(max_iter=40, random_state=0, device=device, **parameters)
+    model = FCGBoostClassifier("gauss", max_iter=40, random_state=0, device=device, **parameters)
     return model.fit(X, y)
 
 

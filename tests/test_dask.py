@@ -150,7 +150,7 @@ def test_it_is_an_estimator(client):
     model = DaskFCGBoostClassifier("relu", client=client, max_iter=3, random_state=0)
     parameters = model.get_params()
     assert parameters["client"] is client
-    assert {*parameters} == {*FCGBoostClassifier().get_params(), "client"}
+    assert {*parameters} == {*FCGBoostClassifier("gauss").get_params(), "client"}
     twin = clone(model)
     assert twin.client is client
     assert twin.dictionary == "relu"
@@ -256,7 +256,7 @@ def test_sparse_chunks_stay_sparse(client):
     X, y = noisy()
     X[X[:, 0] < -5.0] = 0.0
     dX, dy = in_chunks(X, y, (200, 400))
-    here = FCGBoostClassifier(max_iter=6, n_candidates=40, random_state=0)
+    here = FCGBoostClassifier("gauss", max_iter=6, n_candidates=40, random_state=0)
     here.fit(sparse.csr_array(X), y)
     there = DaskFCGBoostClassifier(client=client, max_iter=6, n_candidates=40, random_state=0)
     there.fit(dX.map_blocks(sparse.csr_array, dtype=float), dy)
@@ -286,7 +286,7 @@ def test_rounds_are_few(client, monkeypatch):
 
 def test_persisted_and_unknown_chunks(client):
     X, y = noisy()
-    here = FCGBoostClassifier(max_iter=8, n_candidates=40, random_state=0).fit(X, y)
+    here = FCGBoostClassifier("gauss", max_iter=8, n_candidates=40, random_state=0).fit(X, y)
     dX, dy = in_chunks(X, y, (200, 400))
     held = client.persist([dX, dy])
     model = DaskFCGBoostClassifier(client=client, max_iter=8, n_candidates=40, random_state=0)
@@ -306,7 +306,7 @@ def test_warm_start_goes_on_also_in_other_partitions(client):
     )
     model.fit(*in_chunks(X, y, (300, 300))).set_params(max_iter=12)
     model.fit(*in_chunks(X[::-1], y[::-1], (100, 500)))
-    here = FCGBoostClassifier(max_iter=12, n_candidates=60, random_state=0).fit(X, y)
+    here = FCGBoostClassifier("gauss", max_iter=12, n_candidates=60, random_state=0).fit(X, y)
     assert_same_model(model, here)
     with pytest.raises(ValueError, match="this data is different"):
         model.fit(*in_chunks(X[1:], y[1:], (299, 300)))

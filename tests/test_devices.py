@@ -333,7 +333,7 @@ def test_positions_are_found_in_order_and_counted(room: int | None) -> None:
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99", "nothing:1"])
 def test_an_unknown_device_is_refused_by_its_name(device: str) -> None:
-    model = FCGBoostClassifier(device=device)
+    model = FCGBoostClassifier("gauss", device=device)
     with pytest.raises(ValueError, match=rf"device='{device}' is not there.*'cpu'.*'torch'"):
         model.fit(*make_data())
     assert not [name for name in vars(model) if name.endswith("_")]
@@ -349,7 +349,7 @@ def test_torch_on_the_processor_has_two_names() -> None:
 def test_sparse_inputs_on_a_device_are_refused_with_a_way_out() -> None:
     X, y = make_data()
     with pytest.raises(ValueError, match=r"(?i)sparse.*device='torch'.*device='cpu'"):
-        FCGBoostClassifier(device="torch").fit(sparse.csr_array(X), y)
+        FCGBoostClassifier("gauss", device="torch").fit(sparse.csr_array(X), y)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -384,7 +384,7 @@ def test_a_model_of_a_device_is_an_ordinary_model() -> None:
 def test_a_path_goes_on_where_it_ended() -> None:
     X, y = make_data()
     parameters = {"device": "torch", "random_state": 0, "warm_start": True}
-    model = FCGBoostClassifier(max_iter=5, **parameters).fit(X, y)
+    model = FCGBoostClassifier("gauss", max_iter=5, **parameters).fit(X, y)
     model.set_params(max_iter=10).fit(X, y)
-    straight = FCGBoostClassifier(max_iter=10, **parameters).fit(X, y)
+    straight = FCGBoostClassifier("gauss", max_iter=10, **parameters).fit(X, y)
     assert_same_path(model.trace_, straight.trace_)

@@ -141,12 +141,14 @@ def test_wrong_parameters_are_refused_before_any_work(parameters, message, no_pa
 
 @pytest.mark.parametrize(("parameters", "message"), BAD_PARAMETERS[::6])
 def test_a_refused_fit_leaves_an_earlier_one_as_it_was(parameters, message):
-    model = FCGBoostClassifier(max_iter=4, random_state=0).fit(X, Y)
+    model = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, Y)
     before, decision = vars(model).copy(), model.decision_function(X)
     model.set_params(**parameters)
     with pytest.raises(ValueError, match=message):
         model.fit(X[:40], Y[:40])
-    model.set_params(**FCGBoostClassifier(max_iter=4, random_state=0).get_params(deep=False))
+    model.set_params(
+        **FCGBoostClassifier("gauss", max_iter=4, random_state=0).get_params(deep=False)
+    )
     assert {name: id(value) for name, value in vars(model).items()} == {
         name: id(value) for name, value in before.items()
     }
@@ -199,7 +201,7 @@ def test_a_search_refuses_the_same_data(data, message, no_path):
 
 def test_wrong_data_leave_an_earlier_fit_as_it_was():
     frame = pd.DataFrame(X, columns=["width", "height"])
-    model = FCGBoostClassifier(max_iter=4, random_state=0).fit(frame, Y)
+    model = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(frame, Y)
     before = model.decision_function(frame)
     with pytest.raises(ValueError, match="one class"):
         model.fit(np.ones((10, 3)), np.ones(10))
@@ -212,7 +214,7 @@ def test_a_fit_that_breaks_half_way_leaves_nothing():
     def broken(step):
         raise RuntimeError("no more")
 
-    model = FCGBoostClassifier().set_callbacks(broken)
+    model = FCGBoostClassifier("gauss").set_callbacks(broken)
     with pytest.raises(RuntimeError, match="no more"):
         model.fit(X, Y)
     assert not attributes_of(model)
@@ -241,14 +243,14 @@ def test_what_is_not_finite_is_named_by_its_name(frame, no_path):
 
 def test_a_prediction_names_what_is_not_finite_too():
     frame = pd.DataFrame(X, columns=["width", "height"])
-    model = FCGBoostClassifier(max_iter=2).fit(frame, Y)
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(frame, Y)
     frame.loc[3, "height"] = np.inf
     with pytest.raises(ValueError, match=r"infinity in column 1 \('height'\)"):
         model.predict(frame)
 
 
 def test_huge_numbers_are_not_taken_for_infinity():
-    model = FCGBoostClassifier(max_iter=1).fit(X, Y)
+    model = FCGBoostClassifier("gauss", max_iter=1).fit(X, Y)
     huge = np.full((2, 2), 1e308)
     assert check_matrix(model, huge, reset=False) is huge
 
@@ -317,7 +319,9 @@ def test_a_fraction_that_leaves_no_row_is_refused(no_path):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_storing_more_than_the_budget_is_refused_with_the_bytes_and_a_way_out(n_jobs):
-    model = FCGBoostClassifier(selection=AllCandidates(store=True), n_candidates=50, n_jobs=n_jobs)
+    model = FCGBoostClassifier(
+        "gauss", selection=AllCandidates(store=True), n_candidates=50, n_jobs=n_jobs
+    )
     with (
         sklearn.config_context(working_memory=0.01),
         pytest.raises(MemoryError, match=r"12000 bytes.*store='auto' or False.*working_memory"),
@@ -345,8 +349,8 @@ def test_a_device_without_torch_is_refused_with_the_extra_to_install(device, no_
 
 def test_a_prediction_needs_the_columns_of_the_training_data():
     frame = pd.DataFrame(X, columns=["width", "height"])
-    model = FCGBoostClassifier(max_iter=2).fit(frame, Y)
-    plain = FCGBoostClassifier(max_iter=2).fit(X, Y)
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(frame, Y)
+    plain = FCGBoostClassifier("gauss", max_iter=2).fit(X, Y)
     for method in ("predict", "predict_proba", "decision_function"):
         with pytest.raises(ValueError, match="3 features, but FCGBoostClassifier is expecting 2"):
             getattr(plain, method)(np.ones((2, 3)))
@@ -368,12 +372,12 @@ def test_a_prediction_needs_the_columns_of_the_training_data():
     ],
 )
 def test_a_path_has_only_the_steps_it_has(k, message):
-    model = FCGBoostClassifier(max_iter=4).fit(X, Y)
+    model = FCGBoostClassifier("gauss", max_iter=4).fit(X, Y)
     with pytest.raises(ValueError, match=message):
         model.truncate(k)
 
 
-@pytest.mark.parametrize("model", [FCGBoostClassifier(), FCGBoostClassifierCV()])
+@pytest.mark.parametrize("model", [FCGBoostClassifier("gauss"), FCGBoostClassifierCV()])
 @pytest.mark.parametrize(
     "use",
     [
@@ -397,7 +401,7 @@ def test_an_unfitted_model_says_so(model, use):
 
 def test_an_unknown_parameter_of_a_part_is_named():
     with pytest.raises(ValueError, match=r"Invalid parameter 'height'.*'width'"):
-        FCGBoostClassifier().set_params(dictionary__height=1.0)
+        FCGBoostClassifier("gauss").set_params(dictionary__height=1.0)
 
 
 def test_an_unknown_name_is_refused_when_its_parameters_are_set():

@@ -37,16 +37,16 @@ LOSSES = ["squared_hinge", "hinge", "cubed_hinge", "square"]
 FEW = {"max_iter": 8, "random_state": 0}
 
 CHECKED = [
-    FCGBoostClassifier(),
+    FCGBoostClassifier("gauss"),
     *(FCGBoostClassifier(name, **FEW) for name in DICTIONARIES),
-    *(FCGBoostClassifier(scheme=name, **FEW) for name in SCHEMES[1:]),
-    *(FCGBoostClassifier(loss=name, **FEW) for name in LOSSES[1:]),
-    FCGBoostClassifier(solver=AdmmSolver(max_iter=5), **FEW),
-    FCGBoostClassifier(solver=GradientDescentSolver(max_iter=5), **FEW),
-    FCGBoostClassifier(selection="sampled", **FEW),
-    FCGBoostClassifier(validation_fraction=0.2, **FEW),
-    FCGBoostClassifier(class_weight="balanced", normalize=True, **FEW),
-    FCGBoostClassifier(fit_intercept=False, standardize=False, **FEW),
+    *(FCGBoostClassifier("gauss", scheme=name, **FEW) for name in SCHEMES[1:]),
+    *(FCGBoostClassifier("gauss", loss=name, **FEW) for name in LOSSES[1:]),
+    FCGBoostClassifier("gauss", solver=AdmmSolver(max_iter=5), **FEW),
+    FCGBoostClassifier("gauss", solver=GradientDescentSolver(max_iter=5), **FEW),
+    FCGBoostClassifier("gauss", selection="sampled", **FEW),
+    FCGBoostClassifier("gauss", validation_fraction=0.2, **FEW),
+    FCGBoostClassifier("gauss", class_weight="balanced", normalize=True, **FEW),
+    FCGBoostClassifier("gauss", fit_intercept=False, standardize=False, **FEW),
     FCGBoostClassifierCV(),
     FCGBoostClassifierCV(["gauss"], l2s=[0.01, 0.1], cv=3, max_iter=3),
 ]
@@ -312,14 +312,14 @@ def test_threads_that_predict_with_one_model_do_not_disturb_each_other():
 @pytest.mark.parametrize("is_fitted", [False, True])
 def test_notebooks_show_the_estimator_and_its_parts(is_fitted):
     X, y = two_classes()
-    model = FCGBoostClassifier(solver=AdmmSolver(max_iter=7), max_iter=3)
+    model = FCGBoostClassifier("gauss", solver=AdmmSolver(max_iter=7), max_iter=3)
     html = (model.fit(X, y) if is_fitted else model)._repr_html_()
     assert "FCGBoostClassifier" in html
     assert "AdmmSolver" in html
 
 
 def test_both_classes_are_classifiers():
-    assert is_classifier(FCGBoostClassifier())
+    assert is_classifier(FCGBoostClassifier("gauss"))
     assert is_classifier(FCGBoostClassifierCV())
 
 
@@ -400,7 +400,7 @@ def test_setting_a_parameter_of_a_named_part_changes_the_model():
 
 def test_automatic_parts_have_no_parameters_to_set():
     with pytest.raises(ValueError, match=r"solver='auto' has no parameters.*'newton'"):
-        FCGBoostClassifier().set_params(solver__max_iter=3)
+        FCGBoostClassifier("gauss").set_params(solver__max_iter=3)
 
 
 @pytest.mark.parametrize("name", SCHEMES)

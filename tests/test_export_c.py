@@ -310,7 +310,7 @@ def test_the_program_of_the_guide_runs(tmp_path: Path) -> None:
     guide = Path(__file__).parents[1] / "docs" / "export.md"
     (text,) = re.findall(r"```c\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
     X, y = blobs(2, 2)
-    model = FCGBoostClassifier(max_iter=5).fit(X, y)
+    model = FCGBoostClassifier("gauss", max_iter=5).fit(X, y)
     save_c(model, tmp_path / "moons.h", precision="float", name="moons")
     made = compile_c(tmp_path, text)
     said = subprocess.run([str(made)], capture_output=True, text=True, check=True).stdout
@@ -370,7 +370,7 @@ def test_columns_with_odd_names_become_fields(tmp_path: Path) -> None:
     for name in names[1::2]:
         X[name] = rng.choice(["a", "b", "c"], 40)
     X["*/ constant"] = 1.0
-    model = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=3))
+    model = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=3))
     model.fit(X, rng.integers(0, 2, 40))
     text = to_c(model, name="m")
     user = (
@@ -420,7 +420,9 @@ def is_encodable(text: str) -> bool:
 def test_names_of_plain_inputs_are_told(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     X, y = blobs(2, 3)
-    model = FCGBoostClassifier(max_iter=2).fit(pd.DataFrame(X, columns=["a", "*/", "SIZES"]), y)
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(
+        pd.DataFrame(X, columns=["a", "*/", "SIZES"]), y
+    )
     text = to_c(model)
     assert ' * x[1] is "*\\/"\n * x[2] is "SIZES"\n' in text
     compile_c(tmp_path, f"{text}int main(void) {{ return 0; }}\n")
@@ -451,7 +453,7 @@ def test_impossible_requests_have_clear_errors() -> None:
         with pytest.raises(ValueError, match="name must be a name in C"):
             to_c(model, name=name)
     with pytest.raises(NotFittedError):
-        to_c(FCGBoostClassifier())
+        to_c(FCGBoostClassifier("gauss"))
     with pytest.raises(TypeError, match="LogisticRegression"):
         to_c(LogisticRegression())
 
@@ -461,7 +463,7 @@ def test_parts_of_ones_own_have_clear_errors() -> None:
     own = FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match="Flipped cannot be exported: the atoms"):
         to_c(own)
-    own = FCGBoostClassifier(loss=Doubtful(), max_iter=2).fit(X, y)
+    own = FCGBoostClassifier("gauss", loss=Doubtful(), max_iter=2).fit(X, y)
     with pytest.raises(ValueError, match="Doubtful cannot be exported: the probabilities"):
         to_c(own)
 
@@ -482,10 +484,10 @@ class Doubtful(SquaredHinge):
 
 def test_what_c_cannot_hold_has_clear_errors() -> None:
     X, y = blobs(2, 2)
-    with_nul = FCGBoostClassifier(max_iter=2).fit(X, np.array(["a\0b", "c"])[y])
+    with_nul = FCGBoostClassifier("gauss", max_iter=2).fit(X, np.array(["a\0b", "c"])[y])
     with pytest.raises(ValueError, match="text ends at its first NUL"):
         to_c(with_nul)
-    large = FCGBoostClassifier(max_iter=2).fit(X * 1e50, y)
+    large = FCGBoostClassifier("gauss", max_iter=2).fit(X * 1e50, y)
     assert "double" in to_c(large)
     with pytest.raises(ValueError, match="precision='double'"):
         to_c(large, precision="float")

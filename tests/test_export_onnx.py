@@ -212,7 +212,7 @@ def test_names_that_a_graph_cannot_have_are_changed() -> None:
     names = ["", "label", "label_", "decision", "X", "Cast_7", "constant_5", "gr\u00f6\u00dfe"]
     X = pd.DataFrame({name: rng.normal(size=60) for name in names})
     y = (X["label"] + X["X"] > 0).astype(int)
-    model = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=5)).fit(X, y)
+    model = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=5)).fit(X, y)
     made = to_onnx(model, input_type="double")
     onnx.checker.check_model(made, full_check=True)
     columns = json.loads({e.key: e.value for e in made.metadata_props}["columns"])
@@ -266,12 +266,12 @@ def test_impossible_requests_have_clear_errors() -> None:
     with pytest.raises(ValueError, match=r"input_type must be one of \['float', 'double'\]"):
         to_onnx(case("label_text").model, input_type="half")
     with pytest.raises(NotFittedError):
-        to_onnx(FCGBoostClassifier())
+        to_onnx(FCGBoostClassifier("gauss"))
     with pytest.raises(TypeError, match="LogisticRegression"):
         to_onnx(LogisticRegression())
     with pytest.raises(ValueError, match="Flipped cannot be exported"):
         to_onnx(FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y))
     with pytest.raises(ValueError, match="Doubtful cannot be exported"):
-        to_onnx(FCGBoostClassifier(loss=Doubtful(), max_iter=2).fit(X, y))
+        to_onnx(FCGBoostClassifier("gauss", loss=Doubtful(), max_iter=2).fit(X, y))
     with pytest.raises(ValueError, match="no valid Unicode text"):
-        to_onnx(FCGBoostClassifier(max_iter=2).fit(X, np.array(["a", "\ud800"])[y]))
+        to_onnx(FCGBoostClassifier("gauss", max_iter=2).fit(X, np.array(["a", "\ud800"])[y]))

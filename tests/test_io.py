@@ -218,7 +218,7 @@ def test_any_small_fit_comes_back(data: st.DataObject, tmp_path_factory: Any) ->
 )
 def test_class_labels_keep_their_type(labels: np.ndarray, tmp_path: Path) -> None:
     X, y = sample()
-    model = FCGBoostClassifier(max_iter=2).fit(X, labels[y])
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(X, labels[y])
     back = round_trip(model, tmp_path / "model.json")
     assert_identical(model.classes_, back.classes_)
     assert_identical(model.predict(X), back.predict(X))
@@ -352,7 +352,7 @@ def test_the_importances_of_a_loaded_model_are_its_own(tmp_path: Path) -> None:
 def test_a_fitted_model_that_was_never_saved_says_nothing_about_itself() -> None:
     assert fit().about_ == {}
     with pytest.raises(NotFittedError):
-        _ = FCGBoostClassifier().about_
+        _ = FCGBoostClassifier("gauss").about_
 
 
 def test_about_travels_along(tmp_path: Path) -> None:
@@ -425,11 +425,11 @@ def test_models_are_split_and_made() -> None:
     [
         (LogisticRegression(), TypeError, "A model is a fitted classifier .* LogisticRegression"),
         (FCGBoostClassifier, TypeError, "A model is"),
-        (FCGBoostClassifier(), NotFittedError, "not fitted"),
+        (FCGBoostClassifier("gauss"), NotFittedError, "not fitted"),
         (FCGBoostClassifierCV(refit=False), NotFittedError, "not fitted"),
-        (make_pipeline(StandardScaler(), FCGBoostClassifier()), TypeError, "StandardScaler"),
+        (make_pipeline(StandardScaler(), FCGBoostClassifier("gauss")), TypeError, "StandardScaler"),
         (make_pipeline(TableEncoder(), LogisticRegression()), TypeError, "LogisticRegression"),
-        (make_pipeline(TableEncoder(), FCGBoostClassifier()), NotFittedError, "not fitted"),
+        (make_pipeline(TableEncoder(), FCGBoostClassifier("gauss")), NotFittedError, "not fitted"),
     ],
     ids=str,
 )

@@ -26,6 +26,15 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier, PolynomialDictionary
+from fcgboost.dictionaries import (
+    ConstantDictionary,
+    GaussDictionary,
+    LinearDictionary,
+    ReluDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, save_model, split_model
 from fcgboost.prediction import content_of
@@ -357,6 +366,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def fit(X: Any, y: Any, **changes: Any) -> Any:
         return FCGBoostClassifier(**{"max_iter": 4, "random_state": 0, **changes}).fit(X, y)
 
+    families = [
+        *(ReluDictionary(), TreeDictionary(2), GaussDictionary(), LinearDictionary()),
+        *(StepDictionary(), ConstantDictionary()),
+    ]
     models = {
         "gauss": fit(X, y > 0, class_weight={False: 1.5, True: 1.0}),
         "polynomial": fit(X, y > 0, dictionary=PolynomialDictionary(2), scheme="epsilon"),
@@ -365,7 +378,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "words": fit(X, words, dictionary="relu", loss="square", l2=0.1),
         "sparse": fit(sparse.csr_array(X), y > 1),
         "sparse matrix": fit(sparse.csr_matrix(X), y, loss="cubed_hinge"),
-        "table": make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=3)).fit(table, words),
+        "trees": fit(X, y > 0, dictionary=TreeDictionary(2, categorical_features=[0]), clip=1.0),
+        "union": fit(X, y, dictionary=UnionDictionary(families), max_iter=6),
+        "elliptic": fit(X, y > 0, dictionary="elliptic"),
+        "removal": fit(X, y > 0, dictionary="relu", removal=0.9, selection="sampled", max_iter=9),
+        "table": make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=3)).fit(
+            table, words
+        ),
     }
     for name, model in models.items():
         about = {"target": "y", "scores": [0.5, {"a": None}]}

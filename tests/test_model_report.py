@@ -196,7 +196,7 @@ def test_what_the_scores_are_is_said_beside_them(page: Reader, tmp_path: Path) -
     assert str(titles[0]).startswith("Log-loss:")
     X, _ = make_simulation(200, random_state=0)
     y = (X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6)
-    clf = FCGBoostClassifier(max_iter=4, random_state=0).fit(X, y)
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, y)
     several = read(write_report(tmp_path / "page.html", clf, X, y))
     assert "Brier score: of several classes, half the squared distance" in several.text
 
@@ -272,7 +272,7 @@ def test_a_broken_cell_does_no_harm(tmp_path: Path) -> None:
 def test_the_boundary_of_several_classes_holds_every_class() -> None:
     X, _ = make_simulation(200, random_state=0)
     y = np.array(["a", "b", "c"])[(X[:, 0] > 0.3).astype(int) + (X[:, 1] > 0.6)]
-    clf = FCGBoostClassifier(max_iter=8, random_state=0).fit(X, y)
+    clf = FCGBoostClassifier("gauss", max_iter=8, random_state=0).fit(X, y)
     path = path_of(clf, X, y)
     grid, values = grid_values(path)
     np.testing.assert_allclose(values[-1].T, clf.decision_function(grid), atol=1e-6)
@@ -284,7 +284,7 @@ def test_a_table_of_two_number_columns_has_a_boundary_too() -> None:
     X, y = labelled(200, 0)
     table = pd.DataFrame({"left": X[:, 0], "same": 1.0, "right": X[:, 1]})
     table.loc[::9, "left"] = np.nan
-    fitted = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=5, random_state=0))
+    fitted = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=5, random_state=0))
     fitted.fit(table, y)
     path = path_of(fitted, table, y)
     grid, values = grid_values(path)
@@ -403,7 +403,7 @@ def test_names_of_any_kind_are_shown_as_text(tmp_path: Path) -> None:
         pd.DataFrame(X, columns=names),
         np.where(y == "yes", EVIL, "$\\frac{ \u4e2d"),
     )
-    clf = FCGBoostClassifier(max_iter=4, random_state=0).fit(table, labels)
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(table, labels)
     title = f"</title>{EVIL}"
     text = write_report(tmp_path / "page.html", clf, table, labels, title=title).read_text("utf-8")
     page = Reader(text)
@@ -472,7 +472,7 @@ def test_a_large_model_s_page_is_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 50))
     y = X[:, 0] * X[:, 1] + X[:, 2] > rng.standard_normal(600)
-    clf = FCGBoostClassifier(max_iter=200, random_state=0).fit(X[:400], y[:400])
+    clf = FCGBoostClassifier("gauss", max_iter=200, random_state=0).fit(X[:400], y[:400])
     assert clf.n_iter_ == 200
     path = write_report(tmp_path / "page.html", clf, X[400:], y[400:])
     assert path.stat().st_size < 3 * MEGABYTE
@@ -481,7 +481,7 @@ def test_a_large_model_s_page_is_small(tmp_path: Path) -> None:
 
 def test_a_long_path_keeps_all_errors_and_the_boundaries_of_some_steps(tmp_path: Path) -> None:
     X, y = labelled(60, 0)
-    clf = FCGBoostClassifier(scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
+    clf = FCGBoostClassifier("gauss", scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
     n = len(clf.trace_)
     assert n > 600
     path = write_report(tmp_path / "page.html", clf, X, y)
@@ -505,7 +505,7 @@ def test_the_boundary_of_several_classes_has_many_steps_too() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 5, 150)
     X = rng.normal(size=(150, 2)) + 2.0 * np.c_[codes % 3, codes // 3]
-    clf = FCGBoostClassifier(max_iter=60, random_state=0).fit(X, codes)
+    clf = FCGBoostClassifier("gauss", max_iter=60, random_state=0).fit(X, codes)
     path = path_of(clf, X, codes)
     assert len(path["nAtoms"]) == len(clf.trace_)
     assert len(path["frames"]) >= min(40, len(clf.trace_))
@@ -680,16 +680,16 @@ X, Y = labelled(90, 0)
 WIDE = sparse.random(90, 30, 0.2, "csr", random_state=0)
 FRAME = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
 SEARCH = FCGBoostClassifierCV(["gauss", "relu"], cv=3, max_iter=4, random_state=0)
-SCORED = FCGBoostClassifier(max_iter=4, validation_fraction=0.3, scoring="roc_auc")
-FEW = FCGBoostClassifier(max_iter=4, random_state=0)
+SCORED = FCGBoostClassifier("gauss", max_iter=4, validation_fraction=0.3, scoring="roc_auc")
+FEW = FCGBoostClassifier("gauss", max_iter=4, random_state=0)
 
 #: A classifier, the data of its fit, and what of it is given to the report.
 KINDS: dict[str, tuple[Any, Any, Any, slice]] = {
-    "hinge": (FCGBoostClassifier(loss="hinge", max_iter=4), X, Y, slice(None)),
-    "square": (FCGBoostClassifier(loss="square", max_iter=4), X, Y, slice(None)),
+    "hinge": (FCGBoostClassifier("gauss", loss="hinge", max_iter=4), X, Y, slice(None)),
+    "square": (FCGBoostClassifier("gauss", loss="square", max_iter=4), X, Y, slice(None)),
     "one row": (FEW, X, Y, slice(1)),
     "no step": (FEW, np.ones((90, 2)), Y, slice(None)),
-    "one step": (FCGBoostClassifier(max_iter=1), X, Y, slice(None)),
+    "one step": (FCGBoostClassifier("gauss", max_iter=1), X, Y, slice(None)),
     "lists": (FEW, X.tolist(), Y.tolist(), slice(None)),
     "sparse": (FCGBoostClassifier("relu", max_iter=4), WIDE, Y, slice(None)),
     "polars": (FEW, FRAME, Y, slice(None)),

@@ -59,7 +59,7 @@ def table(folder: Path) -> str:
     X["word"] = rng.choice(["x", "y", EVIL], 200)
     X.loc[::7, "b"] = np.nan
     y = np.where(X["a"] + X["c"] > 0.3 * rng.standard_normal(200), EVIL, "other")
-    fitted = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=9, random_state=0))
+    fitted = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=9, random_state=0))
     fitted.fit(X, y)
     return write_report(folder / "table.html", fitted, X, y, title=EVIL).as_uri()
 
@@ -388,7 +388,7 @@ def test_classes_have_shapes_and_atoms_their_coefficients(
 
 def test_a_step_without_a_frame_shows_the_nearest_one(chromium: OpenBrowser, folder: Path) -> None:
     X, y = make_simulation(60, noise="uniform", level=0.1, random_state=0)
-    clf = FCGBoostClassifier(scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
+    clf = FCGBoostClassifier("gauss", scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
     page, _ = open_page(chromium, write_report(folder / "thin.html", clf, X, y).as_uri())
     data = "JSON.parse(document.getElementById('page-data').textContent).path.frames"
     frames = page.evaluate(data)

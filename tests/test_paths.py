@@ -17,7 +17,13 @@ from fcgboost import (
 from fcgboost.backends import values as values_module
 from fcgboost.backends.places import NumpyPlace
 from fcgboost.datasets import make_simulation
-from fcgboost.dictionaries import Dictionary
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    ReluDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
 from fcgboost.fitting import Run
 from fcgboost.selection import default_selection
 
@@ -548,17 +554,38 @@ class Steps(Dictionary):
         return (X[:, atoms[:, 0].astype(int)] > atoms[:, 1]).astype(float)
 
 
-def test_a_dictionary_without_a_slope_has_no_importances_and_says_what_has():
+def test_importances_without_a_slope_are_mean_changes():
     X, y = noisy()
+    X[:, 1] = 0.0
     model = make(dictionary=Steps()).fit(X, y)
-    assert not hasattr(model, "feature_importances_")
-    with pytest.raises(AttributeError, match=r"Steps.*permutation_importance"):
-        _ = model.feature_importances_
+    rows = model._sample_
+    expected = []
+    for j in range(X.shape[1]):
+        moved = rows.copy()
+        moved[:, j] = np.roll(rows[:, j], 1)
+        changes = model.decision_function(moved) - model.decision_function(rows)
+        expected.append(np.abs(changes).mean())
+    assert expected[0] > 0.0
+    np.testing.assert_allclose(model.feature_importances_, np.divide(expected, sum(expected)))
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("families", [[], [ReluDictionary(), GaussDictionary()]])
+def test_importances_of_trees_and_unions_find_the_inputs_that_matter(families, convert):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6)) * [1.0, 1e-3, 1.0, 1.0, 1e3, 1.0]
+    y = np.where(X[:, 1] / 1e-3 - X[:, 4] / 1e3 > 0.0, 1, 0)
+    dictionary = UnionDictionary([TreeDictionary(), *families])
+    model = FCGBoostClassifier(dictionary, max_iter=30, random_state=0).fit(convert(X), y)
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert set(np.argsort(importances)[-2:]) == {1, 4}
+    assert importances[[1, 4]].sum() > 0.5
 
 
 def test_a_dense_path_is_not_continued_on_sparse_data():
     X, y = noisy(60)
-    model = FCGBoostClassifier(max_iter=4, warm_start=True, random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", max_iter=4, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="this data is different"):
         model.set_params(max_iter=8).fit(sparse.csr_matrix(X), y)
 
@@ -566,7 +593,9 @@ def test_a_dense_path_is_not_continued_on_sparse_data():
 def test_patience_before_the_first_multiple_keeps_the_best_step():
     X, y = noisy(400, seed=3)
     for seed in range(10):
-        model = FCGBoostClassifier(n_iter_no_change=2, validation_fraction=0.3, random_state=seed)
+        model = FCGBoostClassifier(
+            "gauss", n_iter_no_change=2, validation_fraction=0.3, random_state=seed
+        )
         model.fit(X, y)
         scores = model.trace_.column("validation_score")
         if len(scores) < theory_steps(280):
@@ -578,14 +607,14 @@ def test_patience_before_the_first_multiple_keeps_the_best_step():
 
 def test_probabilities_are_those_of_the_loss_that_was_fitted():
     X, y = noisy()
-    model = FCGBoostClassifier(random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
     before = model.predict_proba(X)
     np.testing.assert_array_equal(model.set_params(loss="hinge").predict_proba(X), before)
 
 
 def test_a_model_can_not_be_written_on():
     X, y = noisy()
-    model = FCGBoostClassifier(random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
     for values in (model.coef_, model.intercept_):
         with pytest.raises(ValueError, match="read-only"):
             values[:] = 0.0
@@ -593,14 +622,16 @@ def test_a_model_can_not_be_written_on():
 
 def test_a_score_that_is_not_defined_is_an_error():
     X, y = noisy()
-    model = FCGBoostClassifier(scoring=lambda model, X, y: float("nan"), max_iter=3)
+    model = FCGBoostClassifier("gauss", scoring=lambda model, X, y: float("nan"), max_iter=3)
     with pytest.raises(ValueError, match="is not defined on the validation data"):
         model.fit(X, y, X_val=X, y_val=y)
 
 
 def test_a_function_that_takes_no_weights_scores_weighted_validation_data():
     X, y = noisy()
-    model = FCGBoostClassifier(scoring=lambda model, X, y: model.predict(X)[0] == y[0], max_iter=3)
+    model = FCGBoostClassifier(
+        "gauss", scoring=lambda model, X, y: model.predict(X)[0] == y[0], max_iter=3
+    )
     model.fit(X, y, X_val=X, y_val=y, sample_weight_val=np.full(len(y), 2.0))
     assert set(model.trace_.column("validation_score")) <= {0.0, 1.0}
 

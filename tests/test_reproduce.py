@@ -159,6 +159,15 @@ def test_all_is_complete_without_the_file_that_cannot_be_downloaded(
     assert main(["reproduce", *asked, "--out", str(tmp_path)]) == status
 
 
+def test_all_leaves_out_what_needs_other_libraries(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(command, "_run", lambda names, options: asked.append(names) or True)
+    monkeypatch.setattr(command, "_report", lambda out, names: True)
+    for names in (["all"], ["all", "contest"]):
+        assert main(["reproduce", *names, "--out", str(tmp_path)]) == 0
+    assert asked == [[name for name in EXPERIMENTS if name != "contest"], list(EXPERIMENTS)]
+
+
 def test_the_extra_for_experiments_can_download():
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     assert (

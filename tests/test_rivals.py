@@ -208,7 +208,7 @@ def test_of_equal_choices_the_first_wins() -> None:
 def test_what_differs_from_the_paper_is_written_beside_the_outcome() -> None:
     large = made_up(9_000, 2)
     gauss = METHODS["fcg_gauss"]
-    path = FCGBoostClassifier(max_iter=3).fit(large.X[:100], large.y[:100])
+    path = FCGBoostClassifier("gauss", max_iter=3).fit(large.X[:100], large.y[:100])
     assert gauss.deviations(path, large, "paper") == []
     assert gauss.deviations(path, large, "thinned") == ["tuned on 2,000 rows, sampled selection"]
     assert METHODS["fcg_relu"].deviations(path, large, "thinned") == []

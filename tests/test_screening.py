@@ -69,7 +69,7 @@ def fit_both(n_classes: int = 2, **parameters: object) -> tuple[Trace, Trace, li
     traces = []
     for is_on in (False, True):
         with stand_ins(is_on) as decided:
-            model = FCGBoostClassifier(random_state=0, **{**settings, **parameters})
+            model = FCGBoostClassifier("gauss", random_state=0, **{**settings, **parameters})
             traces.append(model.fit(X, y).trace_)
         assert is_on or not decided
     return traces[0], traces[1], decided

@@ -521,7 +521,7 @@ def test_a_pipeline_predicts_from_a_table() -> None:
     y = np.where((frame["c"] == "u") ^ (frame["n"] > 0), "yes", "no")
     frame.loc[::7, "n"] = NAN
     frame.loc[::11, "c"] = None
-    model = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=30, random_state=0))
+    model = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=30, random_state=0))
     assert model.fit(frame, y).score(frame, y) > 0.85
 
 

@@ -40,7 +40,7 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
         before = blas_threads()
         fits = [
             threading.Thread(
-                target=FCGBoostClassifier(random_state=seed, max_iter=30).fit, args=(X, y)
+                target=FCGBoostClassifier("gauss", random_state=seed, max_iter=30).fit, args=(X, y)
             )
             for seed in range(4)
         ]
@@ -75,7 +75,9 @@ def pool_sizes(fit):
 def fit_with_all_cores(seed):
     X, y = make_simulation(300, noise="uniform", level=0.2, random_state=0)
     selection = AllCandidates(store=False)
-    model = FCGBoostClassifier(selection=selection, n_jobs=-1, max_iter=8, random_state=seed)
+    model = FCGBoostClassifier(
+        "gauss", selection=selection, n_jobs=-1, max_iter=8, random_state=seed
+    )
     sizes, _ = pool_sizes(lambda: model.fit(X, y))
     return sizes, allowed(1000), blas_threads(), model.coef_
 
@@ -83,7 +85,9 @@ def fit_with_all_cores(seed):
 def test_a_fit_on_its_own_uses_the_threads_it_is_given():
     X, y = make_simulation(300, random_state=0)
     for n_jobs in (2, 3):
-        model = FCGBoostClassifier(selection=AllCandidates(store=False), n_jobs=n_jobs, max_iter=3)
+        model = FCGBoostClassifier(
+            "gauss", selection=AllCandidates(store=False), n_jobs=n_jobs, max_iter=3
+        )
         sizes, _ = pool_sizes(partial(model.fit, X, y))
         assert set(sizes) == {n_jobs}
     sizes, _ = pool_sizes(partial(model.set_params(n_jobs=1).fit, X, y))

@@ -143,14 +143,14 @@ def test_one_number_weighs_every_row():
 
 def test_a_class_weight_equals_weights_of_its_rows():
     X, y, _ = counted()
-    by_class = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    by_class = FCGBoostClassifier("gauss", class_weight={1.0: 3.0}, **FEW).fit(X, y)
     by_row = FCGBoostClassifier(**FEW).fit(X, y, np.where(y > 0, 3.0, 1.0))
     np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X))
 
 
 def test_balanced_classes_weigh_the_same_in_total():
     X, y, counts = counted(n_classes=3)
-    balanced = FCGBoostClassifier(class_weight="balanced", **FEW).fit(X, y, counts)
+    balanced = FCGBoostClassifier("gauss", class_weight="balanced", **FEW).fit(X, y, counts)
     totals = np.bincount(y, counts)
     weights = counts * (counts.sum() / (3.0 * totals))[y]
     by_row = FCGBoostClassifier(**FEW).fit(X, y, weights)
@@ -160,15 +160,15 @@ def test_balanced_classes_weigh_the_same_in_total():
 def test_class_weights_follow_labels_of_any_kind():
     X, y, _ = counted()
     names = np.where(y > 0, "up", "down")
-    named = FCGBoostClassifier(class_weight={"up": 3.0, "down": 1.0}, **FEW).fit(X, names)
-    plain = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    named = FCGBoostClassifier("gauss", class_weight={"up": 3.0, "down": 1.0}, **FEW).fit(X, names)
+    plain = FCGBoostClassifier("gauss", class_weight={1.0: 3.0}, **FEW).fit(X, y)
     np.testing.assert_array_equal(named.decision_function(X), plain.decision_function(X))
 
 
 @pytest.mark.parametrize("given", ["fraction", "data"])
 def test_class_weights_act_on_the_training_loss_not_on_the_score(given):
     X, y, _ = counted(120)
-    model = FCGBoostClassifier(class_weight={-1.0: 1.0, 1.0: 1e-6}, **FEW)
+    model = FCGBoostClassifier("gauss", class_weight={-1.0: 1.0, 1.0: 1e-6}, **FEW)
     if given == "data":
         model.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
         share = (y[60:] < 0).mean()

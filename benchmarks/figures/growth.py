@@ -127,7 +127,7 @@ def make_method(name: str) -> Any:
         from fcgboost import FCGBoostClassifier
 
         return FCGBoostClassifier(
-            selection="sampled", max_iter=N_STEPS, n_jobs=THREADS, random_state=0
+            "gauss", selection="sampled", max_iter=N_STEPS, n_jobs=THREADS, random_state=0
         )
     if name == "LightGBM":
         from lightgbm import LGBMClassifier

@@ -51,4 +51,4 @@ def _records(m: int) -> Iterator[Record]:
 
 
 def _default(**parameters: Any) -> FCGBoostClassifier:
-    return FCGBoostClassifier(n_jobs=THREADS, random_state=0, **parameters)
+    return FCGBoostClassifier("gauss", n_jobs=THREADS, random_state=0, **parameters)

@@ -73,7 +73,9 @@ def _path(X: Any, y: Any, n_steps: int, product: Any) -> tuple[TimedSelection, l
             times.append(seconds(product))
 
     watch = TimedSelection(AllCandidates(store=True), after=baseline)
-    clf = FCGBoostClassifier(selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0)
+    clf = FCGBoostClassifier(
+        "gauss", selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0
+    )
     with config_context(working_memory=WORKING_MEMORY):
         clf.fit(X, y)
     return watch, times

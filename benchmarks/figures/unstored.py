@@ -97,7 +97,9 @@ def measure(quick: bool) -> list[Record]:
 
 def _path(X: Any, y: Any, n_steps: int, after: Any = lambda: None) -> TimedSelection:
     watch = TimedSelection(AllCandidates(store=False), after=after)
-    clf = FCGBoostClassifier(selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0)
+    clf = FCGBoostClassifier(
+        "gauss", selection=watch, max_iter=n_steps, n_jobs=THREADS, random_state=0
+    )
     clf.fit(X, y)
     return watch
 

@@ -29,8 +29,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     Parameters
     ----------
-    dictionary : {"gauss", "polynomial", "sigmoid", "relu"} or Dictionary, default="gauss"
-        Which atoms exist. Objects such as `GaussDictionary(width=0.5)` give full control.
+    dictionary : str or Dictionary, default="auto"
+        Which atoms exist. "auto" learns atoms of several families in turn and chooses the ridge
+        and the number of steps on validation data of its own or given to fit; "compact" does so
+        with a tenth of the numbers. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
+        families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such
+        as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities.
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -40,16 +44,18 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             default="auto"
         What solves the fully corrective problem. "auto" is exact: Newton's method, for the
         hinge an interior point method. "admm" with l2=0 is the paper to the letter.
-    selection : {"auto", "all", "sampled"} or Selection, default="auto"
-        Score all candidates in every step, or a fresh sample per step. "auto" samples where
-        m x n exceeds ten million.
+    selection : {"auto", "all", "sampled", "learned"} or Selection, default="auto"
+        Score all candidates in every step, or a fresh sample per step, or improve the best of a
+        sample on its own parameters. "auto" samples where m x n exceeds ten million, and learns
+        where families take turns or atoms are grown.
     n_candidates : int or None, default=None
         The size n of a dictionary that is scored in full; None is the number of distinct rows.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
         validation data the best of k0, 2 k0, ..., 5 k0.
     l2 : float or "auto", default="auto"
-        The ridge lambda on the coefficients; "auto" is 1 / m.
+        The ridge lambda on the coefficients; "auto" is 1 / m, and for the dictionaries "auto" and
+        "compact" what does best on validation data.
     fit_intercept : bool, default=True
         Whether a constant, without ridge, is in the model from the start.
     standardize : bool, default=True
@@ -109,6 +115,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     n_atoms_ : int
     n_iter_ : int
         The number of steps in the model.
+    l2_ : float
+        The ridge that was used.
     trace_ : Trace
         A record of every step, also of those that validation did not keep.
     status_ : Status
@@ -143,7 +151,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     def __init__(
         self,
-        dictionary: str | Dictionary = "gauss",
+        dictionary: str | Dictionary = "auto",
         loss: str | Loss = "squared_hinge",
         scheme: str | Scheme = "fully_corrective",
         solver: str | Solver = "auto",

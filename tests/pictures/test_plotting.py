@@ -77,14 +77,14 @@ each_display = pytest.mark.parametrize("draw", ALL)
 @each_display
 def test_an_unfitted_classifier_is_an_error(draw: Draw, ax: Axes) -> None:
     with pytest.raises(NotFittedError):
-        draw(FCGBoostClassifier(), ax)
+        draw(FCGBoostClassifier("gauss"), ax)
     with pytest.raises(NotFittedError):
-        draw(make_pipeline(TableEncoder(), FCGBoostClassifier()), ax)
+        draw(make_pipeline(TableEncoder(), FCGBoostClassifier("gauss")), ax)
 
 
 def test_the_errors_of_an_unfitted_path_are_an_error() -> None:
     with pytest.raises(NotFittedError):
-        path_error(FCGBoostClassifier(), X, y)
+        path_error(FCGBoostClassifier("gauss"), X, y)
 
 
 @pytest.mark.parametrize("draw", OURS)
@@ -97,7 +97,7 @@ def test_what_only_our_classifiers_have_is_not_drawn_of_others(draw: Draw, ax: A
 @pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability])
 def test_rows_of_another_width_are_an_error(draw: Draw, ax: Axes) -> None:
     points = np.random.default_rng(0).uniform(size=(40, 3))
-    model = FCGBoostClassifier(max_iter=2, random_state=0).fit(points, np.arange(40) % 2)
+    model = FCGBoostClassifier("gauss", max_iter=2, random_state=0).fit(points, np.arange(40) % 2)
     with pytest.raises(ValueError, match="2 features, but FCGBoostClassifier is expecting 3"):
         draw(model, ax)
 

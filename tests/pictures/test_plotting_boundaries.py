@@ -246,8 +246,8 @@ def test_columns_of_a_data_frame_name_the_axes(frame: type, ax: Axes) -> None:
 
 def test_a_pipeline_shows_its_atoms_only_in_the_units_they_are_in(ax: Axes) -> None:
     table = pd.DataFrame(X, columns=["a", "b"])
-    same = make_pipeline(TableEncoder(), FCGBoostClassifier(max_iter=3, random_state=0))
-    moved = make_pipeline(StandardScaler(), FCGBoostClassifier(max_iter=3, random_state=0))
+    same = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=3, random_state=0))
+    moved = make_pipeline(StandardScaler(), FCGBoostClassifier("gauss", max_iter=3, random_state=0))
     shown = DecisionBoundaryDisplay.from_estimator(same.fit(table, y), table, y, k=2, ax=ax)
     assert_allclose(shown.marks.places, same[-1].atoms_[:2, :2])
     hidden = DecisionBoundaryDisplay.from_estimator(moved.fit(X, y), X, y, ax=Figure().subplots())
@@ -265,7 +265,7 @@ def test_sparse_points_are_drawn_as_dense_ones(model: FCGBoostClassifier, ax: Ax
 def test_a_boundary_needs_two_features(n_features: int, ax: Axes) -> None:
     points = np.random.default_rng(0).uniform(size=(30, n_features))
     labels = np.arange(30) % 2
-    model = FCGBoostClassifier(max_iter=2, random_state=0).fit(points, labels)
+    model = FCGBoostClassifier("gauss", max_iter=2, random_state=0).fit(points, labels)
     with pytest.raises(ValueError, match=rf"2 features, but X has shape \(30, {n_features}"):
         DecisionBoundaryDisplay.from_estimator(model, points, labels, ax=ax)
 

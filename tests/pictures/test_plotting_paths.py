@@ -92,7 +92,9 @@ def test_a_classifiers_path_shows_train_and_validation_errors_and_marks_its_step
 
 
 def test_the_fits_own_validation_scores_are_drawn_without_data(ax: Axes) -> None:
-    model = FCGBoostClassifier(validation_fraction=0.3, max_iter=7, random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", validation_fraction=0.3, max_iter=7, random_state=0).fit(
+        X, y
+    )
     display = PathDisplay.from_estimator(model, x="steps", ax=ax)
     assert list(display.curves) == ["validation"]
     assert_allclose(display.curves["validation"], 1.0 - model.trace_.column("validation_score"))
@@ -101,7 +103,7 @@ def test_the_fits_own_validation_scores_are_drawn_without_data(ax: Axes) -> None
 
 def test_scores_that_are_no_accuracy_are_not_called_errors(ax: Axes) -> None:
     model = FCGBoostClassifier(
-        validation_fraction=0.3, scoring="roc_auc", max_iter=4, random_state=0
+        "gauss", validation_fraction=0.3, scoring="roc_auc", max_iter=4, random_state=0
     ).fit(X, y)
     alone = PathDisplay.from_estimator(model, ax=ax)
     assert ax.get_ylabel() == "score (roc_auc)"
@@ -194,7 +196,7 @@ def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
 
 
 def test_a_path_of_one_step_has_a_marker(ax: Axes) -> None:
-    model = FCGBoostClassifier(max_iter=1, random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", max_iter=1, random_state=0).fit(X, y)
     display = CoefficientPathDisplay.from_estimator(model, ax=ax)
     assert [line.get_marker() for line in display.lines_.values()] == ["o"]
     path = PathDisplay.from_predictions([0.2], ax=Figure().subplots())

@@ -90,7 +90,7 @@ def test_margins_of_several_classes_are_leads_over_the_best_other_class(ax: Axes
 
 
 def test_only_losses_that_end_have_an_active_set(ax: Axes) -> None:
-    model = FCGBoostClassifier(loss="square", max_iter=3, random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", loss="square", max_iter=3, random_state=0).fit(X, y)
     MarginDisplay.from_estimator(model, X, y, ax=ax)
     assert not any("active set" in text for text in legend_texts(ax))
 
@@ -198,6 +198,6 @@ def test_impossible_probabilities_are_errors(
 
 
 def test_a_loss_without_probabilities_says_so() -> None:
-    model = FCGBoostClassifier(loss="hinge", max_iter=2, random_state=0).fit(X, y)
+    model = FCGBoostClassifier("gauss", loss="hinge", max_iter=2, random_state=0).fit(X, y)
     with pytest.raises(AttributeError, match="FCGBoostClassifier has no predict_proba here"):
         ReliabilityDisplay.from_estimator(model, X, y)

@@ -21,7 +21,14 @@ from fcgboost import (
     SampledCandidates,
     Shrinkage,
 )
-from fcgboost.dictionaries import InnerProductDictionary
+from fcgboost.dictionaries import (
+    GaussDictionary,
+    InnerProductDictionary,
+    LinearDictionary,
+    ReluDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
 from fcgboost.io import split_model
 from fcgboost.losses import SquaredHinge
 from fcgboost.tables import TableEncoder
@@ -70,6 +77,12 @@ def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: 
     return FCGBoostClassifier(**settings).fit(make(X), y)
 
 
+def union(**parameters: Any) -> UnionDictionary:
+    trees = TreeDictionary(depth=2, min_leaf=2, categorical_features=[0])
+    families = [ReluDictionary(), trees, GaussDictionary(), LinearDictionary()]
+    return UnionDictionary(families, **parameters)
+
+
 def search() -> FCGBoostClassifierCV:
     X, y = sample()
     return FCGBoostClassifierCV(
@@ -91,7 +104,10 @@ def table(n_samples: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
 
 def pipeline() -> Pipeline:
     X, y = table()
-    steps = [("table", TableEncoder(max_levels=8)), ("boost", FCGBoostClassifier(max_iter=5))]
+    steps = [
+        ("table", TableEncoder(max_levels=8)),
+        ("boost", FCGBoostClassifier("gauss", max_iter=5)),
+    ]
     return Pipeline(steps).fit(X, y)
 
 
@@ -111,9 +127,22 @@ MODELS: dict[str, Callable[[], Any]] = {
     "truncated": lambda: fit(3).truncate(3),
     "no atoms": lambda: fit().truncate(0),
     "no atoms, sparse": lambda: fit(make=sparse.csr_array).truncate(0),
-    "names": lambda: FCGBoostClassifier(max_iter=3).fit(
+    "names": lambda: FCGBoostClassifier("gauss", max_iter=3).fit(
         pd.DataFrame(sample()[0], columns=["a\n", "é\u2028", "\U0001f600\0"]), sample()[1]
     ),
+    **{name: functools.partial(fit, 3, dictionary=name) for name in ("elliptic", "step")},
+    "linear": lambda: fit(dictionary="linear"),
+    "constant": lambda: fit(dictionary="constant"),
+    "trees": lambda: fit(dictionary=TreeDictionary(depth=2)),
+    "trees, three classes": lambda: fit(3, dictionary=TreeDictionary(min_leaf=2)),
+    "union": lambda: fit(dictionary=union(), clip=1.5),
+    "union, three classes": lambda: fit(3, dictionary=union(mode="compete"), max_iter=9),
+    "union, sparse": lambda: fit(make=sparse.csr_matrix, dictionary=union()),
+    "union, truncated": lambda: fit(dictionary=union()).truncate(4),
+    "auto": lambda: fit(dictionary="auto", max_iter=9),
+    "compact": lambda: fit(3, dictionary="compact", max_iter=5),
+    "removal": lambda: fit(dictionary="relu", removal=0.9, max_iter=30, selection="sampled"),
+    "removal, three classes": lambda: fit(3, removal=0.9, max_iter=30, dictionary=union()),
     "limits": lambda: fit(clip=1.5),
     "limits, sparse": lambda: fit(3, make=sparse.csr_array, clip=0.5, dictionary="relu"),
     "search": search,
