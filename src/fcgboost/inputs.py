@@ -60,7 +60,7 @@ class Limits:
             low, high = (
                 torch.as_tensor(side, dtype=dtype, device=X.device) for side in (low, high)
             )
-        is_beyond = bool((X < low).any()) or bool((X > high).any())
+        is_beyond = bool((low > X).any()) or bool((high < X).any())
         return clip(X, low, high) if is_beyond else X
 
 

@@ -20,13 +20,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
-from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.documents import PARAMETERS, Content, plain_about, write
+from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss, class_probabilities
 from fcgboost.model import Model, beside
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
-from fcgboost.validation import FAMILIES, Array, check_number, check_rows, make_part, to_host
+from fcgboost.validation import (
+    FAMILIES,
+    Array,
+    check_number,
+    check_rows,
+    make_part,
+    takes_missing,
+    to_host,
+)
 
 
 def has_probability(estimator: Any) -> bool:
@@ -116,30 +124,16 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def feature_importances_(self) -> Array:
-        """The mean size of the model's slope in every standardised feature, summing to one.
+        """How much the model depends on every feature, summing to one.
 
-        The mean runs over at most 256 distinct training rows. Only for dictionaries that know
-        their slope; for others, use sklearn.inspection.permutation_importance.
+        Of smooth atoms: the mean size of the model's slope in the standardised feature. Of others,
+        trees among them: the mean size of what changes where a row has the feature's value of
+        another row. The means run over at most 256 distinct training rows.
         """
         model = self._fitted()
-        if not isinstance(model.dictionary, SmoothDictionary):
-            raise AttributeError(
-                f"{type(model.dictionary).__name__} does not know its slope (SmoothDictionary); "
-                "use sklearn.inspection.permutation_importance."
-            )
         if "_sample_" not in vars(self):
             return self._stored_importances(model)
-        totals = np.zeros(len(model.scale))
-        if model.n_atoms == 0:
-            return totals
-        rows_at_once = max(1, (1 << 20) // len(totals))
-        for start in range(0, self._sample_.shape[0], rows_at_once):
-            rows = self._sample_[start : start + rows_at_once]
-            for coef in model.coef:
-                slopes = model.dictionary.input_gradient(rows, model.atoms, coef, model.scale)
-                totals += np.abs(slopes).sum(axis=0)
-        totals *= self._deviation_
-        return totals / (totals.sum() or 1.0)
+        return importances_of(model, self._sample_, self._deviation_)
 
     @property
     def about_(self) -> dict[str, Any]:
@@ -301,6 +295,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = takes_missing(self, is_fitting="model_" not in vars(self))
         return tags
 
 

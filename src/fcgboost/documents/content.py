@@ -100,6 +100,7 @@ class Content:
 def document_of(content: Content) -> dict[str, Any]:
     """Give what a file holds as JSON has it."""
     names, importances, trace = content.feature_names, content.importances, content.trace
+    dictionary = content.model.dictionary
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -115,7 +116,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "status": content.status.name,
         "feature_importances": None if importances is None else specials(importances),
         "model": model_document(content.model, content.loss),
-        "path": None if trace is None else path_document(trace, content.model.n_atoms),
+        "path": None if trace is None else path_document(trace, content.n_iter, dictionary),
     }
 
 
@@ -148,14 +149,14 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
     known : mapping from str to class
         The parts that it may name.
     max_bytes : float
-        The memory that the coefficients of the path may take.
+        The memory that the atoms, or the coefficients of the path, may take.
     """
     fields = dict(zip(_KEYS, spot.fields(*_KEYS), strict=True))
     fields["written_by"].text()
     n_features = fields["n_features"].whole(1, _LARGEST_COUNT)
     classes = _read_classes(fields["classes"])
     n_outputs = 1 if len(classes) == 2 else len(classes)
-    model, loss, storage = read_model(fields["model"], known, n_features, n_outputs)
+    model, loss, storage = read_model(fields["model"], known, n_features, n_outputs, max_bytes)
     n_iter = _read_n_iter(fields["n_iter"], model, n_outputs)
     path, importances = fields["path"], fields["feature_importances"]
     trace = None if path.is_null else read_path(path, model, storage, n_iter, max_bytes)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.dictionaries import PolynomialDictionary
+from fcgboost.dictionaries import PolynomialDictionary, UnionDictionary
 from fcgboost.documents.spots import SPECIAL, Spot, special
 from fcgboost.parts import Part
 from fcgboost.schemes import FullyCorrective
@@ -17,10 +17,22 @@ from fcgboost.validation import FAMILIES
 
 #: A document's names of the package's own parts.
 BUILT_IN: Mapping[str, type[Part]] = {
-    part.__name__: part for _, presets in FAMILIES.values() for part in presets.values()
+    UnionDictionary.__name__: UnionDictionary,
+    **{
+        part.__name__: part
+        for _, named in FAMILIES.values()
+        for part in named.values()
+        if isinstance(part, type)
+    },
 }
 
 Known = Mapping[str, type[Part]]
+
+# The parameters of parts that hold parts.
+_HOLDERS: Mapping[type[Part], set[str]] = {
+    FullyCorrective: {"solver"},
+    UnionDictionary: {"families"},
+}
 
 # A prediction multiplies as often as this.
 _LARGEST_DEGREE = 1000
@@ -100,7 +112,7 @@ def _read_part(spot: Spot, known: Known) -> Part:
         if key not in accepted:
             parameters.refuse(f"has {key[:60]!a}, which {part.__name__} does not take")
         has_part = next(iter(parts_within(value)), None) is not None
-        if has_part and name.value in BUILT_IN and part is not FullyCorrective:
+        if has_part and name.value in BUILT_IN and key not in _HOLDERS.get(part, ()):
             parameters.refuse(f"has a part as {key!a}")
     try:
         made = part(**given)
@@ -258,6 +270,8 @@ def read_parameters(spot: Spot, known: Known) -> dict[str, Any]:
 
 
 def _part_or_name(spot: Spot, family: str, known: Known) -> Any:
+    if family == "removal" and type(spot.value) not in (str, dict):
+        return _nothing_or(_fraction)(spot)
     if type(spot.value) is not str:
         return read_part(spot, family, known)
     has_auto = family in ("solver", "selection")

@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.documents.models import Storage, check_atoms, read_entered, read_rows, rows_document
+from fcgboost.dictionaries import Dictionary
+from fcgboost.documents.atoms import Storage, check_atoms, read_rows, rows_document
+from fcgboost.documents.models import read_entered
 from fcgboost.documents.spots import Spot, special, specials
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
-from fcgboost.trace import Trace
+from fcgboost.trace import Presence, Trace
 
 _STEP = (
-    *("chosen", "scores", "objectives", "intercept", "coef"),
+    *("chosen", "removed", "scores", "objectives", "intercept", "coef"),
     *("solver_iterations", "residual", "is_corrected", "seconds", "validation_score"),
 )
 
 
-class _Owners:
-    """Which atoms each output has chosen so far: only these have coefficients."""
-
-    def __init__(self, n_outputs: int) -> None:
-        self.own: list[list[int]] = [[] for _ in range(n_outputs)]
-        self._seen: list[set[int]] = [set() for _ in range(n_outputs)]
-
-    def take(self, chosen: list[int]) -> None:
-        """Note what the outputs chose in a step; -1 is nothing."""
-        for place, own, seen in zip(chosen, self.own, self._seen, strict=True):
-            if place >= 0 and place not in seen:
-                seen.add(place)
-                own.append(place)
-
-
-def path_document(trace: Trace, n_atoms: int) -> dict[str, Any]:
-    """Give a path; its first atoms are in the model already."""
-    later = rows_document(trace.atoms[n_atoms:])
-    entered = trace.entered[n_atoms:].tolist()
-    owners = _Owners(len(trace.start))
+def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str, Any]:
+    """Give a path; the atoms after its first `n_iter` steps are in the model already."""
+    last = trace[n_iter - 1] if n_iter else None
+    gone, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
+    others = [*gone, *range(n_entered, len(trace.entered))]
+    rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
+    presence = Presence(len(trace.start))
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
-        "atoms": [{"step": k, **row} for k, row in zip(entered, later, strict=True)],
-        "steps": [_step_document(step, owners) for step in trace],
+        "gone": gone,
+        "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
+        "steps": [_step_document(step, presence) for step in trace],
     }
 
 
-def _step_document(step: Step, owners: _Owners) -> dict[str, Any]:
-    chosen = step.chosen.tolist()
-    owners.take(chosen)
-    coef = [row[own] for row, own in zip(step.coef, owners.own, strict=True)]
+def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
+    chosen, removed = step.chosen.tolist(), step.removed.tolist()
+    presence.take(chosen, removed)
+    coef = [row[list(own)] for row, own in zip(step.coef, presence.atoms, strict=True)]
     if sum(map(np.count_nonzero, coef)) != np.count_nonzero(step.coef):
         raise ValueError(f"Step {step.k} has coefficients of atoms that nobody chose.")
     score = step.validation_score
     return {
         "chosen": chosen,
+        "removed": removed,
         "scores": specials(step.scores),
         "objectives": specials(step.objectives),
         "intercept": step.intercept.tolist(),
@@ -75,20 +67,27 @@ def read_path(
 ) -> Trace:
     """Give a path whose first `n_iter` steps make up a model.
 
-    One whose coefficients take more than `max_bytes` in memory is refused: steps of many outputs
-    are much larger there than in a document.
+    One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
+    outputs are much larger there than in a document.
     """
-    start, endings, atoms_spot, steps_spot = spot.fields("start", "endings", "atoms", "steps")
-    n_outputs = len(model.intercept)
-    later, rest = read_rows(atoms_spot.items(), storage, ("step",))
-    check_atoms(atoms_spot, model.dictionary, later)
-    later_entered = read_entered([step for (step,) in rest], n_iter + 1)
-    entered = np.concatenate([model.entered, later_entered])
+    keys = ("start", "endings", "gone", "atoms", "steps")
+    start, endings, gone, atoms_spot, steps_spot = spot.fields(*keys)
+    n_outputs, dictionary = len(model.intercept), model.dictionary
+    others, rest = read_rows(atoms_spot.items(), dictionary, storage, ("step",), max_bytes)
+    check_atoms(atoms_spot, dictionary, others, len(model.scale))
+    order, n_gone = _read_order(gone, model.n_atoms, len(rest))
+    entered = np.concatenate(
+        [
+            model.entered,
+            read_entered([step for (step,) in rest[:n_gone]]),
+            read_entered([step for (step,) in rest[n_gone:]], n_iter + 1),
+        ]
+    )[order]
     steps = _read_steps(steps_spot, n_outputs, entered, max_bytes)
     if len(steps) < n_iter:
         steps_spot.refuse(f"has {len(steps)} steps, fewer than n_iter, which is {n_iter}")
-    stack = sparse.vstack if sparse.issparse(later) else np.vstack
-    atoms = stack([model.atoms, later]) if len(later_entered) else model.atoms
+    stack = sparse.vstack if sparse.issparse(others) else np.vstack
+    atoms = stack([model.atoms, others])[order] if rest else model.atoms
     names = [None if s.is_null else s.word(*Status.__members__) for s in endings.items(n_outputs)]
     known = tuple(None if name is None else Status[name] for name in names)
     trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known)
@@ -96,35 +95,67 @@ def read_path(
     return trace
 
 
+def _read_order(spot: Spot, n_kept: int, n_others: int) -> tuple[NDArray[np.intp], int]:
+    """Give where in the order of entry atoms of the model are, those that left, and later ones."""
+    gone = spot.wholes(0, n_kept + n_others)
+    n_first = n_kept + len(gone)
+    is_growing = all(a < b for a, b in pairwise(gone))
+    if not is_growing or len(gone) > n_others or (gone and gone[-1] >= n_first):
+        spot.refuse("must name growing places of atoms that entered before the model's last step")
+    kept = np.setdiff1d(np.arange(n_first), gone)
+    later = np.arange(n_first, n_kept + n_others)
+    places = np.concatenate([kept, np.array(gone, dtype=np.intp), later])
+    return np.argsort(places), len(gone)
+
+
 def _read_steps(
     spot: Spot, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
-    owners, n_atoms, n_bytes, steps = _Owners(n_outputs), 0, 0, []
+    presence, n_entered, n_bytes, steps = Presence(n_outputs), 0, 0, []
     for k, step in enumerate(spot.items(), 1):
         fields = dict(zip(_STEP, step.fields(*_STEP), strict=True))
         chosen = fields["chosen"].wholes(-1, len(entered) - 1, n_outputs)
         for place in chosen:
             # New atoms come in the order of entry, each at the step that it names itself.
-            if place > n_atoms or (place == n_atoms and entered[place] != k):
+            if place > n_entered or (place == n_entered and entered[place] != k):
                 fields["chosen"].refuse("does not fit the steps at which the atoms entered")
-            n_atoms += place == n_atoms
-        n_bytes += 8 * n_outputs * n_atoms
+            n_entered += place == n_entered
+        n_bytes += 8 * n_outputs * n_entered
         if n_bytes > max_bytes:
             spot.refuse("has coefficients that take too much memory: pass a larger max_bytes")
-        owners.take(chosen)
-        steps.append(_read_step(fields, k, chosen, owners, n_atoms))
-    if n_atoms != len(entered):
-        spot.refuse(f"has {n_atoms} atoms in its steps, and there are {len(entered)}")
+        presence.take(chosen, ())
+        removed = _read_removed(fields["removed"], presence)
+        steps.append(_read_step(fields, k, (chosen, removed), presence, n_entered))
+    if n_entered != len(entered):
+        spot.refuse(f"has {n_entered} atoms in its steps, and there are {len(entered)}")
     return steps
 
 
+def _read_removed(spot: Spot, presence: Presence) -> list[tuple[int, int]]:
+    """Give the atoms that left in a step, with their outputs, and let them leave."""
+    removed = []
+    for pair in spot.items():
+        output, place = pair.items(2)
+        one = output.whole(0, len(presence.atoms) - 1), place.whole()
+        if one[1] not in presence.atoms[one[0]]:
+            pair.refuse("names an atom that the output does not have")
+        del presence.atoms[one[0]][one[1]]
+        removed.append(one)
+    return removed
+
+
 def _read_step(
-    fields: dict[str, Spot], k: int, chosen: list[int], owners: _Owners, n_atoms: int
+    fields: dict[str, Spot],
+    k: int,
+    changes: tuple[list[int], list[tuple[int, int]]],
+    presence: Presence,
+    n_entered: int,
 ) -> Step:
+    chosen, removed = changes
     n_outputs = len(chosen)
-    coef, intercept = np.zeros((n_outputs, n_atoms)), fields["intercept"].reals(n_outputs)
-    for row, own, spot in zip(coef, owners.own, fields["coef"].items(n_outputs), strict=True):
-        row[own] = spot.reals(len(own))
+    coef, intercept = np.zeros((n_outputs, n_entered)), fields["intercept"].reals(n_outputs)
+    for row, own, spot in zip(coef, presence.atoms, fields["coef"].items(n_outputs), strict=True):
+        row[list(own)] = spot.reals(len(own))
     for values in (coef, intercept):
         values.setflags(write=False)
     score = fields["validation_score"]
@@ -140,6 +171,8 @@ def _read_step(
         is_corrected=fields["is_corrected"].flag(),
         seconds=float(fields["seconds"].number(0)),
         validation_score=None if score.is_null else score.any_real(),
+        removed=np.array(removed, dtype=np.intp).reshape(-1, 2),
+        gone=presence.gone(n_entered),
     )
 
 

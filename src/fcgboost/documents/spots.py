@@ -132,7 +132,7 @@ class Spot:
     def reals(self, length: int | None = None) -> Array:
         """Give a list of finite numbers as an array."""
         values = self.values(length)
-        if set(map(type, values)) <= {float}:  # as a rule; and then this is much faster
+        if set(map(type, values)) <= {float, int}:  # as a rule; and then this is much faster
             array = np.array(values, dtype=np.float64)
             if np.isfinite(array).all():
                 return array
