@@ -25,7 +25,7 @@ _OPTIONAL = "earthquake"
 
 _REPRODUCE = """\
 Run the paper's experiments again and write a report with every table and figure, ours beside
-the published figures. Experiments that go beyond the paper run by name; "all" is the paper's.
+the published figures. The contest with other libraries is no part of "all": name it to run it.
 
 Every finished unit of work is stored at once in DIR/rows/EXPERIMENT.csv. An interrupted run
 loses at most the units in work (one per job); --resume continues it. The report is drawn from
@@ -152,7 +152,7 @@ def _names(options: argparse.Namespace) -> list[str]:
     return [
         name
         for name, experiment in EXPERIMENTS.items()
-        if name in asked or (has_all and experiment.is_papers)
+        if name in asked or (has_all and experiment.in_all)
     ]
 
 

@@ -60,8 +60,8 @@ class Experiment(ABC, Generic[U]):
     results: ClassVar[tuple[str, ...]]
     #: Whether it measures time and so must run alone.
     is_timed: ClassVar[bool] = False
-    #: Whether the paper has it; what goes beyond is run by its own name only.
-    is_papers: ClassVar[bool] = True
+    #: Whether "all" runs it; what needs other libraries is run by its own name only.
+    in_all: ClassVar[bool] = True
     #: Whether its units depend on how real data are split.
     has_splits: ClassVar[bool] = False
 

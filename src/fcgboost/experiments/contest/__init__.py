@@ -72,7 +72,7 @@ class Contest(Experiment[ContestUnit]):
     unit_type = ContestUnit
     results = RESULTS
     is_timed = True
-    is_papers = False
+    in_all = False
 
     def units(self, preset: Preset, split: Split | None) -> list[ContestUnit]:
         """Declare every method on every split: whole repetitions first, to be of use early."""
