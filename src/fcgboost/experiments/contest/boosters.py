@@ -1,8 +1,10 @@
 """Gradient boosting by four libraries: trees are added until the validation loss stops falling.
 
 All have at most `ROUNDS` trees and stop after `PATIENCE` ones without a lower log-loss on the
-validation part; the model is that of the lowest one. What is left to the grid is the size of a
-tree. Every other parameter but the learning rate is the library's default.
+validation part; the model is that of the lowest one, which on other splits of the sets gave
+LightGBM accuracies at least as high as the number of trees with the best validation accuracy.
+What is left to the grid is the size of a tree. Every other parameter but the learning rate is the
+library's default.
 """
 
 from __future__ import annotations
