@@ -19,6 +19,7 @@ from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
+from fcgboost.outputs import Output
 from fcgboost.removal import least_missed
 from fcgboost.selection import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
@@ -42,24 +43,29 @@ def solve(problem: Problem) -> tuple[np.ndarray, float]:
     return solution.coef, solution.objective
 
 
+def solved(problem: Problem) -> Output:
+    """Give an output at its solution."""
+    return Output(problem, *solve(problem))
+
+
 @pytest.mark.parametrize("constant", [False, True])
 def test_for_a_quadratic_objective_the_model_is_the_truth(constant: bool) -> None:
     rng = np.random.default_rng(0)
     A, y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal(30))
     problem = matrix_problem(A, y, Square(), 0.01, constant)
-    coef, _ = solve(problem)
+    output = solved(problem)
     without = [
         solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant))[1]
         for j in range(6)
     ]
-    found = least_missed(problem, coef, None, np.inf)
+    found = least_missed([output], None, np.inf)
     assert found is not None
     assert found.column - constant == int(np.argmin(without))
-    assert found.coef[found.column] == 0.0
+    assert found.points[0].coef[found.column] == 0.0
     assert found.objective == pytest.approx(min(without), rel=1e-8)
-    assert found.objective == pytest.approx(problem.objective(found.coef))
-    assert least_missed(problem, coef, None, 0.999 * min(without)) is None
-    second = least_missed(problem, coef, found.column, np.inf)
+    assert found.objective == pytest.approx(problem.objective(found.points[0].coef))
+    assert least_missed([output], None, 0.999 * min(without)) is None
+    second = least_missed([output], found.column, np.inf)
     assert second is not None
     assert second.objective == pytest.approx(sorted(without)[1], rel=1e-8)
 
@@ -69,20 +75,20 @@ def test_a_problem_without_a_column_is_one_that_never_had_it(loss: Loss) -> None
     rng = np.random.default_rng(1)
     A, y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal(40))
     problem = matrix_problem(A, y, loss, 0.01, constant=True)
-    coef, _ = solve(problem)
+    output = solved(problem)
     kept = list(range(7))
     for _ in range(4):
-        found = least_missed(problem, coef, None, np.inf)
+        found = least_missed([output], None, np.inf)
         assert found is not None
         del kept[found.column - 1]
-        problem.drop(found.column, found.coef, found.f)
-        start = np.delete(found.coef, found.column)
+        problem.drop(found.column, found.points[0].coef, found.points[0].f)
+        start = np.delete(found.points[0].coef, found.column)
         solution = NewtonSolver().solve(problem, start)
         assert solution.objective <= found.objective
         coef, objective = solve(matrix_problem(A[:, kept], y, loss, 0.01, constant=True))
         np.testing.assert_allclose(solution.coef, coef, atol=1e-6)
         assert solution.objective == pytest.approx(objective, rel=1e-9)
-        coef = solution.coef
+        output = Output(problem, solution.coef, solution.objective)
         assert problem.gradient_scale() == pytest.approx(
             matrix_problem(A[:, kept], y, loss, 0.01, constant=True).gradient_scale()
         )
@@ -93,11 +99,28 @@ def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
     A, y = rng.standard_normal((30, 4)), np.sign(rng.standard_normal(30))
     A[:, 3] = A[:, 1]
     problem = matrix_problem(A, y, SquaredHinge(), 0.0, constant=False)
-    coef, objective = solve(problem)
-    found = least_missed(problem, coef, None, np.inf)
+    output = solved(problem)
+    found = least_missed([output], None, np.inf)
     assert found is not None
     assert found.column == 1
-    assert found.objective == pytest.approx(objective, rel=1e-6)
+    assert found.objective == pytest.approx(output.objective, rel=1e-6)
+
+
+def test_a_team_misses_what_all_of_it_miss_least() -> None:
+    rng = np.random.default_rng(4)
+    A, Y = rng.standard_normal((40, 6)), np.sign(rng.standard_normal((3, 40)))
+    team = [solved(matrix_problem(A, y, Square(), 0.01, constant=True)) for y in Y]
+    totals = [
+        sum(
+            solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant=True))[1]
+            for y in Y
+        )
+        for j in range(6)
+    ]
+    found = least_missed(team, None, np.inf)
+    assert found is not None
+    assert found.column - 1 == int(np.argmin(totals))
+    assert found.objective == pytest.approx(min(totals), rel=1e-8)
 
 
 def test_an_atom_that_two_others_replace_leaves() -> None:

@@ -74,6 +74,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         least leave if what it gave is at most half of what the step has gained; a number is
         another share than a half. With validation data atoms also leave one by one at the end of
         the path. None: every atom stays. Needs full correction.
+    multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
+        With more than two classes: whether each class chooses atoms of its own, or all classes
+        share one sequence of atoms, each with its own coefficients. Shared atoms make smaller and
+        faster models, as a step chooses one atom and not one per class.
     validation_fraction : float or None, default=None
         Share of the rows set aside to choose the number of steps. None is none, but 0.1 where
         n_iter_no_change is set and fit gets no validation data.
@@ -165,6 +169,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         normalize: bool = False,
         reselect: bool = False,
         removal: Literal["backward"] | float | Removal | None = None,
+        multiclass: Literal["one_vs_rest", "shared"] = "one_vs_rest",
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         scoring: Any = None,
@@ -191,6 +196,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.normalize = normalize
         self.reselect = reselect
         self.removal = removal
+        self.multiclass = multiclass
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring

@@ -249,6 +249,7 @@ def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
         tol=float(p.tol),
         key=key,
         removal=parts.removal,
+        is_shared=p.multiclass == "shared",
     )
 
 

@@ -2,7 +2,8 @@
 
 One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
 number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
-share the pass over the candidates. Paths that differ in their ridge alone share it the same way.
+share the pass over the candidates, or share the atoms as well. Paths that differ in their ridge
+alone share the pass the same way.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Recipe:
         The seed of all draws.
     removal : Removal or None
         Whether atoms may leave.
+    is_shared : bool
+        Whether all outputs take, and lose, the same atoms.
     """
 
     loss: Loss
@@ -71,6 +74,7 @@ class Recipe:
     tol: float
     key: int
     removal: Removal | None = None
+    is_shared: bool = False
 
 
 def fit_path(
@@ -149,10 +153,16 @@ def _run(paths: Sequence[_Path]) -> None:
 
 def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
-    running = [(path, output) for path in paths for output in path.outputs if output.status is None]
-    if not running:
-        return
-    recipe, design = paths[0].recipe, paths[0].design
+    is_shared = paths[0].recipe.is_shared
+    for some in [[path] for path in paths] if is_shared else [paths]:
+        running = [(path, o) for path in some for o in path.outputs if o.status is None]
+        if running:
+            _choose(running, chooser, k)
+
+
+def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -> None:
+    """Choose an atom for every output, or one for all where they are shared."""
+    recipe, design = running[0][0].recipe, running[0][0].design
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
     residuals = [residual(recipe.scheme, output, k) for _, output in running]
     repeats = recipe.scheme.reselects or recipe.reselect
@@ -165,10 +175,16 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
             Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
             for path, _ in running
         ],
+        is_joint=recipe.is_shared,
     )
     for (_, output), r, choice in zip(running, residuals, chooser(request), strict=True):
         output.choice = choice
         output.status = _ending(recipe, output, choice, r)
+    if recipe.is_shared:
+        # Whoever shares atoms ends together.
+        status = next((output.status for _, output in running if output.status), None)
+        for _, output in running:
+            output.status = status
 
 
 def _ending(recipe: Recipe, output: Output, choice: Choice | None, residual: Any) -> Status | None:
@@ -210,6 +226,8 @@ class _Path:
             new_output(design, y, recipe.loss, recipe.l2, recipe.max_iter, recipe.fit_intercept)
             for y in targets
         ]
+        #: Outputs that have the same atoms.
+        self.teams = [self.outputs] if recipe.is_shared else [[o] for o in self.outputs]
         self.start = np.array([output.intercept for output in self.outputs])
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
@@ -242,12 +260,12 @@ class _Path:
         """Let atoms of every output leave one by one until one is left: a step each time."""
         while True:
             k, solutions, removed = len(self.steps) + 1, [], []
-            for c, output in enumerate(self.outputs):
+            for output in self.outputs:
                 output.choice = None
-                correct = partial(output.correct, self.recipe.scheme, k, -1)
-                if len(output.atoms) > 1 and (found := shed_one(output, correct)) is not None:
-                    solutions.append(found[0])
-                    removed.append((c, found[1]))
+            for team in self.teams:
+                corrections, gone = shed_one(team, partial(self._move, k))
+                solutions += corrections
+                removed += self._pairs(team, gone)
             if not removed:
                 return
             self.steps.append(self._scored(self._record(solutions, removed, k)))
@@ -261,22 +279,32 @@ class _Path:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
         solutions: list[Solution] = []
         removed: list[tuple[int, int]] = []
-        removal = self.recipe.removal
-        for c, output in enumerate(self.outputs):
-            choice = output.choice
-            if choice is None or output.status is not None:
+        for team in self.teams:
+            choice = team[0].choice
+            if choice is None or team[0].status is not None:
                 continue
-            output.first_score = output.first_score or choice.score
             place = self.registry.place(choice.atom, choice.id, k)
-            newest = output.take(place, choice.atom, choice.id)
-            before, correct = output.objective, partial(output.correct, self.recipe.scheme, k)
-            solution = correct(newest)
-            if removal is not None:
-                limit = removal.limit(before, solution.objective)
-                solution, gone = shed(output, solution, newest, limit, correct)
-                removed += [(c, atom) for atom in gone]
-            solutions.append(solution)
+            before = sum(output.objective for output in team)
+            for output in team:
+                output.first_score = output.first_score or choice.score
+                newest = output.take(place, choice.atom, choice.id)
+                solutions.append(self._move(k, output, newest))
+            if self.recipe.removal is not None:
+                limit = self.recipe.removal.limit(before, sum(o.objective for o in team))
+                corrections, gone = shed(team, newest, limit, partial(self._move, k))
+                solutions += corrections
+                removed += self._pairs(team, gone)
         return solutions, removed
+
+    def _move(self, k: int, output: Output, newest: int) -> Solution:
+        """Move the coefficients of an output."""
+        solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
+        output.coef, output.objective = solution.coef, solution.objective
+        return solution
+
+    def _pairs(self, team: list[Output], gone: list[int]) -> list[tuple[int, int]]:
+        """Give the numbers of outputs and the atoms that they lost."""
+        return [(self.outputs.index(output), place) for place in gone for output in team]
 
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
         """Write down a step."""

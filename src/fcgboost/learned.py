@@ -137,6 +137,14 @@ class _School:
         ids = hashing.fingerprint(atoms)
         candidates = self._design.candidates(atoms, reuse=False, store=False)
         sums = candidates.sums(request.R)
+        if request.is_joint:
+            squares = [
+                yardstick.of_sums(sums, c) ** 2 for c, yardstick in enumerate(request.yardsticks)
+            ]
+            scores = np.where(
+                _is_new(ids, request.excluded[0]), np.sqrt(np.sum(squares, axis=0)), -1.0
+            )
+            return [_first_of_best(atoms, ids, scores)] * len(squares)
         chosen = []
         for c, yardstick in enumerate(request.yardsticks):
             scores = yardstick.of_sums(sums, c)

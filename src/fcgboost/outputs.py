@@ -13,7 +13,7 @@ from fcgboost.backends.base import Array, Design
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice
-from fcgboost.solvers.base import Problem, Solution
+from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 
 _LABELS = np.array([-1.0, 1.0])
@@ -61,12 +61,6 @@ class Output:
         """The coefficient of the constant."""
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
-    def correct(self, scheme: Scheme, k: int, newest: int) -> Solution:
-        """Move the coefficients as a scheme does."""
-        solution = scheme.update(self.problem, self.coef, newest, k)
-        self.coef, self.objective = solution.coef, solution.objective
-        return solution
-
     def take(self, position: int, atom: Any, id_: int) -> int:
         """Give the column of an atom, appending it if the output does not have it yet."""
         if id_ not in self.places:
@@ -76,8 +70,8 @@ class Output:
             self.coef = np.append(self.coef, 0.0)
         return self.places[id_]
 
-    def drop(self, column: int, coef: Array, f: Any) -> int:
-        """Let the atom of a column go, and give its position.
+    def drop(self, column: int, coef: Array, f: Any) -> None:
+        """Let the atom of a column go.
 
         Parameters
         ----------
@@ -88,7 +82,7 @@ class Output:
         self.places = {id_: j - (j > column) for id_, j in self.places.items() if j != column}
         self.problem.drop(column, coef, f)
         self.coef = np.delete(coef, column)
-        return self.atoms.pop(column - int(self.problem.columns.has_constant))
+        del self.atoms[column - int(self.problem.columns.has_constant)]
 
 
 def new_output(

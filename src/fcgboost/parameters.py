@@ -116,6 +116,7 @@ def _check_numbers(p: Any) -> None:
             raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
     if not (p.clip is None or (isinstance(p.clip, str) and p.clip == "auto")):
         check_number("clip (None, 'auto' or a number)", p.clip, 0, strict=True)
+    check_word("multiclass", p.multiclass, ("one_vs_rest", "shared"))
     for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):

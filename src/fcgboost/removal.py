@@ -12,8 +12,8 @@ that point decides: correction can only lower it from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
@@ -78,51 +78,66 @@ class Departure:
     ----------
     column : int
         The atom's column.
-    coef, f : k-vector, m-vector
-        The coefficients, zero for the column; and the values there.
-    objective : float
+    points : list of Point
+        One per output.
     """
 
     column: int
+    points: list[Point]
+
+    @property
+    def objective(self) -> float:
+        """The sum of the outputs' objectives."""
+        return sum(point.objective for point in self.points)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients of one output, f = A coef, and the objective there."""
+
     coef: Array
     f: Any
     objective: float
 
 
-def least_missed(
-    problem: Problem, coef: Array, newest: int | None, limit: float
-) -> Departure | None:
-    """Find the atom that would be missed least, and a point without it.
+def least_missed(team: Sequence[Output], newest: int | None, limit: float) -> Departure | None:
+    """Find the atom that would be missed least, and points without it.
 
     Parameters
     ----------
-    problem : Problem
-    coef : ndarray of shape (n_columns,)
-        A solution.
+    team : sequence of Output
+        Outputs that have the same columns, each at its solution.
     newest : int or None
         A column that stays.
     limit : float
-        What the objective may be.
+        What the sum of the objectives may be.
 
     Returns
     -------
     Departure or None
-        None if the objective would be larger, by the quadratic model or in truth.
+        None if it would be larger, by the quadratic model or in truth.
     """
-    inverse, objective = _inverse_hessian(problem, coef), problem.objective(coef)
-    rises = coef**2 / (2.0 * np.diag(inverse))
-    rises[: int(problem.columns.has_constant)] = np.inf
+    inverses = [_inverse_hessian(output.problem, output.coef) for output in team]
+    pairs = list(zip(team, inverses, strict=True))
+    rises = np.sum([output.coef**2 / (2.0 * np.diag(H)) for output, H in pairs], axis=0)
+    rises[: int(team[0].problem.columns.has_constant)] = np.inf
     if newest is not None:
         rises[newest] = np.inf
     least = rises.min(initial=np.inf)
-    if least == np.inf or least > limit - objective:
+    if least == np.inf or least > limit - sum(output.objective for output in team):
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
-    without = coef - coef[j] / inverse[j, j] * inverse[:, j]
-    without[j] = 0.0
-    f = problem.columns.matvec(without)
-    there = problem.objective(without, f)
-    return Departure(j, without, f, there) if there <= limit else None
+    found = Departure(j, [_point_without(output, j, H) for output, H in pairs])
+    return found if found.objective <= limit else None
+
+
+def _point_without(output: Output, j: int, inverse: Array) -> Point:
+    """Give the point at which the quadratic model without a column is lowest."""
+    problem = output.problem
+    coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
+    coef[j] = 0.0
+    f = problem.columns.matvec(coef)
+    return Point(coef, f, problem.objective(coef, f))
 
 
 def _inverse_hessian(problem: Problem, coef: Array) -> Array:
@@ -147,59 +162,58 @@ def _curvatures(problem: Problem, coef: Array) -> Any:
     return problem.columns.rows(mul, problem.shares, curvatures)
 
 
+#: Corrects the coefficients of an output; is given the column of the newest atom, -1 for none.
+Correct = Callable[[Output, int], Solution]
+
+
 def shed(
-    output: Output,
-    solution: Solution,
-    newest: int,
-    limit: float,
-    correct: Callable[[int], Solution],
-) -> tuple[Solution, list[int]]:
+    team: Sequence[Output], newest: int, limit: float, correct: Correct
+) -> tuple[list[Solution], list[int]]:
     """Let atoms leave as long as the objective stays within a limit.
 
     Parameters
     ----------
-    output : Output
-    solution : Solution
-        The output's last correction.
+    team : sequence of Output
+        Outputs that have the same columns, each at its solution.
     newest : int
         The column of the newest atom, which stays.
     limit : float
+        What the sum of the objectives may be.
     correct : callable
-        Corrects the output's coefficients; is given the column of the newest atom.
 
     Returns
     -------
-    Solution, list of int
-        The last correction, with the iterations of all; the positions of the atoms that left.
+    list of Solution, list of int
+        The corrections, and the positions of the atoms that left.
     """
+    solutions: list[Solution] = []
     gone = []
-    while (found := least_missed(output.problem, output.coef, newest, limit)) is not None:
+    while (found := least_missed(team, newest, limit)) is not None:
         newest -= newest > found.column
-        again, place = _without(output, found, lambda: correct(newest))  # noqa: B023 - called now
-        solution = replace(again, n_iter=solution.n_iter + again.n_iter)
-        gone.append(place)
-    return solution, gone
+        gone.append(team[0].atoms[found.column - int(team[0].problem.columns.has_constant)])
+        solutions += _leave(team, found, newest, correct)
+    return solutions, gone
 
 
-def shed_one(output: Output, correct: Callable[[], Solution]) -> tuple[Solution, int] | None:
-    """Let the atom that is missed least leave, whatever it gave; None if no atom is left.
-
-    Returns
-    -------
-    Solution, int
-        The correction, and the position of the atom.
-    """
-    found = least_missed(output.problem, output.coef, None, np.inf)
-    return None if found is None else _without(output, found, correct)
+def shed_one(team: Sequence[Output], correct: Correct) -> tuple[list[Solution], list[int]]:
+    """Let the atom that is missed least leave, whatever it gave, if it is not the last one."""
+    found = least_missed(team, None, np.inf) if len(team[0].atoms) > 1 else None
+    if found is None:
+        return [], []
+    gone = team[0].atoms[found.column - int(team[0].problem.columns.has_constant)]
+    return _leave(team, found, -1, correct), [gone]
 
 
-def _without(
-    output: Output, found: Departure, correct: Callable[[], Solution]
-) -> tuple[Solution, int]:
-    place = output.drop(found.column, found.coef, found.f)
-    start = output.coef
-    solution = correct()
-    if solution.objective > found.objective:
-        # A solver that is stopped early may end above where it began.
-        output.coef, output.objective = start, found.objective
-    return solution, place
+def _leave(
+    team: Sequence[Output], found: Departure, newest: int, correct: Correct
+) -> list[Solution]:
+    """Take a column out and correct the others."""
+    solutions = []
+    for output, point in zip(team, found.points, strict=True):
+        output.drop(found.column, point.coef, point.f)
+        start = output.coef
+        solutions.append(correct(output, newest))
+        if output.objective > point.objective:
+            # A solver that is stopped early may end above where it began.
+            output.coef, output.objective = start, point.objective
+    return solutions

@@ -64,6 +64,9 @@ class Request:
         What atoms are divided by before they are scored, where they are drawn.
     yardsticks : sequence of Yardstick
         What they are divided by where they are learned, for every output.
+    is_joint : bool
+        Whether all outputs take one atom, the one with the largest root of the sum of the squared
+        scores; they exclude the same ids.
     """
 
     k: int
@@ -71,6 +74,7 @@ class Request:
     excluded: Sequence[Collection[int]]
     divisor: Divisor
     yardsticks: Sequence[Yardstick]
+    is_joint: bool = False
 
 
 #: Chooses an atom for every output; None for one that may choose none.
@@ -216,6 +220,10 @@ def default_selection(n_samples: float, n_candidates: int) -> Selection:
 
 def best_of(pool: Pool, request: Request) -> list[Choice | None]:
     """Choose the best candidate of a pool for every output."""
+    if request.is_joint:
+        allowed = np.asarray(pool.allowed.all(axis=1))
+        best = pool.candidates.best_joint(request.R, request.divisor, allowed)
+        return [_choice(pool, best)] * pool.allowed.shape[1]
     found = pool.candidates.best(request.R, request.divisor, pool.allowed)
     return [_choice(pool, best) for best in found]
 

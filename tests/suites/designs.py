@@ -164,6 +164,29 @@ def check_the_first_of_the_best_allowed_candidates_wins(backend: Backend) -> Non
                     assert best.score == pytest.approx(scores[best.index, c], rel=1e-12, abs=1e-12)
 
 
+def check_one_candidate_is_the_best_for_all_together(backend: Backend) -> None:
+    X, weights = make_data()
+    rng = np.random.default_rng(13)
+    atoms = make_atoms(50)
+    atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
+    values = naive_matrix(X, atoms)
+    for inputs, store, divisor in product(backend.forms(X), (True, False), ("none", "max", "norm")):
+        design = backend.design(ReluDictionary(), inputs, weights, standardize=False)
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        for share in (1.0, 0.5, 0.05):
+            R = rng.standard_normal((M, 3)) * (rng.random((M, 3)) < 0.7)
+            allowed = rng.random(50) < share
+            allowed[7] = True
+            scores = np.sqrt((naive_scores(values, weights, R, divisor) ** 2).sum(axis=1))
+            (expected,) = naive_best(scores[:, None], allowed[:, None])
+            best = candidates.best_joint(backend.vector(R), divisor, allowed)
+            assert isinstance(best, Best)
+            assert best.index == expected
+            assert best.score == pytest.approx(scores[best.index], rel=1e-12)
+        nobody = np.zeros(50, dtype=bool)
+        assert candidates.best_joint(backend.vector(R), divisor, nobody) is None
+
+
 def check_threads_do_not_change_a_bit(backend: Backend) -> None:
     X, weights = make_data()
     atoms, R = make_atoms(50), np.random.default_rng(2).standard_normal((M, 2))

@@ -120,6 +120,25 @@ class Candidates(ABC):
         """
 
     @abstractmethod
+    def best_joint(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> Best | None:
+        """Find the one candidate that is best for all columns of R together.
+
+        Its score is the root of the sum of the squared scores for the columns; all else is as in
+        `best`.
+
+        Parameters
+        ----------
+        R, divisor :
+            As in `best`.
+        allowed : ndarray of bool, shape (n_candidates,)
+
+        Returns
+        -------
+        Best or None
+            None if no candidate is allowed.
+        """
+
+    @abstractmethod
     def sums(self, R: Any) -> Sums:
         """Give what the gains of a few candidates are made of, in float64 over all rows."""
 

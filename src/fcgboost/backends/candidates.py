@@ -74,6 +74,21 @@ class MemoryCandidates(Candidates):
                 return self._best_ahead(R, divisor, allowed)
             return self._best_here(R, divisor, allowed)
 
+    def best_joint(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> Best | None:
+        """Estimate all scores in one pass, and look closely at those that can be the best."""
+        place = self._design.place
+        if not allowed.any():
+            return None
+        with np.errstate(all="ignore"):
+            estimate = self._values.estimate(R, divisor, None)
+            low, high = place.fetch(*self._interval(estimate))
+            largest = 0.0 if estimate.sizes is None else estimate.sizes[0].max()
+            doubtful = contenders(joint(low), joint(high), allowed)
+            self._design.forget_columns()
+            exact = self._scores_ahead if place.is_ahead else self._scores_here
+            scores = [exact(doubtful, R[:, c], divisor, largest) for c in range(R.shape[1])]
+        return first_of_best(doubtful, joint(np.column_stack(scores)))
+
     def sums(self, R: Any) -> Sums:
         """Add up over the rows in order; the columns are kept for whoever enters."""
         design, xp, n = self._design, self._design.place.xp, self.atoms.shape[0]
@@ -101,7 +116,8 @@ class MemoryCandidates(Candidates):
             residual = np.ascontiguousarray(R[:, c])
             if len(doubtful) > MANY:
                 doubtful = self._second_look(doubtful, residual, divisor, largest)
-            found.append(self._winner(doubtful, residual, divisor, largest))
+            scores = self._scores_here(doubtful, residual, divisor, largest)
+            found.append(first_of_best(doubtful, scores))
         return found
 
     def _best_ahead(
@@ -196,13 +212,20 @@ class MemoryCandidates(Candidates):
             doubtful = contenders(low[:, c], high[:, c], allowed[:, c])
             if len(doubtful) > MANY:
                 doubtful = self._second_look(doubtful, R[:, c], divisor, largest)
-            parts = [
-                self._exact_scores(place.put(doubtful[rows], "int64"), R[:, c], divisor, largest)
-                for rows in row_blocks(len(doubtful), _FEW)
-            ]
-            scores = np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
+            scores = self._scores_ahead(doubtful, R[:, c], divisor, largest)
             found.append(first_of_best(doubtful, scores))
         return found
+
+    def _scores_ahead(
+        self, doubtful: NDArray[np.intp], residual: Any, divisor: Divisor, largest: Any
+    ) -> Array:
+        """Score a few candidates at a time where the rows are."""
+        place = self._design.place
+        parts = [
+            self._exact_scores(place.put(doubtful[rows], "int64"), residual, divisor, largest)
+            for rows in row_blocks(len(doubtful), _FEW)
+        ]
+        return np.concatenate(place.fetch(*parts)) if parts else np.zeros(0)
 
     def _estimate(self, R: Array, divisor: Divisor, allowed: NDArray[np.bool_]) -> Estimate:
         """Ask the stand-in where there is one that can tell; else make a pass."""
@@ -254,16 +277,17 @@ class MemoryCandidates(Candidates):
         everyone = np.ones(len(doubtful), dtype=bool)
         return doubtful[contenders(low[:, 0], high[:, 0], everyone)]
 
-    def _winner(
+    def _scores_here(
         self, doubtful: NDArray[np.intp], residual: Array, divisor: Divisor, largest: float
-    ) -> Best | None:
+    ) -> Array:
         """Score candidates one by one, in float64."""
+        residual = np.ascontiguousarray(residual)
         scores = np.abs(self.dots_of(doubtful, residual))
         if divisor != "none":
             sizes = np.array([self._size(int(j), divisor) for j in doubtful])
             where = is_there(sizes, largest)
             scores = np.divide(scores, sizes, out=np.zeros_like(scores), where=where)
-        return first_of_best(doubtful, scores)
+        return scores
 
     def dots_of(self, some: NDArray[np.intp], residual: Array) -> Array:
         """Give the inner products of some candidates over the rows that have a residual."""
@@ -328,6 +352,11 @@ def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[n
     """
     surely = np.where(allowed, low, 0.0).max(initial=0.0)
     return np.flatnonzero(allowed & ~(high < (1.0 - 2.0 * _NEARLY) * surely))
+
+
+def joint(scores: Array) -> Array:
+    """Give the root of the sum of squares over the outputs, one number per candidate."""
+    return np.asarray(np.sqrt((scores**2).sum(axis=1)))
 
 
 def first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:

@@ -34,6 +34,7 @@ from fcgboost.backends.candidates import (
     contenders,
     first_of_best,
     is_there,
+    joint,
     lowered,
 )
 from fcgboost.backends.moments import Frame, Moments
@@ -189,6 +190,18 @@ class ClusterCandidates(Candidates):
         """Add up the machines' sums."""
         sums: Sums = self._crew.fetch(self._want("piece_sums", R))[0]
         return sums
+
+    def best_joint(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> Best | None:
+        """Add up estimates, and then exact scores."""
+        if not allowed.any():
+            return None
+        (scores,) = self._crew.fetch(self._want("scores", R, divisor))
+        with np.errstate(all="ignore"):
+            low, high, largest = _interval(scores, 0.0)
+            some = contenders(joint(low), joint(high), allowed)
+        answers = self._crew.fetch(*(self._want("exact_scores", some, r, divisor) for r in R))
+        exact = np.column_stack([_exact(answer, largest) for answer in answers])
+        return first_of_best(some, joint(exact))
 
     def _second_look(
         self, doubtful: list[NDArray[np.intp]], R: Any, divisor: Divisor, largest: float

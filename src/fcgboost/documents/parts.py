@@ -230,6 +230,7 @@ _READERS: Mapping[str, Callable[[Spot], Any]] = {
     "clip": _nothing_or(_a_word_or("auto", otherwise=_positive)),
     "normalize": Spot.flag,
     "reselect": Spot.flag,
+    "multiclass": lambda spot: spot.word("one_vs_rest", "shared"),
     "validation_fraction": _nothing_or(_fraction),
     "n_iter_no_change": _nothing_or(_count),
     "scoring": _nothing_or(Spot.text),

@@ -1,0 +1,180 @@
+"""Several classes that share their atoms."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from suites.crews import fit_on, make_crew
+from suites.paths import CLASSICAL, FULL, SELECTIONS, make_recipe
+
+from fcgboost import FCGBoostClassifier, Removal
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.checkpoints import Identity, read, write
+from fcgboost.dictionaries import GaussDictionary, ReluDictionary
+from fcgboost.greedy import fit_path, fit_paths
+from fcgboost.learned import LearnedCandidates
+from fcgboost.schemes import Scheme
+from fcgboost.selection import AllCandidates, Selection
+from fcgboost.stopping import Status
+from fcgboost.trace import Trace
+
+IRIS = load_iris(return_X_y=True)
+
+
+def targets_of(y: np.ndarray) -> list[np.ndarray]:
+    return [np.where(y == c, 1.0, -1.0) for c in np.unique(y)]
+
+
+def make_design(X: np.ndarray) -> MemoryDesign:
+    return MemoryDesign(ReluDictionary(), X, np.ones(len(X)), standardize=True)
+
+
+def shared(**changes: Any) -> Any:
+    return make_recipe(**{"l2": 1e-2, "fit_intercept": True, "is_shared": True, **changes})
+
+
+@pytest.mark.parametrize("scheme", [FULL, CLASSICAL[1]], ids=repr)
+def test_every_step_takes_the_atom_of_the_largest_joint_score(scheme: Scheme) -> None:
+    X, y = IRIS
+    targets, design = targets_of(y), make_design(IRIS[0])
+    recipe = shared(scheme=scheme, max_iter=8, n_candidates=60)
+    trace, _ = fit_path(design, targets, recipe)
+    atoms = design.dictionary.candidates(design.sample(60, 0), 60, 0)
+    columns = design.dictionary.evaluate(X, atoms, design.scale)
+    intercept, coef = trace.start, np.zeros((3, 0))
+    taken: set[int] = set()
+    for step in trace:
+        chosen = design.dictionary.evaluate(X, trace.atoms[: coef.shape[1]], design.scale)
+        f = chosen @ coef.T + intercept if coef.shape[1] else np.tile(intercept, (len(y), 1))
+        Y = np.column_stack(targets)
+        R = 2.0 * Y * np.maximum(0.0, 1.0 - Y * f) / len(y)
+        scores = np.sqrt(((columns.T @ R) ** 2).sum(axis=1))
+        if not scheme.reselects:
+            scores[list(taken)] = -1.0
+        best = int(scores.argmax())
+        taken.add(best)
+        assert len(set(step.chosen.tolist())) == 1
+        np.testing.assert_array_equal(trace.atoms[step.chosen[0]], atoms[best])
+        np.testing.assert_allclose(step.scores, scores[best], rtol=1e-9)
+        coef, intercept = step.coef, step.intercept
+
+
+def test_two_classes_are_what_they_are_one_against_the_rest() -> None:
+    X, y = IRIS
+    models = [
+        FCGBoostClassifier("relu", max_iter=10, random_state=0, multiclass=multiclass)
+        for multiclass in ("shared", "one_vs_rest")
+    ]
+    first, second = (model.fit(X[y > 0], y[y > 0]) for model in models)
+    np.testing.assert_array_equal(first.atoms_, second.atoms_)
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("selection", ["all", "sampled", "learned"])
+def test_all_classes_have_all_atoms(selection: str) -> None:
+    X, y = load_wine(return_X_y=True)
+    settings = {"selection": selection, "max_iter": 12, "random_state": 0}
+    model = FCGBoostClassifier("relu", multiclass="shared", **settings).fit(X, y)
+    apart = FCGBoostClassifier("relu", **settings).fit(X, y)
+    assert model.n_atoms_ == 12 < apart.n_atoms_
+    assert model.coef_.shape == (3, 12)
+    assert (model.coef_ != 0.0).all()
+    assert model.score(X, y) > 0.95
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize("selection", [*SELECTIONS, LearnedCandidates(size=8)], ids=repr)
+@pytest.mark.parametrize("removal", [None, Removal(share=0.9)], ids=repr)
+def test_shared_paths_go_on_from_a_file(
+    selection: Selection, removal: Removal | None, tmp_path: Path
+) -> None:
+    X, y = IRIS
+    design, targets = make_design(X), targets_of(y)
+    changes = {"selection": selection, "removal": removal, "n_candidates": 60}
+    whole, status = fit_path(design, targets, shared(max_iter=14, **changes))
+    half, _ = fit_path(design, targets, shared(max_iter=7, **changes))
+    write(tmp_path / "path", half, 0, Identity((1,), {}))
+    stored, _ = read(tmp_path / "path", Identity((1,), {}))
+    resumed, resumed_status = fit_path(
+        design, targets, shared(max_iter=14, **changes), resume=stored
+    )
+    assert resumed_status is status
+    assert_same_path(resumed, whole)
+
+
+def assert_same_path(first: Trace, second: Trace) -> None:
+    np.testing.assert_allclose(first.atoms, second.atoms, rtol=1e-7, atol=1e-9)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+        np.testing.assert_array_equal(one.removed, other.removed)
+        np.testing.assert_allclose(one.coef, other.coef, rtol=1e-6, atol=1e-8)
+
+
+def test_an_atom_leaves_all_classes_or_none() -> None:
+    X, y = IRIS
+    trace, _ = fit_path(
+        make_design(X), targets_of(y), shared(max_iter=25, removal=Removal(share=0.9))
+    )
+    left = [step for step in trace if len(step.removed)]
+    assert left
+    for step in left:
+        pairs = {(int(c), int(place)) for c, place in step.removed}
+        places = {place for _, place in pairs}
+        assert pairs == {(c, place) for c in range(3) for place in places}
+        assert not step.coef[:, step.gone].any()
+    totals = trace.column("objectives").sum(axis=1)
+    assert (np.diff(totals) <= 1e-9 * totals[0]).all()
+    assert trace[-1].n_atoms < 25
+
+
+def test_classes_that_share_atoms_end_together() -> None:
+    X, y = IRIS
+    trace, status = fit_path(make_design(X), targets_of(y), shared(max_iter=50, n_candidates=5))
+    assert status is Status.EXHAUSTED
+    assert trace.endings == (Status.EXHAUSTED,) * 3
+    assert len(trace) == 5
+    trace, status = fit_path(make_design(X), targets_of(y), shared(max_iter=50, tol=0.9))
+    assert trace.endings == (Status.TOLERANCE,) * 3
+
+
+def test_paths_of_several_ridges_are_those_of_each() -> None:
+    X, y = IRIS
+    recipes = [shared(max_iter=8, n_candidates=40, l2=l2) for l2 in (1e-3, 1e-1)]
+    together = fit_paths(make_design(X), targets_of(y), recipes)
+    for trace, recipe in zip(together, recipes, strict=True):
+        alone, _ = fit_path(make_design(X), targets_of(y), recipe)
+        assert_same_path(trace, alone)
+
+
+@pytest.mark.parametrize("selection", ["all", "sampled", LearnedCandidates(size=8)], ids=repr)
+def test_rows_on_other_machines_give_the_same_shared_atoms(selection: Any) -> None:
+    X, y = IRIS
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y = X[order], y[order]
+    settings = {"dictionary": "relu", "selection": selection, "max_iter": 10, "removal": 0.9}
+    settings |= {"multiclass": "shared", "random_state": 0}
+    here = FCGBoostClassifier(**settings).fit(X, y)
+    there = fit_on(make_crew(X, y, np.ones(len(y)), [20, 21, 90]), **settings)
+    np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7 * np.abs(here.coef_).max())
+
+
+def test_weights_are_repetitions() -> None:
+    X, y = IRIS
+    counts = np.random.default_rng(1).integers(1, 4, len(y))
+    settings = {"dictionary": GaussDictionary(), "n_candidates": 50, "max_iter": 8, "l2": 1e-3}
+    settings |= {"multiclass": "shared", "random_state": 0, "selection": AllCandidates()}
+    weighted = FCGBoostClassifier(**settings).fit(X, y, sample_weight=counts)
+    repeated = FCGBoostClassifier(**settings).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighted.atoms_, repeated.atoms_)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
+
+
+def test_other_words_are_refused() -> None:
+    X, y = IRIS
+    with pytest.raises(ValueError, match="multiclass must be one of"):
+        FCGBoostClassifier(multiclass="joint").fit(X, y)
