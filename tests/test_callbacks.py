@@ -23,7 +23,9 @@ def noisy(n_samples=100):
 
 
 def make(**changes):
-    return FCGBoostClassifier(**{"max_iter": 12, "random_state": 0, **changes})
+    return FCGBoostClassifier(
+        **{"dictionary": "gauss", "max_iter": 12, "random_state": 0, **changes}
+    )
 
 
 class Recorder:

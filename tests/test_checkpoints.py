@@ -38,7 +38,7 @@ def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: 
     rng = np.random.default_rng(0)
     X = np.where((X := rng.random((90, 3))) > 0.3, X, 0.0)
     y = (np.digitize(X[:, 1], [0.3, 0.7]) + (rng.random(90) < 0.2)) % n_classes
-    settings = {"max_iter": 7, "random_state": 0, **changes}
+    settings = {"dictionary": "gauss", "max_iter": 7, "random_state": 0, **changes}
     return FCGBoostClassifier(**settings).fit(make(X), y).trace_
 
 
@@ -188,11 +188,11 @@ def test_an_estimator_goes_on_from_a_file(make: Callable[[Any], Any], tmp_path: 
     X = make(np.where((X := rng.random((100, 3))) > 0.3, X, 0.0))
     y = rng.integers(3, size=100)
     settings = {"validation_fraction": 0.3, "random_state": 0, "dictionary": "gauss"}
-    model = FCGBoostClassifier("gauss", max_iter=5, warm_start=True, **settings).fit(X, y)
+    model = FCGBoostClassifier(max_iter=5, warm_start=True, **settings).fit(X, y)
     write(tmp_path / "path", model.trace_, model._key_, IDENTITY)
     model.trace_, model._key_ = read(tmp_path / "path", IDENTITY)
     model.set_params(max_iter=10).fit(X, y)
-    at_once = FCGBoostClassifier("gauss", max_iter=10, **settings).fit(X, y)
+    at_once = FCGBoostClassifier(max_iter=10, **settings).fit(X, y)
     np.testing.assert_array_equal(model.trace_.column("chosen"), at_once.trace_.column("chosen"))
     scores = [trace.column("validation_score") for trace in (model.trace_, at_once.trace_)]
     np.testing.assert_allclose(*scores)

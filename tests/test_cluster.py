@@ -91,7 +91,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def test_the_model_is_that_of_memory(setting: dict[str, Any], cuts: list[int]) -> None:
     X, y = noisy()
     weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
-    parameters = {"max_iter": 12, "random_state": 1, **setting}
+    parameters = {"dictionary": "gauss", "max_iter": 12, "random_state": 1, **setting}
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
     assert_same_model(fit_on(make_crew(X, y, weights, cuts, 3), **parameters), here)
 
@@ -99,7 +99,7 @@ def test_the_model_is_that_of_memory(setting: dict[str, Any], cuts: list[int]) -
 @pytest.mark.parametrize("setting", ["gauss, all", "relu, sampled", "set aside"])
 def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
     X, y = noisy(n_classes=3)
-    parameters = {"max_iter": 8, "random_state": 1, **SETTINGS[setting]}
+    parameters = {"dictionary": "gauss", "max_iter": 8, "random_state": 1, **SETTINGS[setting]}
     here = FCGBoostClassifier(**parameters).fit(X, y)
     cuts, row = CUTS["empty and unequal"], X[0].nbytes
     for budget in (0, 100 * row):
@@ -125,7 +125,7 @@ def test_all_kinds_of_rows_labels_and_weights(kind: str) -> None:
         y = np.array(["a", "long label", "c"])[y]
     else:
         weights = np.random.default_rng(0).uniform(0.0, 3.0, len(y))
-    parameters = {"max_iter": 8, "random_state": 1, "n_candidates": 50}
+    parameters = {"dictionary": "gauss", "max_iter": 8, "random_state": 1, "n_candidates": 50}
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
     assert_same_model(fit_on(make_crew(X, y, weights, [10, 200], 2), **parameters), here)
 
@@ -159,7 +159,12 @@ def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction
     for n in (33, 132):
         X, y = noisy(n)
         weights = np.full(n, weight)
-        parameters = {"max_iter": 3, "random_state": 1, "validation_fraction": fraction}
+        parameters = {
+            "dictionary": "gauss",
+            "max_iter": 3,
+            "random_state": 1,
+            "validation_fraction": fraction,
+        }
         here = FCGBoostClassifier(**parameters).fit(X, y, weights)
         there = fit_on(make_crew(X, y, weights, [7, 20], 2), **parameters)
         assert_same_model(there, here)
@@ -169,7 +174,7 @@ def test_balanced_classes_of_fractional_weights_do_not_change_a_bit() -> None:
     X, y = noisy(n_classes=3)
     weights = np.random.default_rng(1).choice([0.1, 0.2, 0.7], len(y))
     parameters = {"dictionary": "relu", "selection": "sampled", "class_weight": "balanced"}
-    here = FCGBoostClassifier("gauss", max_iter=6, random_state=0, **parameters).fit(X, y, weights)
+    here = FCGBoostClassifier(max_iter=6, random_state=0, **parameters).fit(X, y, weights)
     for cuts in CUTS.values():
         crew = make_crew(X, y, weights, cuts, 3)
         assert_same_model(fit_on(crew, max_iter=6, random_state=0, **parameters), here)

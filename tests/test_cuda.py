@@ -19,7 +19,8 @@ SELECTIONS = [AllCandidates(True), AllCandidates(False), SampledCandidates(100)]
 
 
 def fit_on(device: str, X: Any, y: Any, **parameters: Any) -> FCGBoostClassifier:
-    model = FCGBoostClassifier("gauss", max_iter=40, random_state=0, device=device, **parameters)
+    settings = {"dictionary": "gauss", "max_iter": 40, "random_state": 0, **parameters}
+    model = FCGBoostClassifier(device=device, **settings)
     return model.fit(X, y)
 
 

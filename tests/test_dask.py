@@ -54,7 +54,7 @@ SIZES = {
     "many": (20,) * 30,
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    "gauss": {"n_candidates": 100},
+    "gauss": {"dictionary": "gauss", "n_candidates": 100},
     "relu, sampled": {"dictionary": "relu", "selection": "sampled"},
     "set aside": {"dictionary": "relu", "selection": "sampled", "validation_fraction": 0.25},
 }
@@ -109,7 +109,7 @@ def test_a_class_may_be_absent_from_partitions(client):
     X, y = noisy(600, n_classes=3)
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
-    parameters = {"max_iter": 10, "random_state": 0, "n_candidates": 60}
+    parameters = {"dictionary": "gauss", "max_iter": 10, "random_state": 0, "n_candidates": 60}
     here = FCGBoostClassifier(**parameters).fit(X, y)
     sizes = (50,) * 12
     there = DaskFCGBoostClassifier(client=client, **parameters).fit(*in_chunks(X, y, sizes))
@@ -119,7 +119,9 @@ def test_a_class_may_be_absent_from_partitions(client):
 def test_predictions_are_lazy_and_those_of_the_local_classifier(client):
     X, y = noisy(n_classes=3)
     dX, dy = in_chunks(X, y, (100, 0, 500))
-    model = DaskFCGBoostClassifier(client=client, max_iter=10, n_candidates=50, random_state=0)
+    model = DaskFCGBoostClassifier(
+        "gauss", client=client, max_iter=10, n_candidates=50, random_state=0
+    )
     with pytest.raises(NotFittedError):
         model.predict(dX)
     local = model.fit(dX, dy).to_local()
@@ -168,7 +170,7 @@ def test_callbacks_and_progress_hear_every_step(client, capsys):
         heard.append(step.k)
         return Status.CALLBACK if step.k == 4 else None
 
-    model = DaskFCGBoostClassifier(client=client, max_iter=10, random_state=0, verbose=1)
+    model = DaskFCGBoostClassifier("gauss", client=client, max_iter=10, random_state=0, verbose=1)
     model.set_callbacks(rule).fit(*in_chunks(*noisy(), (300, 300)))
     assert heard == [1, 2, 3, 4]
     assert model.status_ is Status.CALLBACK
@@ -179,7 +181,7 @@ def test_the_dashboard_shows_names(client):
     def names(dask_scheduler: Any) -> list[str]:
         return list(dask_scheduler.task_prefixes)
 
-    model = DaskFCGBoostClassifier(client=client, max_iter=3, random_state=0)
+    model = DaskFCGBoostClassifier("gauss", client=client, max_iter=3, random_state=0)
     dX, dy = in_chunks(*noisy(), (300, 300))
     model.fit(dX, dy).predict(dX).compute(scheduler=client)
     shown = client.run_on_scheduler(names)
@@ -258,7 +260,9 @@ def test_sparse_chunks_stay_sparse(client):
     dX, dy = in_chunks(X, y, (200, 400))
     here = FCGBoostClassifier("gauss", max_iter=6, n_candidates=40, random_state=0)
     here.fit(sparse.csr_array(X), y)
-    there = DaskFCGBoostClassifier(client=client, max_iter=6, n_candidates=40, random_state=0)
+    there = DaskFCGBoostClassifier(
+        "gauss", client=client, max_iter=6, n_candidates=40, random_state=0
+    )
     there.fit(dX.map_blocks(sparse.csr_array, dtype=float), dy)
     assert sparse.issparse(there.atoms_)
     np.testing.assert_array_equal(there.atoms_.toarray(), here.atoms_.toarray())
@@ -289,7 +293,9 @@ def test_persisted_and_unknown_chunks(client):
     here = FCGBoostClassifier("gauss", max_iter=8, n_candidates=40, random_state=0).fit(X, y)
     dX, dy = in_chunks(X, y, (200, 400))
     held = client.persist([dX, dy])
-    model = DaskFCGBoostClassifier(client=client, max_iter=8, n_candidates=40, random_state=0)
+    model = DaskFCGBoostClassifier(
+        "gauss", client=client, max_iter=8, n_candidates=40, random_state=0
+    )
     assert_same_model(model.fit(*held), here)
     positive = X[:, 1] > 30.0
     unknown = (dX[dX[:, 1] > 30.0], dy[dX[:, 1] > 30.0])
@@ -302,7 +308,7 @@ def test_persisted_and_unknown_chunks(client):
 def test_warm_start_goes_on_also_in_other_partitions(client):
     X, y = noisy()
     model = DaskFCGBoostClassifier(
-        client=client, max_iter=5, n_candidates=60, random_state=0, warm_start=True
+        "gauss", client=client, max_iter=5, n_candidates=60, random_state=0, warm_start=True
     )
     model.fit(*in_chunks(X, y, (300, 300))).set_params(max_iter=12)
     model.fit(*in_chunks(X[::-1], y[::-1], (100, 500)))
@@ -316,7 +322,13 @@ def test_lazy_predictions_of_two_models_keep_apart(client):
     X, y = noisy()
     dX, dy = in_chunks(X, y, (600,))
     words = da.where(dy > 0, "yes", "no")
-    make = {"client": client, "max_iter": 4, "n_candidates": 30, "random_state": 0}
+    make = {
+        "dictionary": "gauss",
+        "client": client,
+        "max_iter": 4,
+        "n_candidates": 30,
+        "random_state": 0,
+    }
     first = DaskFCGBoostClassifier(**make).fit(dX, dy)
     second = DaskFCGBoostClassifier(**make).fit(dX, words)
     held = client.persist(first.predict(dX))
@@ -332,7 +344,8 @@ def test_scores_compare_the_names_of_columns(client):
     X, y = noisy()
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b"]), npartitions=2)
     labels = dd.from_pandas(pd.Series(y), npartitions=2)
-    model = DaskFCGBoostClassifier(client=client, max_iter=4, random_state=0).fit(frame, labels)
+    model = DaskFCGBoostClassifier("gauss", client=client, max_iter=4, random_state=0)
+    model.fit(frame, labels)
     expected = model.to_local().score(pd.DataFrame(X, columns=["a", "b"]), y)
     assert model.score(frame, labels) == expected
     with pytest.raises(ValueError, match=r"\['b', 'a'\].*\['a', 'b'\]"):

@@ -428,7 +428,7 @@ def test_a_fit_whose_processes_were_all_killed_goes_on_elsewhere(tmp_path, expec
     assert 1 < heard[0] <= 12
     assert_same_model(model, expected)
     # The same file, in memory: the path is complete, and nothing is left to do.
-    here = FCGBoostClassifier("gauss", checkpoint=path, **PARAMETERS)
+    here = FCGBoostClassifier(checkpoint=path, **PARAMETERS)
     here.set_callbacks(lambda step: heard.append(-step.k)).fit(*noisy())
     assert min(heard) > 0
     assert_same_model(here, expected)

@@ -132,7 +132,13 @@ def make_data(n_classes: int = 2, m: int = 180) -> tuple[np.ndarray, np.ndarray]
 
 
 def fit(n_classes: int = 2, **parameters: Any) -> FCGBoostClassifier:
-    settings = {"max_iter": 14, "n_candidates": 150, "random_state": 0, "tol": 0.0}
+    settings = {
+        "dictionary": "gauss",
+        "max_iter": 14,
+        "n_candidates": 150,
+        "random_state": 0,
+        "tol": 0.0,
+    }
     return FCGBoostClassifier(**{**settings, **parameters}).fit(*make_data(n_classes))
 
 
@@ -358,7 +364,7 @@ def test_a_fit_takes_tensors(device: str, dtype: str) -> None:
     X, y = make_data(3)
     X = X.astype(dtype)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    parameters = {"max_iter": 8, "random_state": 0, "device": device}
+    parameters = {"dictionary": "gauss", "max_iter": 8, "random_state": 0, "device": device}
     expected = FCGBoostClassifier(**parameters).fit(X, y, sample_weight=weights)
     given = [torch.tensor(values) for values in (X, y, weights)]
     found = FCGBoostClassifier(**parameters).fit(given[0], given[1], sample_weight=given[2])

@@ -50,7 +50,7 @@ def attributes_of(model):
 
 def assert_refused(message, *data, error=ValueError, parameters=None, **named):
     """Check that a fit is refused and leaves an estimator that is not fitted."""
-    new = FCGBoostClassifier(**(parameters or {}))
+    new = FCGBoostClassifier(**{"dictionary": "gauss", **(parameters or {})})
     with pytest.raises(error, match=message):
         new.fit(*data, **named)
     assert not attributes_of(new)

@@ -25,7 +25,10 @@ from fcgboost import (
     FCGBoostClassifier,
     FCGBoostClassifierCV,
     GradientDescentSolver,
+    ReluDictionary,
     Status,
+    TreeDictionary,
+    UnionDictionary,
 )
 from fcgboost.datasets import make_simulation
 
@@ -37,7 +40,11 @@ LOSSES = ["squared_hinge", "hinge", "cubed_hinge", "square"]
 FEW = {"max_iter": 8, "random_state": 0}
 
 CHECKED = [
+    FCGBoostClassifier(),
     FCGBoostClassifier("gauss"),
+    FCGBoostClassifier("compact"),
+    FCGBoostClassifier(TreeDictionary(depth=3), **FEW),
+    FCGBoostClassifier(UnionDictionary([ReluDictionary(), TreeDictionary()]), **FEW),
     *(FCGBoostClassifier(name, **FEW) for name in DICTIONARIES),
     *(FCGBoostClassifier("gauss", scheme=name, **FEW) for name in SCHEMES[1:]),
     *(FCGBoostClassifier("gauss", loss=name, **FEW) for name in LOSSES[1:]),
@@ -74,7 +81,7 @@ def three_classes(n_samples=90):
 
 
 def few_steps(**changes):
-    return FCGBoostClassifier(**{**FEW, **changes})
+    return FCGBoostClassifier(**{"dictionary": "gauss", **FEW, **changes})
 
 
 # What X may be

@@ -364,7 +364,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table[3, 0] = table[5, 3] = None
 
     def fit(X: Any, y: Any, **changes: Any) -> Any:
-        return FCGBoostClassifier(**{"max_iter": 4, "random_state": 0, **changes}).fit(X, y)
+        return FCGBoostClassifier(
+            **{"dictionary": "gauss", "max_iter": 4, "random_state": 0, **changes}
+        ).fit(X, y)
 
     families = [
         *(ReluDictionary(), TreeDictionary(2), GaussDictionary(), LinearDictionary()),

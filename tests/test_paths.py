@@ -41,7 +41,9 @@ def three_classes(n_samples=150):
 
 
 def make(**changes):
-    return FCGBoostClassifier(**{"max_iter": 12, "random_state": 0, **changes})
+    return FCGBoostClassifier(
+        **{"dictionary": "gauss", "max_iter": 12, "random_state": 0, **changes}
+    )
 
 
 # Staging and truncating

@@ -189,7 +189,7 @@ def test_no_removal_costs_more_than_its_share_of_the_gain(loss: str, n_classes: 
     X, y = noisy(n_classes)
     settings = {"dictionary": "relu", "loss": loss, "selection": "sampled", "max_iter": 30}
     for share in (0.2, 0.8):
-        model = FCGBoostClassifier("gauss", removal=share, random_state=0, **settings).fit(X, y)
+        model = FCGBoostClassifier(removal=share, random_state=0, **settings).fit(X, y)
         assert any(len(step.removed) for step in model.trace_)
         check_path(model.trace_)
         # Without the removals of the last step at all, its gain is known.
@@ -367,7 +367,7 @@ def test_rows_on_other_machines_give_the_same_path(n_classes: int) -> None:
     settings = {"dictionary": "relu", "selection": "sampled", "max_iter": 15, "removal": 0.9}
     crew = make_crew(X[:150], codes[:150], weights[:150], [20, 21, 90], held_out=held_out)
     there = fit_on(crew, has_validation_data=True, random_state=0, **settings)
-    here = FCGBoostClassifier("gauss", random_state=0, **settings)
+    here = FCGBoostClassifier(random_state=0, **settings)
     here.fit(X[:150], codes[:150], X_val=X[150:], y_val=codes[150:])
     assert any(len(step.removed) for step in here.trace_[:15])
     assert_same_path(there.trace_, here.trace_)
@@ -399,4 +399,4 @@ def test_without_removal_a_path_is_what_it_was() -> None:
 def test_impossible_removals_are_refused(parameters: dict[str, Any], message: str) -> None:
     X, y = noisy(n=20)
     with pytest.raises(ValueError, match=message):
-        FCGBoostClassifier(**parameters).fit(X, y)
+        FCGBoostClassifier("gauss", **parameters).fit(X, y)

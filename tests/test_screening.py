@@ -65,11 +65,17 @@ def fit_both(n_classes: int = 2, **parameters: object) -> tuple[Trace, Trace, li
     X, y = make_simulation(90, random_state=0)
     if n_classes == 3:
         y = np.digitize(X[:, 0] + 0.1 * y, [0.3, 0.7])
-    settings = {"max_iter": 300, "n_candidates": 320, "selection": "all", "tol": 0.0}
+    settings = {
+        "dictionary": "gauss",
+        "max_iter": 300,
+        "n_candidates": 320,
+        "selection": "all",
+        "tol": 0.0,
+    }
     traces = []
     for is_on in (False, True):
         with stand_ins(is_on) as decided:
-            model = FCGBoostClassifier("gauss", random_state=0, **{**settings, **parameters})
+            model = FCGBoostClassifier(random_state=0, **{**settings, **parameters})
             traces.append(model.fit(X, y).trace_)
         assert is_on or not decided
     return traces[0], traces[1], decided

@@ -73,9 +73,7 @@ def test_scores_are_those_of_separate_fits():
     seed = search.best_estimator_.random_state
     for row, params in enumerate(results["params"]):
         for i, (train, test) in enumerate(folds):
-            classifier = FCGBoostClassifier("gauss", random_state=seed, **params).fit(
-                X[train], y[train]
-            )
+            classifier = FCGBoostClassifier(random_state=seed, **params).fit(X[train], y[train])
             expected = accuracy_score(y[test], classifier.predict(X[test]))
             assert results[f"split{i}_test_score"][row] == pytest.approx(expected, abs=1e-12)
 
@@ -239,7 +237,7 @@ def test_the_refit_is_the_best_setting_on_all_data():
     X, y = noisy()
     search = FCGBoostClassifierCV(WIDTHS, [0.01, 0.1], cv=3, random_state=1).fit(X, y)
     alone = FCGBoostClassifier(
-        "gauss", random_state=search.best_estimator_.random_state, **search.best_params_
+        random_state=search.best_estimator_.random_state, **search.best_params_
     ).fit(X, y)
     np.testing.assert_array_equal(search.decision_function(X), alone.decision_function(X))
     assert search.n_iter_ == alone.n_iter_ == search.best_params_["max_iter"]

@@ -60,8 +60,13 @@ def counted(names: list[str]) -> Iterator[None]:
 
 def fit(device: str = "torch", n_steps: int = 20, **parameters: Any) -> FCGBoostClassifier:
     X, y = make_simulation(1500, noise="uniform", level=0.2, random_state=0)
-    settings = {"selection": SampledCandidates(64), "random_state": 0, **parameters}
-    return FCGBoostClassifier("gauss", max_iter=n_steps, device=device, **settings).fit(X, y)
+    settings = {
+        "dictionary": "gauss",
+        "selection": SampledCandidates(64),
+        "random_state": 0,
+        **parameters,
+    }
+    return FCGBoostClassifier(max_iter=n_steps, device=device, **settings).fit(X, y)
 
 
 @pytest.mark.usefixtures("_fused")

@@ -7,7 +7,7 @@ from scipy import sparse
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.datasets import make_simulation
 
-FEW = {"max_iter": 10, "random_state": 0}
+FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
 
 SETTINGS = {
     **{f"dictionary {name}": {"dictionary": name} for name in ("polynomial", "sigmoid", "relu")},
@@ -23,7 +23,7 @@ SETTINGS = {
         for scheme in ("original", "truncation", "rescaled")
         for name in ("gauss", "relu", "polynomial")
     },
-    "default": {"max_iter": "auto"},
+    "all steps": {"max_iter": "auto"},
     "theory": {"max_iter": "theory"},
     "validation fraction": {"validation_fraction": 0.3},
     "early stop": {"n_iter_no_change": 3, "validation_fraction": 0.3},
@@ -36,6 +36,11 @@ SETTINGS = {
     "normalize": {"normalize": True},
     "no intercept": {"fit_intercept": False, "standardize": False},
     "no ridge": {"l2": 0.0},
+    **{name: {"dictionary": name, "max_iter": "auto"} for name in ("auto", "compact")},
+    "auto, held out": {"dictionary": "auto", "max_iter": "auto", "validation_fraction": 0.3},
+    "auto, some steps": {"dictionary": "auto"},
+    "tree": {"dictionary": "tree"},
+    "learned": {"selection": "learned"},
 }
 
 
@@ -72,7 +77,7 @@ def test_a_weight_equals_a_repetition_in_any_order(changes, is_sparse):
     assert_same_model(weighted, plain, X)
 
 
-@pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"validation_fraction": 0.3}])
+@pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"validation_fraction": 0.3}, {"dictionary": "auto"}])
 def test_a_weight_equals_a_repetition_for_several_classes(changes):
     X, y, counts = counted(n_classes=3)
     weighted = FCGBoostClassifier(**{**FEW, **changes}).fit(X, y, counts)
@@ -143,14 +148,14 @@ def test_one_number_weighs_every_row():
 
 def test_a_class_weight_equals_weights_of_its_rows():
     X, y, _ = counted()
-    by_class = FCGBoostClassifier("gauss", class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    by_class = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
     by_row = FCGBoostClassifier(**FEW).fit(X, y, np.where(y > 0, 3.0, 1.0))
     np.testing.assert_allclose(by_class.decision_function(X), by_row.decision_function(X))
 
 
 def test_balanced_classes_weigh_the_same_in_total():
     X, y, counts = counted(n_classes=3)
-    balanced = FCGBoostClassifier("gauss", class_weight="balanced", **FEW).fit(X, y, counts)
+    balanced = FCGBoostClassifier(class_weight="balanced", **FEW).fit(X, y, counts)
     totals = np.bincount(y, counts)
     weights = counts * (counts.sum() / (3.0 * totals))[y]
     by_row = FCGBoostClassifier(**FEW).fit(X, y, weights)
@@ -160,15 +165,15 @@ def test_balanced_classes_weigh_the_same_in_total():
 def test_class_weights_follow_labels_of_any_kind():
     X, y, _ = counted()
     names = np.where(y > 0, "up", "down")
-    named = FCGBoostClassifier("gauss", class_weight={"up": 3.0, "down": 1.0}, **FEW).fit(X, names)
-    plain = FCGBoostClassifier("gauss", class_weight={1.0: 3.0}, **FEW).fit(X, y)
+    named = FCGBoostClassifier(class_weight={"up": 3.0, "down": 1.0}, **FEW).fit(X, names)
+    plain = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)
     np.testing.assert_array_equal(named.decision_function(X), plain.decision_function(X))
 
 
 @pytest.mark.parametrize("given", ["fraction", "data"])
 def test_class_weights_act_on_the_training_loss_not_on_the_score(given):
     X, y, _ = counted(120)
-    model = FCGBoostClassifier("gauss", class_weight={-1.0: 1.0, 1.0: 1e-6}, **FEW)
+    model = FCGBoostClassifier(class_weight={-1.0: 1.0, 1.0: 1e-6}, **FEW)
     if given == "data":
         model.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
         share = (y[60:] < 0).mean()

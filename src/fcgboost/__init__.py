@@ -18,6 +18,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.io import ModelFileError, load_model, save_model
+from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.removal import Removal
 from fcgboost.schemes import (
@@ -59,6 +60,7 @@ __all__ = [
     "GradientDescentSolver",
     "Hinge",
     "InteriorPointSolver",
+    "LearnedCandidates",
     "LinearDictionary",
     "Loss",
     "ModelFileError",

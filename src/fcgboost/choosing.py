@@ -19,7 +19,7 @@ from fcgboost.fitting import Run, run_on
 from fcgboost.parameters import Parts
 from fcgboost.presets import Preset, preset_of
 from fcgboost.schemes import FullyCorrective
-from fcgboost.stopping import NoImprovement, Status, StoppingRule
+from fcgboost.stopping import Status, StoppingRule
 from fcgboost.trace import Trace
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
@@ -30,7 +30,7 @@ _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
 # The numbers of steps that are compared where paths of several splits have a vote.
-_MULTIPLES = tuple(i / 4 for i in range(1, 21))
+_MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
 
 class Chosen(NamedTuple):
@@ -69,16 +69,24 @@ def choose(
     rules : list of stopping rules
         Those of the user, which end every path.
     """
-    preset = preset_of(p.dictionary)
+    preset, resume = preset_of(p.dictionary), run.start.resume
     assert preset is not None
-    if run.ground.validator is not None:
-        runs = [run.with_strength(strength) for strength in preset.strengths]
-        paths = [_tried(one, rules) for one in runs]
-        scores = [one.kept(trace)[1] for one, (trace, _) in zip(runs, paths, strict=True)]
-        best = int(np.argmax(scores))
-        return Chosen(runs[best], paths[best])
-    strength, multiple = _vote(p, run, parts, data, preset, rules)
-    return Chosen(run.with_strength(strength, multiple), None)
+    has_validation_data = run.ground.validator is not None
+    patience = _patience(run) if has_validation_data else None
+    if resume is not None and run.start.l2 is not None:
+        # The path that goes on has its ridge, and without validation data its number of steps.
+        n_steps = None if has_validation_data else len(resume.forward())
+        return Chosen(run.with_ridge(run.start.l2, n_steps, patience), None)
+    if not has_validation_data:
+        strength, multiple = _vote(p, run, parts, data, preset, rules)
+        return Chosen(run.with_ridge(_ridge(run, strength), round(multiple * run.k0)), None)
+    trials = [_trial(run, strength) for strength in preset.strengths]
+    paths = [trial.path(rules, None) for trial in trials]
+    scores = [trial.kept(trace)[1] for trial, (trace, _) in zip(trials, paths, strict=True)]
+    best = int(np.argmax(scores))
+    # With a file to write, the path is made again for it.
+    path = paths[best] if p.checkpoint is None else None
+    return Chosen(run.with_ridge(trials[best].recipe.l2, patience=patience), path)
 
 
 def _vote(
@@ -99,19 +107,25 @@ def _vote(
     for i in range(n_splits):
         key = hashing.derive(run.start.key, -1 - i) >> 33
         kept, aside = split_data(train, _SHARE, key)
-        trial = run_on(p, parts, classes, kept, aside, run.start)
+        split = run_on(p, parts, classes, kept, aside, run.start.anew())
         for row, strength in zip(total, preset.strengths, strict=True):
-            one = trial.with_strength(strength)
-            row += _at_multiples(_tried(one, rules)[0], one.k0)
+            trial = _trial(split, strength)
+            row += _at_multiples(trial.path(rules, None)[0], trial.k0)
     best, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
     return preset.strengths[int(best)], _MULTIPLES[int(multiple)]
 
 
-def _tried(run: Run, rules: list[StoppingRule]) -> tuple[Trace, Status]:
-    """Fit a path until its score has not risen for a while."""
-    if run.estimator.n_iter_no_change is None:
-        rules = [NoImprovement(max(_PATIENCE, run.k0)), *rules]
-    return run.path(rules, None)
+def _trial(run: Run, strength: float) -> Run:
+    """Give a run that ends when its score has not risen for a while."""
+    return run.trial(_ridge(run, strength), _patience(run))
+
+
+def _patience(run: Run) -> int:
+    return max(_PATIENCE, run.k0)
+
+
+def _ridge(run: Run, strength: float) -> float:
+    return strength / float(np.sqrt(run.ground.design.total_weight))
 
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:

@@ -66,11 +66,18 @@ class Start:
     key : int
         The seed of all draws.
     resume : Trace or None
+    l2 : float or None
+        The ridge that the path has been fitted with, if known.
     """
 
     identity: Identity
     key: int
     resume: Trace | None
+    l2: float | None = None
+
+    def anew(self) -> Start:
+        """Give a start at nothing with the same seed."""
+        return replace(self, resume=None)
 
 
 class Run:
@@ -86,7 +93,8 @@ class Run:
 
     def __init__(self, estimator: Any, parts: Parts, ground: Ground, start: Start) -> None:
         self.estimator, self._parts = estimator, parts
-        self.ground, self.start = ground, start
+        self.ground, self.start, self._is_trial = ground, start, False
+        self.patience: int | None = estimator.n_iter_no_change
         self.recipe = make_recipe(estimator, parts, ground.design, start.key)
         self.k0 = theory_steps(ground.design.total_weight)
         n_steps = 0 if start.resume is None else len(start.resume.forward())
@@ -96,24 +104,38 @@ class Run:
                 "goes on from; use truncate(k) for a shorter model."
             )
 
-    def with_strength(self, strength: float, multiple: float | None = None) -> Run:
-        """Give a run with another ridge, and as many times k0 steps unless the user has a limit."""
-        twin = copy.copy(self)
+    def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Run:
+        """Give a run with another ridge.
+
+        Parameters
+        ----------
+        l2 : float
+        n_steps, patience : int or None
+            The most steps, and those without a better score after which it ends, unless the
+            user has limits.
+        """
+        twin, limit = copy.copy(self), self.recipe.max_iter
         validator = self.ground.validator
         if isinstance(validator, Validator):
             twin.ground = replace(self.ground, validator=validator.anew())
-        l2 = strength / np.sqrt(self.ground.design.total_weight)
-        limit = self.recipe.max_iter
-        if multiple is not None and self.estimator.max_iter == "auto":
-            limit = min(limit, max(1, round(multiple * self.k0)))
-        twin.recipe = replace(self.recipe, l2=float(l2), max_iter=limit)
+        if n_steps is not None and self.estimator.max_iter == "auto":
+            limit = min(limit, max(1, n_steps))
+        if twin.patience is None:
+            twin.patience = patience
+        twin.recipe = replace(self.recipe, l2=l2, max_iter=limit)
+        return twin
+
+    def trial(self, l2: float, patience: int) -> Run:
+        """Give a run with another ridge that begins at nothing and leaves no file behind."""
+        twin = self.with_ridge(l2, patience=patience)
+        twin.start, twin._is_trial = self.start.anew(), True
         return twin
 
     def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
         """Run the loop with the estimator's own rules and the user's."""
         p, ground, resume = self.estimator, self.ground, self.start.resume
-        if p.n_iter_no_change is not None:
-            patience = NoImprovement(int(p.n_iter_no_change))
+        if self.patience is not None:
+            patience = NoImprovement(int(self.patience))
             for step in resume.forward() if resume else ():
                 ending = patience(step)
             if resume and ending is not None:
@@ -139,7 +161,11 @@ class Run:
 
     def _writer(self) -> Writer | None:
         path = self.estimator.checkpoint
-        return None if path is None else Writer(path, self.start.key, self.start.identity)
+        return (
+            None
+            if path is None or self._is_trial
+            else Writer(path, self.start.key, self.start.identity)
+        )
 
     def attributes(self, trace: Trace) -> dict[str, Any]:
         """Give what a fit sets on the estimator."""
@@ -231,7 +257,8 @@ def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
 def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
     """Fill in what an estimator's parameters leave to the data."""
     m = design.total_weight
-    limits = {"auto": 5 * theory_steps(m), "theory": theory_steps(m)}
+    preset, k0 = preset_of(p.dictionary), theory_steps(m)
+    limits = {"auto": (5 if preset is None else preset.limit) * k0, "theory": k0}
     selection = parts.selection or _default_selection(p, design)
     n = 0
     if selection.is_fixed:
@@ -304,16 +331,27 @@ def digest_of(
 
 def find_start(p: Any, digest: tuple[Any, ...]) -> Start:
     """Look for a path to go on from: the last fit's, or one in a file."""
-    settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _MAY_CHANGE}
+    settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _may_change(p)}
     identity = Identity(digest, {name: describe(value) for name, value in settings.items()})
     last = vars(p).get("_state_")
     if p.warm_start and last is not None:
         _check_same(last, identity)
-        return Start(identity, p._key_, p.trace_)
+        return Start(identity, p._key_, p.trace_, p.l2_)
     if p.checkpoint is not None and os.path.exists(p.checkpoint):
         trace, key = read(p.checkpoint, identity)
         return Start(identity, key, trace)
     return Start(identity, draw_key(p.random_state), None)
+
+
+def _may_change(p: Any) -> set[str]:
+    """Name the parameters that may be others in a continuation.
+
+    A file does not say which ridge was chosen. It is chosen again, and the number of steps has a
+    say in that.
+    """
+    chooses = preset_of(p.dictionary) is not None and p.l2 == "auto"
+    is_from_file = p.checkpoint is not None and not p.warm_start
+    return _MAY_CHANGE - {"max_iter"} if chooses and is_from_file else _MAY_CHANGE
 
 
 def _check_same(last: Identity, identity: Identity) -> None:

@@ -73,7 +73,7 @@ def sample(n_classes: int = 2, n_samples: int = 90) -> tuple[np.ndarray, np.ndar
 
 def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: Any) -> Any:
     X, y = sample(n_classes)
-    settings = {"max_iter": 7, "random_state": 0, **changes}
+    settings = {"dictionary": "gauss", "max_iter": 7, "random_state": 0, **changes}
     return FCGBoostClassifier(**settings).fit(make(X), y)
 
 

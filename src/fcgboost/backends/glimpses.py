@@ -31,11 +31,14 @@ class Members:
         Which one.
     n_slots : int
         The number of rows of the glimpse.
+    is_plain : bool
+        Whether every row of the glimpse is one row here, and they are in its order.
     """
 
     rows: NDArray[np.intp]
     slots: NDArray[np.intp]
     n_slots: int
+    is_plain: bool
 
     @classmethod
     def of(cls, wanted: hashing.Words, words: hashing.Words) -> Members:
@@ -45,16 +48,11 @@ class Members:
         places = np.minimum(np.searchsorted(ordered, words), max(0, len(wanted) - 1))
         rows = np.flatnonzero(ordered[places] == words) if len(wanted) else np.zeros(0, np.intp)
         slots = order[places[rows]]
-        if len(rows) == len(wanted):
+        if len(rows) == len(wanted) == len(np.unique(slots)):
             # One row each: then a look is nothing but an index.
             by_slot = np.argsort(slots)
-            rows, slots = rows[by_slot], slots[by_slot]
-        return cls(rows, slots, len(wanted))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every row of the glimpse is one row here."""
-        return len(self.rows) == self.n_slots
+            return cls(rows[by_slot], slots[by_slot], len(wanted), True)
+        return cls(rows, slots, len(wanted), False)
 
     def add_up(self, values: Array) -> Array:
         """Add up the values of equal rows, of shape (n_samples, n_outputs)."""
