@@ -27,6 +27,7 @@ FIGURES = {
     "rivals": Figure("LightGBM and SVC on three public sets", threads=1, limit=420.0),
     "skin": Figure("A large public set"),
     "search": Figure("Model choice by cross-validation"),
+    "trees": Figure("One tree beside one of LightGBM", threads=1),
     "latency": Figure("Prediction of one row", threads=1),
     "path": Figure("The default path"),
     "growth": Figure("Growth with the number of rows", limit=600.0),

@@ -119,6 +119,10 @@ def _spaced(n: int, size: int) -> Integers:
 
 
 def _distinct_rows(rows: Array) -> Array:
-    words = hashing.fingerprint(np.where(np.isnan(rows), np.nan, rows))
-    first = np.unique(words, return_index=True)[1]
-    return rows if len(first) == len(rows) else rows[first]
+    is_missing = np.isnan(rows)
+    # Not all NaN have the same bits.
+    words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
+    ordered = np.sort(words)
+    if (ordered[1:] != ordered[:-1]).all():
+        return rows
+    return rows[np.unique(words, return_index=True)[1]]

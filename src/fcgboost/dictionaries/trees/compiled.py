@@ -51,7 +51,7 @@ class CompiledEngine(Engine):
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, bool], Any] = {}
-        self._is_second = {"sums": False, "order": False, "pull": False, "weight": False}
+        self._is_second = {"sums": False, "order": False, "members": False}
 
     def sums(
         self,
@@ -68,8 +68,9 @@ class CompiledEngine(Engine):
         )
         if before is None or parents is None:
             before, parents = np.empty((0, 0, 2)), np.empty(0, np.int64)
-        rows = groups.order, groups.pull, groups.weight, groups.starts
-        _compiled().sums(bins.codes[block], offsets, *rows, before, parents, sums)
+        members = self._room("members", 2 * len(groups.order)).reshape(-1, 2)
+        rows = groups.order, groups.starts, groups.pull, groups.weight
+        _compiled().sums(bins.codes[block], offsets, *rows, before, parents, members, sums)
         return sums
 
     def split(self, bins: Bins, sums: Array, block: slice, rules: Rules, splits: Splits) -> None:
@@ -84,14 +85,11 @@ class CompiledEngine(Engine):
         self, bins: Bins, groups: Groups, splits: Splits, slots: Integers, n_slots: int
     ) -> Groups:
         """Count the rows of every new node, then bring them there."""
-        n_rows = len(groups.order)
-        order, starts = self._room("order", n_rows, np.int32), np.zeros(n_slots + 1, np.int64)
-        pull, weight = self._room("pull", n_rows), self._room("weight", n_rows)
-        rows = groups.order, groups.pull, groups.weight, groups.starts
+        order = self._room("order", len(groups.order), np.int32)
+        starts = np.zeros(n_slots + 1, np.int64)
         how = splits.feature, splits.table, slots
-        _compiled().part(bins.codes, *rows, *how, order, pull, weight, starts)
-        n_kept = starts[-1]
-        return Groups(order[:n_kept], pull[:n_kept], weight[:n_kept], starts)
+        _compiled().part(bins.codes, groups.order, groups.starts, *how, order, starts)
+        return Groups(order[: starts[-1]], starts, groups.pull, groups.weight)
 
     def _room(self, name: str, size: int, kind: Any = np.float64) -> Any:
         """Give memory that was given for this name two calls ago, or more of it."""
@@ -135,18 +133,18 @@ def _compile_all() -> _Compiled:
         return types.Array(kind, n_axes, "C", readonly=True)
 
     integers, numbers, codes = given(int64, 1), given(float64, 1), given(uint8, 2)
-    rows = given(int32, 1), numbers, numbers, integers
+    rows = given(int32, 1), integers
     booleans, out, cube = given(boolean, 1), float64[::1], float64[:, :, ::1]
     found = out, int64[::1], int64[::1], float64[:, ::1], uint8[::1], uint8[:, ::1]
-    sums = void(codes, integers, *rows, given(float64, 3), integers, cube)
+    sums = void(
+        *(codes, integers, *rows, numbers, numbers, given(float64, 3), integers),
+        *(float64[:, ::1], cube),
+    )
     split = void(
         *(given(float64, 3), integers, integers, booleans, int64, float64, float64),
         *(given(float64, 2), *found),
     )
-    part = void(
-        *(codes, *rows, integers, codes, given(int64, 2)),
-        *(int32[::1], out, out, int64[::1]),
-    )
+    part = void(codes, *rows, integers, codes, given(int64, 2), int32[::1], int64[::1])
     tables = integers, integers, numbers, numbers, integers, booleans, booleans
     walked = void(given(float64, 2), *tables, integers, integers, boolean, float64[:, ::1])
     return _Compiled(
@@ -175,11 +173,12 @@ def _sums(
     codes: Codes,
     offsets: Integers,
     order: Indices,
+    starts: Integers,
     pull: Array,
     weight: Array,
-    starts: Integers,
     before: Array,
     parents: Integers,
+    members: Array,
     sums: Array,
 ) -> None:
     """Fill the sums of pairs of siblings, or of one node after the other."""
@@ -188,13 +187,16 @@ def _sums(
         small, large = first, first + step - 1
         if starts[large + 1] - starts[large] < starts[small + 1] - starts[small]:
             small, large = large, small
+        rows = order[starts[small] : starts[small + 1]]
+        for i in range(len(rows)):
+            members[i, 0], members[i, 1] = pull[rows[i]], weight[rows[i]]
         for j in range(len(offsets) - 1):
             own, bins = sums[small, offsets[j] : offsets[j + 1]], codes[j]
             own[:] = 0.0
-            for i in range(starts[small], starts[small + 1]):
-                place = bins[order[i]]
-                own[place, 0] += pull[i]
-                own[place, 1] += weight[i]
+            for i in range(len(rows)):
+                place = bins[rows[i]]
+                own[place, 0] += members[i, 0]
+                own[place, 1] += members[i, 1]
         if large != small:
             above, one, other = before[parents[first // 2]], sums[small], sums[large]
             for place in range(len(above)):
@@ -307,37 +309,31 @@ def _scan(
 def _part(
     codes: Codes,
     order: Indices,
-    pull: Array,
-    weight: Array,
     starts: Integers,
     feature: Integers,
     table: Flags,
     slots: Integers,
     new_order: Indices,
-    new_pull: Array,
-    new_weight: Array,
     new_starts: Integers,
 ) -> None:
     """Bring rows to new nodes: those of the left side from the front, others from the back."""
-    first = 0
+    first = np.int64(0)
     for k in range(len(starts) - 1):
         bins, goes_left = codes[max(feature[k], 0)], table[k]
-        left, right = first, first + starts[k + 1] - starts[k]
+        rows = order[starts[k] : starts[k + 1]]
+        left, right = first, first + len(rows)
         if slots[k, 0] >= 0 and slots[k, 1] >= 0:
             first = right
-            for i in range(starts[k], starts[k + 1]):
-                row = order[i]
-                is_left = goes_left[bins[row]]
+            for i in range(len(rows)):
+                is_left = np.int64(goes_left[bins[rows[i]]])
                 right -= 1 - is_left
-                at = left if is_left else right
-                new_order[at], new_pull[at], new_weight[at] = row, pull[i], weight[i]
+                new_order[right + (left - right) * is_left] = rows[i]
                 left += is_left
         elif slots[k, 0] >= 0 or slots[k, 1] >= 0:
-            for i in range(starts[k], starts[k + 1]):
-                if slots[k, goes_left[bins[order[i]]]] >= 0:
-                    new_order[first], new_pull[first] = order[i], pull[i]
-                    new_weight[first] = weight[i]
-                    first += 1
+            for i in range(len(rows)):
+                if slots[k, goes_left[bins[rows[i]]]] >= 0:
+                    new_order[first] = rows[i]
+                    first += np.int64(1)
             left = first
         if slots[k, 1] >= 0:
             new_starts[slots[k, 1] + 1] = left

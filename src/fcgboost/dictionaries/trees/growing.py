@@ -51,15 +51,15 @@ def group_rows(residual: Array, weights: Array) -> Groups:
     weights : ndarray of shape (n_rows,)
         Exact.
     """
-    order = np.flatnonzero((residual != 0.0) & (weights > 0.0)).astype(np.int32)
-    weight = weights[order]
-    pull = residual[order] / weight
-    largest = np.abs(pull).max(initial=0.0)
-    pull /= largest or 1.0
+    is_active = (residual != 0.0) & (weights > 0.0)
+    pull = np.zeros(len(residual))
+    np.divide(residual, weights, out=pull, where=is_active)
+    pull /= max(pull.max(initial=0.0), -pull.min(initial=0.0)) or 1.0
     pull *= 2.0**_RESIDUAL_BITS
     np.rint(pull, out=pull)
-    pull *= weight
-    return Groups(order, pull, weight, np.array([0, len(order)]))
+    pull *= weights
+    order = np.flatnonzero(is_active).astype(np.int32)
+    return Groups(order, np.array([0, len(order)]), pull, weights)
 
 
 def grow_tree(bins: Bins, groups: Groups, rules: Rules, engine: Engine) -> Array:
@@ -77,7 +77,7 @@ def grow_tree(bins: Bins, groups: Groups, rules: Rules, engine: Engine) -> Array
     -------
     ndarray of shape (4 n_nodes,)
     """
-    table = _Table(np.array([groups.pull.sum(), groups.weight.sum()]))
+    table = _Table(np.array([groups.pull.sum(), groups.weight[groups.order].sum()]))
     open_nodes = np.zeros(1, np.int64)
     before = parents = None
     for level in range(rules.depth):

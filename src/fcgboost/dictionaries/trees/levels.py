@@ -43,17 +43,17 @@ class Groups:
 
     Attributes
     ----------
-    order : ndarray of int32, shape (n_rows,)
+    order : ndarray of int32, shape (n_members,)
         Which rows.
-    pull, weight : ndarray of shape (n_rows,)
-        Their residuals and weights, multiples of numbers so large that all sums are exact.
     starts : ndarray of int64, shape (n_nodes + 1,)
+    pull, weight : ndarray of shape (n_rows,)
+        Residuals and weights of all rows, multiples of numbers so large that all sums are exact.
     """
 
     order: Indices
+    starts: Integers
     pull: Array
     weight: Array
-    starts: Integers
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -25,10 +25,11 @@ class PlainEngine(Engine):
         offsets = bins.offsets[block.start : block.stop + 1]
         sums = np.empty((len(groups), offsets[-1] - offsets[0], 2))
         nodes = np.repeat(np.arange(len(groups)), np.diff(groups.starts))
+        members = groups.pull[groups.order], groups.weight[groups.order]
         for j in range(block.start, block.stop):
             first, width = bins.offsets[j] - offsets[0], bins.offsets[j + 1] - bins.offsets[j]
             places = nodes * width + bins.codes[j, groups.order]
-            for k, values in enumerate((groups.pull, groups.weight)):
+            for k, values in enumerate(members):
                 found = np.bincount(places, values, minlength=len(groups) * width)
                 sums[:, first : first + width, k] = found.reshape(len(groups), width)
         return sums
@@ -68,7 +69,7 @@ class PlainEngine(Engine):
         order = order[np.count_nonzero(slot < 0) :]
         counts = np.bincount(slot[order], minlength=n_slots)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Groups(groups.order[order], groups.pull[order], groups.weight[order], starts)
+        return Groups(groups.order[order], starts, groups.pull, groups.weight)
 
 
 def split_alike(
