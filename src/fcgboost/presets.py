@@ -34,12 +34,15 @@ class Preset:
         Of the ridge, strongest first: of equal scores the simpler model wins.
     clip : float
         Inputs are clipped to so many deviations from their mean.
+    limit : int
+        The longest path, in multiples of k0.
     """
 
     families: tuple[Dictionary, ...]
     selection: LearnedCandidates
-    strengths: tuple[float, ...] = (0.3, 0.1, 0.03)
+    strengths: tuple[float, ...] = (0.3, 0.03)
     clip: float = 4.0
+    limit: int = 10
 
     @property
     def takes_missing(self) -> bool:
