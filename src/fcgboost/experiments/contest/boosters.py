@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from fcgboost.experiments.contest.measures import (
     Array,
@@ -143,8 +145,8 @@ def fit_catboost(params: Params, data: Data, seed: int) -> Learned:
 
 def fit_histogram(params: Params, data: Data, seed: int) -> Learned:
     """Fit scikit-learn's HistGradientBoostingClassifier; `params` has max_leaf_nodes."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
+    if "X_val" not in signature(HistGradientBoostingClassifier.fit).parameters:
+        raise needs("scikit-learn 1.7")
     classifier = HistGradientBoostingClassifier(
         max_iter=ROUNDS,
         learning_rate=learning_rate(len(data.y)),
