@@ -112,7 +112,7 @@ def _find(
         top = float(splits.parents.sum()) * (FLOOR - 1.0)
         for block in _blocks(bins, len(groups)):
             sums = engine.sums(bins, groups, block)
-            top = split_alike(bins, sums, block, rules, splits, top)
+            top = split_alike(engine, bins, sums, block, rules, splits, top)
         return None
     blocks = list(_blocks(bins, len(groups)))
     if len(blocks) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,6 +132,34 @@ class Engine(ABC):
 
         Of equal ones the lowest feature wins, then the lowest threshold, then missing values on the
         left.
+        """
+
+    @abstractmethod
+    def gains(
+        self,
+        bins: Bins,
+        sums: Array,
+        block: slice,
+        rules: Rules,
+        splits: Splits,
+        ranks: Sequence[Integers],
+    ) -> Array:
+        """Add up what splits gain over all nodes that they fit, node after node.
+
+        A split fits a node if both sides have enough rows.
+
+        Parameters
+        ----------
+        bins, sums, block, rules, splits
+            As for `split`.
+        ranks : sequence of ndarray of int64
+            For every feature of the block, the order of its bins.
+
+        Returns
+        -------
+        ndarray of shape (n_features, 256, 2)
+            For every feature and number of bins that go left, less one, with missing values on the
+            left and on the right; 0 where there are no bins.
         """
 
     @abstractmethod

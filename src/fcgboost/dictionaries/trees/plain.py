@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fcgboost.dictionaries.base import Array
@@ -57,6 +59,24 @@ class PlainEngine(Engine):
                 is_known = (numbers[k, :, 1] > 0.0) | ~bins.is_category[j]
                 splits.table[k] = _table(ranks[k], place, is_left, is_known)
 
+    def gains(
+        self,
+        bins: Bins,
+        sums: Array,
+        block: slice,
+        rules: Rules,
+        splits: Splits,
+        ranks: Sequence[Integers],
+    ) -> Array:
+        """Score all nodes at once, feature by feature."""
+        gains = np.zeros((block.stop - block.start, N_BINS, 2))
+        for j, order in enumerate(ranks):
+            numbers, missing = _own(bins, sums, block, block.start + j)
+            scores = _scores(_lefts(numbers[:, order], missing), splits.totals, rules)
+            for score, parent in zip(scores, splits.parents, strict=True):
+                gains[j, : len(order)] += np.where(score >= 0.0, score - parent, 0.0)
+        return gains
+
     def part(
         self, bins: Bins, groups: Groups, splits: Splits, slots: Integers, n_slots: int
     ) -> Groups:
@@ -73,14 +93,19 @@ class PlainEngine(Engine):
 
 
 def split_alike(
-    bins: Bins, sums: Array, block: slice, rules: Rules, splits: Splits, top: float
+    engine: Engine,
+    bins: Bins,
+    sums: Array,
+    block: slice,
+    rules: Rules,
+    splits: Splits,
+    top: float,
 ) -> float:
     """Find the one split that is best for all nodes together, and note it where it fits.
 
-    It fits a node if both sides have enough rows there.
-
     Parameters
     ----------
+    engine : Engine
     bins, sums, block, rules, splits
         As for `Engine.split`.
     top : float
@@ -91,29 +116,31 @@ def split_alike(
     float
         The gain, or what it must still be more than.
     """
-    for j in range(block.start, block.stop):
-        numbers, missing = _own(bins, sums, block, j)
-        shared = numbers.sum(axis=0, keepdims=True)
-        ranks = _ranks(shared, bool(bins.is_category[j]), rules.smoothing)
-        left = _lefts(numbers[:, ranks[0]], missing)
-        scores = _scores(left, splits.totals, rules)
-        gains = np.where(scores >= 0.0, scores - splits.parents[:, None, None], 0.0).sum(axis=0)
-        if not missing[:, 1].any():
-            gains[:, 0] = -1.0
-        place, is_right = divmod(int(gains.argmax()), 2)
-        if gains[place, is_right] > top:
-            top = float(gains[place, is_right])
-            splits.feature[:], splits.table[:] = -1, 0
-            nodes = np.flatnonzero(scores[:, place, is_right] >= 0.0)
-            found = splits.left[nodes] = left[nodes, place, is_right]
-            is_left = is_right == 0
-            if not missing[:, 1].any():
-                is_left = bool(2.0 * found[:, 1].sum() >= splits.totals[nodes, 1].sum())
-            splits.feature[nodes], splits.place[nodes] = j, place
-            splits.is_missing_left[nodes] = is_left
-            is_known = (shared[0, :, 1] > 0.0) | ~bins.is_category[j]
-            splits.table[nodes] = _table(ranks[0], place, is_left, is_known)
-    return top
+    owns = [_own(bins, sums, block, j) for j in range(block.start, block.stop)]
+    shared = [numbers.sum(axis=0) for numbers, _ in owns]
+    is_category = bins.is_category[block]
+    ranks = [
+        _ranks(total[None], bool(flag), rules.smoothing)[0]
+        for total, flag in zip(shared, is_category, strict=True)
+    ]
+    gains = engine.gains(bins, sums, block, rules, splits, ranks)
+    gains[[not missing[:, 1].any() for _, missing in owns], :, 0] = -1.0
+    best = int(gains.argmax())
+    if not gains.flat[best] > top:
+        return top
+    j, place, is_right = map(int, np.unravel_index(best, gains.shape))
+    left = _lefts(owns[j][0][:, ranks[j]], owns[j][1])[:, place, is_right]
+    weights = splits.totals[:, 1]
+    fits = (left[:, 1] >= rules.min_leaf) & (weights - left[:, 1] >= rules.min_leaf)
+    is_left = is_right == 0
+    if not owns[j][1][:, 1].any():
+        is_left = bool(2.0 * left[fits, 1].sum() >= weights[fits].sum())
+    splits.feature[:] = np.where(fits, block.start + j, -1)
+    splits.place[:], splits.left[:], splits.is_missing_left[:] = place, left, is_left
+    is_known = (shared[j][:, 1] > 0.0) | ~is_category[j]
+    # A node that waits sends all rows to one side.
+    splits.table[:] = fits[:, None] * _table(ranks[j], place, is_left, is_known)
+    return float(gains.flat[best])
 
 
 def _own(bins: Bins, sums: Array, block: slice, j: int) -> tuple[Array, Array]:
