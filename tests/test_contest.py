@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+from collections.abc import Iterator
 from functools import cache
 from inspect import signature
 
@@ -13,6 +14,7 @@ from numpy.testing import assert_array_equal
 from report_frames import FINISHED, frame_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Bunch
+from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import EllipticDictionary, ReluDictionary, TreeDictionary
@@ -41,6 +43,13 @@ needs_validation_part = pytest.mark.skipif(
     "X_val" not in signature(HistGradientBoostingClassifier.fit).parameters,
     reason="before scikit-learn 1.7 its boosting takes no validation part",
 )
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    # Threads that wait for each other on busy cores take minutes.
+    with threadpool_limits(1):
+        yield
 
 
 @cache
