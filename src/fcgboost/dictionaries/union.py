@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -73,16 +74,24 @@ class UnionDictionary(Dictionary):
             if not isinstance(family, GrownDictionary)
         ]
         shares = np.diff(np.linspace(0, n, len(drawn) + 1).round().astype(int))
+        # A family whose atoms are rows would take all that it sees.
         parts = [
-            wrapped(number, family.candidates(sample, int(share), hashing.derive(key, number)))
-            for (number, family), share in zip(drawn, shares, strict=True)
+            wrapped(
+                number,
+                family.candidates(
+                    replace(sample, rows=sample.rows[:share]), share, hashing.derive(key, number)
+                ),
+            )
+            for (number, family), share in zip(drawn, shares.tolist(), strict=True)
             if share
         ]
         return stack_rows(parts) if parts else np.zeros((1, 1))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Let every family evaluate its own."""
-        return self._filled(X, atoms.shape[0], self._parts(atoms, X.shape[1], scale, False))
+        parts = self._parts(atoms, X.shape[1], scale, False)
+        values: Array = self._filled(X, atoms.shape[0], parts)
+        return values
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Sort the atoms by family, once."""

@@ -1,0 +1,185 @@
+"""Several families in one dictionary: whose turn it is, whose row it is, and how wide rows are."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fcgboost import FCGBoostClassifier
+from fcgboost.backends.memory import MemoryDesign
+from fcgboost.datasets import make_simulation
+from fcgboost.dictionaries import (
+    Dictionary,
+    EllipticDictionary,
+    GaussDictionary,
+    LinearDictionary,
+    ReluDictionary,
+    Sample,
+    TreeDictionary,
+    UnionDictionary,
+)
+from fcgboost.dictionaries.union import stack_rows, wrapped
+from fcgboost.learned import LearnedCandidates
+from fcgboost.learning import Yardstick
+from fcgboost.selection import Choice, Request
+
+
+def families() -> list[Dictionary]:
+    return [ReluDictionary(), TreeDictionary(depth=2), GaussDictionary(), EllipticDictionary()]
+
+
+def noisy(n: int = 120, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=0)
+    return X, y if n_classes == 2 else np.digitize(X[:, 1], [0.3, 0.7])
+
+
+def make_sample(n: int = 9, d: int = 3) -> Sample:
+    Z = np.random.default_rng(0).standard_normal((n, d))
+    return Sample(Z, np.zeros(d), np.ones(d), Z.min(axis=0), Z.max(axis=0), 1.0, float(d))
+
+
+def own_rows(family: Dictionary, n: int = 2) -> np.ndarray:
+    return np.asarray(family.candidates(make_sample(n), n, 5))
+
+
+def test_rows_of_all_families_are_as_wide_as_the_longest() -> None:
+    parts = [wrapped(number, own_rows(family)) for number, family in enumerate(families())]
+    rows = stack_rows(parts)
+    assert rows.shape == (sum(map(len, parts)), max(part.shape[1] for part in parts))
+    first = 0
+    for number, part in enumerate(parts):
+        mine = rows[first : first + len(part)]
+        assert (mine[:, 0] == number).all()
+        np.testing.assert_array_equal(mine[:, : part.shape[1]], part)
+        assert not mine[:, part.shape[1] :].any()
+        first += len(part)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_values_are_those_of_the_families_in_any_order(make: Any) -> None:
+    union, X = UnionDictionary(families()), np.random.default_rng(1).standard_normal((20, 3))
+    X[X < -0.5] = 0.0
+    parts = [wrapped(number, own_rows(family)) for number, family in enumerate(union.families)]
+    scale = np.array([1.0, 2.0, 0.5])
+    expected = np.hstack([f.evaluate(make(X), own_rows(f), scale) for f in union.families])
+    order = np.random.default_rng(2).permutation(expected.shape[1])
+    rows = stack_rows(parts)[order]
+    np.testing.assert_allclose(union.evaluate(make(X), rows, scale), expected[:, order], rtol=1e-12)
+    np.testing.assert_allclose(union.prepared(rows, scale)(make(X)), expected[:, order], rtol=1e-12)
+    # More room at the end than anybody needs changes nothing.
+    wide = np.hstack([rows, np.zeros((len(rows), 7))])
+    np.testing.assert_allclose(union.evaluate(make(X), wide, scale), expected[:, order], rtol=1e-12)
+    assert union.evaluate(make(X), rows[:0], scale).shape == (20, 0)
+
+
+def test_members_are_the_rows_of_the_families() -> None:
+    union = UnionDictionary(families())
+    rows = stack_rows(
+        [wrapped(2, own_rows(GaussDictionary())), wrapped(0, own_rows(families()[0]))]
+    )
+    found = {number: (places.tolist(), own) for number, places, own in union.members(rows, 3)}
+    assert sorted(found) == [0, 2]
+    assert found[2][0] == [0, 1]
+    assert found[0][0] == [2, 3]
+    np.testing.assert_array_equal(found[2][1], own_rows(GaussDictionary()))
+
+
+def test_candidates_are_about_as_many_of_every_family_that_draws() -> None:
+    union = UnionDictionary(families())
+    rows = union.candidates(make_sample(), 9, 1)
+    assert np.bincount(rows[:, 0].astype(int), minlength=4).tolist() == [3, 0, 3, 3]
+    assert union.candidates(make_sample(), 1, 1).shape[0] == 1
+    assert UnionDictionary([TreeDictionary()]).candidates(make_sample(), 5, 1).shape[0] == 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_families_take_turns(n_classes: int) -> None:
+    X, y = noisy(n_classes=n_classes)
+    model = FCGBoostClassifier(UnionDictionary(families()), max_iter=9, random_state=0).fit(X, y)
+    numbers, n = model.atoms_[:, 0].astype(int), len(families())
+    assert len(model.trace_) == 9
+    assert {*numbers} == {0, 1, 2, 3}
+    for number, k in zip(numbers, model.model_.entered, strict=True):
+        assert number == (k - 1) % n
+
+
+class Alone(UnionDictionary):
+    """A union of which one family proposes, with the keys that it has among the others."""
+
+    def __init__(self, families: Any, mode: Any = "turns", number: int = 0) -> None:
+        super().__init__(families, mode)
+        self.number = number
+
+    def at_step(self, k: int) -> list[int]:
+        return [self.number]
+
+
+def chosen(dictionary: Dictionary, k: int) -> Choice:
+    X, y = noisy()
+    design = MemoryDesign(dictionary, X, np.ones(len(y)), standardize=True)
+    request = Request(k, y[:, None] / len(y), [()], "none", [Yardstick(0.03, True, len(y))])
+    (choice,) = LearnedCandidates().chooser(design, 0, 7)(request)
+    assert choice is not None
+    return choice
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_best_family_wins_a_competition(k: int) -> None:
+    winner = chosen(UnionDictionary(families(), mode="compete"), k)
+    alone = [chosen(Alone(families(), number=number), k) for number in range(4)]
+    scores = [choice.score for choice in alone]
+    assert winner.score == pytest.approx(max(scores), rel=1e-12)
+    best = alone[int(np.argmax(scores))].atom
+    np.testing.assert_array_equal(winner.atom[:, : best.shape[1]], best)
+    turns = chosen(UnionDictionary(families()), k)
+    assert turns.score == pytest.approx(scores[(k - 1) % 4], rel=1e-12)
+
+
+def test_families_that_compete_can_be_drawn_without_learning() -> None:
+    X, y = noisy()
+    union = UnionDictionary([ReluDictionary(), GaussDictionary()], mode="compete")
+    for selection in ("all", "sampled"):
+        model = FCGBoostClassifier(union, selection=selection, max_iter=6, random_state=0)
+        assert {*model.fit(X, y).atoms_[:, 0]} <= {0.0, 1.0}
+        assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("selection", ["all", "sampled"])
+@pytest.mark.parametrize(
+    "dictionary",
+    [UnionDictionary([ReluDictionary(), GaussDictionary()]), TreeDictionary()],
+    ids=["turns", "tree"],
+)
+def test_turns_and_trees_need_learning(dictionary: Dictionary, selection: str) -> None:
+    with pytest.raises(ValueError, match=r"needs selection='learned' \(or 'auto'\)"):
+        FCGBoostClassifier(dictionary, selection=selection).fit(*noisy())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (([],), "at least one dictionary"),
+        ((ReluDictionary(),), "at least one dictionary"),
+        ((["relu"],), "every family must be a dictionary"),
+        (([UnionDictionary([ReluDictionary()])],), "none a union"),
+        (([GaussDictionary(width=-1.0)],), "width"),
+        (([GaussDictionary(scaling="max")],), "scaling='none'"),
+        (([ReluDictionary()], "race"), "mode must be one of"),
+    ],
+)
+def test_impossible_unions_are_refused(parameters: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FCGBoostClassifier(UnionDictionary(*parameters)).fit(*noisy(20))
+
+
+def test_a_union_takes_missing_values_if_all_families_do() -> None:
+    assert UnionDictionary([TreeDictionary()]).takes_missing
+    assert not UnionDictionary([TreeDictionary(), LinearDictionary()]).takes_missing
+
+
+def test_a_union_is_searched_by_its_parameters() -> None:
+    model = FCGBoostClassifier(UnionDictionary(families()), max_iter=3, random_state=0)
+    model.set_params(dictionary__mode="compete")
+    assert model.dictionary.mode == "compete"
+    assert model.fit(*noisy()).n_atoms_ == 3
