@@ -361,6 +361,19 @@ def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
     assert len(calls) == 2
 
 
+@each_engine
+def test_one_engine_grows_tree_after_tree(engine) -> None:
+    one = engine()
+    for seed, n, depth, oblivious in ((0, 900, 6, False), (1, 40, 2, True), (2, 1500, 7, False)):
+        data = make_data(seed, n)
+        tree = grow(data, one, depth=depth, oblivious=oblivious)
+        kept = tree.copy()
+        grow(data._replace(residual=-data.residual), one, depth=depth)
+        np.testing.assert_array_equal(tree, kept)
+        fresh = grow(data, PlainEngine(), depth=depth, oblivious=oblivious)
+        np.testing.assert_array_equal(tree, fresh)
+
+
 def test_nothing_is_written_on() -> None:
     data = make_data(0)
     for array in data:

@@ -156,7 +156,7 @@ def used_features(atoms: Any, n_features: int) -> Truths:
 def trimmed_rows(atoms: Any) -> Any:
     """Give rows without the zeros behind the longest tree; a row ends with a leaf."""
     used = np.flatnonzero((_nodes(atoms) != 0.0).any(axis=(0, 2)))
-    return atoms[:, : FIELDS * (used.max(initial=0) + 1)]
+    return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
 def multiplied(atoms: Any, factors: Any) -> Array:
