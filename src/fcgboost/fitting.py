@@ -194,7 +194,7 @@ class Run:
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter == "auto":
             n_forward = len(trace.forward())
-            multiples = [i * self.k0 for i in range(1, 6) if i * self.k0 <= n_forward]
+            multiples = list(range(self.k0, n_forward + 1, self.k0))
             # A path that ended between two multiples is worth a look at its end, and so is
             # everything after that, where atoms only leave.
             ks = sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks

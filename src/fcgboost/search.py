@@ -31,6 +31,7 @@ from fcgboost.judging import make_scorer, make_validator
 from fcgboost.losses import Loss
 from fcgboost.parameters import check_parameters, n_deviations
 from fcgboost.prediction import BaseFCGBoost
+from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
@@ -255,6 +256,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
 def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
     """Give the dictionaries and the ridges as lists."""
+    _check_presets(dictionaries)
     if isinstance(dictionaries, Mapping):
         parts = [
             clone(make_part("dictionary", name)).set_params(**parameters)
@@ -269,6 +271,18 @@ def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
     if not parts or not l2s:
         raise ValueError("dictionaries and l2s must each name at least one choice.")
     return parts, l2s
+
+
+def _check_presets(dictionaries: Any) -> None:
+    """Raise a ValueError for a name that stands for a choice of its own."""
+    names = [dictionaries] if isinstance(dictionaries, str | Dictionary) else dictionaries
+    for name in names if isinstance(names, Iterable) else ():
+        if preset_of(name) is not None:
+            raise ValueError(
+                f"dictionaries: {name!r} chooses its ridge and its number of steps by itself, and "
+                f"has no place in this search: use FCGBoostClassifier({name!r}), or name families, "
+                "such as UnionDictionary([...])."
+            )
 
 
 def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Folds:

@@ -106,6 +106,18 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 
 _HAS_AUTO = {"solver", "selection"}
 
+_IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row"
+# What to do about values that are not finite.
+_ADVICE = {
+    "NaN": "impute such values (for example with sklearn.impute.SimpleImputer), drop the row, or "
+    "use dictionary='tree'",
+    "infinity": "clip such values or drop the row",
+}
+_FITTED_WITHOUT = (
+    "the model was fitted to data without missing values, and its atoms do not take them; "
+    f"{_IMPUTE}, or fit to data that has missing values, too"
+)
+
 
 def make_part(family: str, value: Any) -> Any:
     """Turn a preset's name into a part; a part stays what it is.
@@ -200,7 +212,10 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
         X.sum_duplicates()
     is_fitting = reset or name != "X"
     if not (_has_missing_only(X) and takes_missing(estimator, is_fitting)):
-        _check_finite(X, name, getattr(estimator, "feature_names_in_", None))
+        advice = _ADVICE
+        if not is_fitting and takes_missing(estimator, True):
+            advice = {**_ADVICE, "NaN": _FITTED_WITHOUT}
+        _check_finite(X, name, getattr(estimator, "feature_names_in_", None), advice)
     return X
 
 
@@ -235,7 +250,7 @@ def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    _check_finite(X, name, columns)
+    _check_finite(X, name, columns, {**_ADVICE, "NaN": _IMPUTE})
     return X
 
 
@@ -285,7 +300,7 @@ def _has_finite_sum(values: Any) -> bool:
         return bool(np.isfinite(values.sum(dtype=np.float64)))
 
 
-def _check_finite(X: Any, name: str, feature_names: Any) -> None:
+def _check_finite(X: Any, name: str, feature_names: Any, advice: Mapping[str, str]) -> None:
     values = X.data if sparse.issparse(X) else X
     # The sum is finite only if all entries are; only a suspicious one costs a second look.
     if _has_finite_sum(values):
@@ -297,11 +312,6 @@ def _check_finite(X: Any, name: str, feature_names: Any) -> None:
     column = int(X.indices[first]) if sparse.issparse(X) else first % X.shape[1]
     what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
     label = f" ({feature_names[column]!r})" if feature_names is not None else ""
-    advice = {
-        "NaN": "impute such values (for example with sklearn.impute.SimpleImputer), drop the row, "
-        "or use dictionary='tree'",
-        "infinity": "clip such values or drop the row",
-    }
     raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice[what]}.")
 
 

@@ -1,0 +1,374 @@
+"""The presets "auto" and "compact": what they choose, by what, and what becomes of odd data."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, Status, choosing, hashing
+from fcgboost.data import Data, split_data
+from fcgboost.datasets import make_simulation
+from fcgboost.dictionaries import TreeDictionary, UnionDictionary
+from fcgboost.fitting import draw_key
+from fcgboost.presets import PRESETS, preset_of
+from fcgboost.stopping import theory_steps
+
+each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
+
+
+def noisy(n: int = 150, n_classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=seed)
+    X = X * [1.0, 40.0] + [0.0, 7.0]
+    return X, y if n_classes == 2 else np.digitize(X[:, 1], [20.0, 35.0])
+
+
+def with_holes(X: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def assert_same_model(one: FCGBoostClassifier, other: FCGBoostClassifier) -> None:
+    assert one.n_iter_ == other.n_iter_
+    assert one.l2_ == other.l2_
+    np.testing.assert_array_equal(one.atoms_, other.atoms_)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+
+
+def make(name: str = "auto", **changes: Any) -> FCGBoostClassifier:
+    return FCGBoostClassifier(name, **{"random_state": 0, **changes})
+
+
+def ridges(name: str, m: float) -> list[float]:
+    return [strength / float(np.sqrt(m)) for strength in PRESETS[name].strengths]
+
+
+def patience_of(m: float) -> int:
+    return max(choosing._PATIENCE, theory_steps(m))
+
+
+# The choice
+
+
+def test_auto_is_the_default() -> None:
+    assert FCGBoostClassifier().dictionary == "auto"
+    assert preset_of(FCGBoostClassifier().dictionary) is PRESETS["auto"]
+    assert preset_of("gauss") is None
+    assert preset_of(UnionDictionary([TreeDictionary()])) is None
+
+
+@pytest.mark.parametrize("max_iter", ["auto", "theory", 12])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@each_preset
+def test_with_validation_data_the_best_of_all_paths_wins(
+    name: str, n_classes: int, max_iter: Any
+) -> None:
+    (X, y), (X_val, y_val) = noisy(n_classes=n_classes), noisy(100, n_classes, seed=1)
+    found = make(name, max_iter=max_iter).fit(X, y, X_val=X_val, y_val=y_val)
+    best = None
+    for l2 in ridges(name, len(y)):
+        one = make(name, l2=l2, max_iter=max_iter, n_iter_no_change=patience_of(len(y)))
+        one.fit(X, y, X_val=X_val, y_val=y_val)
+        score = one.trace_[one.n_iter_ - 1].validation_score
+        if best is None or score > best[0]:
+            best = (score, one)
+    assert best is not None
+    assert_same_model(found, best[1])
+    np.testing.assert_array_equal(
+        found.trace_.column("validation_score"), best[1].trace_.column("validation_score")
+    )
+
+
+def test_the_score_is_accuracy_less_half_the_squared_hinge() -> None:
+    (X, y), (X_val, y_val) = noisy(n_classes=3), noisy(100, 3, seed=1)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 100)
+    model = make().fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=weights)
+    f = model.decision_function(X_val)
+    hits = f.argmax(axis=1) == y_val
+    targets = np.where(y_val[:, None] == np.arange(3), 1.0, -1.0)
+    losses = (np.maximum(0.0, 1.0 - targets * f) ** 2).mean(axis=1)
+    expected = weights @ (hits - 0.5 * losses) / weights.sum()
+    assert model.trace_[model.n_iter_ - 1].validation_score == pytest.approx(expected, rel=1e-9)
+
+
+def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
+    """Give the ridge and the number of steps that do best on rows set aside, four times."""
+    codes, weights = (y > 0).astype(np.intp), np.ones(len(y))
+    key, strengths = draw_key(0), PRESETS[name].strengths
+    multiples = np.array(choosing._MULTIPLES)
+    total = np.zeros((len(strengths), len(multiples)))
+    for i in range(4):
+        data = Data(X, codes, weights)
+        known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
+        m = len(known.codes)
+        assert m + len(aside.codes) == len(y)
+        for j, l2 in enumerate(ridges(name, m)):
+            one = make(name, l2=l2, n_iter_no_change=patience_of(m))
+            one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
+            scores = one.trace_.column("validation_score")
+            ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
+            total[j] += scores[np.minimum(ks, len(scores)) - 1]
+    j, multiple = np.unravel_index(total.argmax(), total.shape)
+    return ridges(name, len(y))[j], max(1, round(multiples[multiple] * theory_steps(len(y))))
+
+
+@each_preset
+def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) -> None:
+    X, y = noisy()
+    found = make(name).fit(X, y)
+    l2, n_steps = naive_vote(name, X, y)
+    assert found.l2_ == pytest.approx(l2, rel=1e-12)
+    assert found.n_iter_ == n_steps
+    assert found.trace_.column("validation_score")[0] is None
+    # All rows: as with these settings given.
+    assert_same_model(found, make(name, l2=found.l2_, max_iter=found.n_iter_).fit(X, y))
+
+
+def test_many_rows_are_set_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = []
+    original = choosing.split_data
+    monkeypatch.setattr(
+        choosing, "split_data", lambda *args: splits.append(args[1:]) or original(*args)
+    )
+    X, y = noisy()
+    make(max_iter=2).fit(X, y, np.full(len(y), 20.0))
+    assert len(splits) == 1
+    make(max_iter=2).fit(X, y)
+    assert len(splits) == 5
+
+
+@each_preset
+def test_a_preset_is_nothing_but_its_parts(name: str) -> None:
+    X, y = noisy()
+    found, preset = make(name).fit(X, y), PRESETS[name]
+    parts = FCGBoostClassifier(
+        UnionDictionary(list(preset.families)),
+        selection=preset.selection,
+        l2=found.l2_,
+        clip=preset.clip,
+        max_iter=found.n_iter_,
+        random_state=0,
+    ).fit(X, y)
+    assert_same_model(found, parts)
+    assert found.model_.limits is not None
+    np.testing.assert_array_equal(found.model_.limits.low, parts.model_.limits.low)
+
+
+@each_preset
+def test_a_given_ridge_or_number_of_steps_is_kept(name: str) -> None:
+    X, y = noisy()
+    assert make(name, l2=0.01, max_iter=4).fit(X, y).l2_ == 0.01
+    model = make(name, max_iter=4).fit(X, y)
+    assert model.n_iter_ == 4
+    assert any(model.l2_ == pytest.approx(l2) for l2 in ridges(name, len(y)))
+
+
+@pytest.mark.parametrize("scheme", ["original", "shrinkage"])
+def test_schemes_without_a_ridge_have_nothing_to_choose(scheme: str) -> None:
+    X, y = noisy()
+    model = make(scheme=scheme, max_iter=6).fit(X, y)
+    assert model.l2_ == 0.0
+    assert len(model.trace_) == 6
+
+
+def test_few_rows_of_a_class_leave_nothing_to_choose() -> None:
+    X, y = noisy(40)
+    rare = np.flatnonzero(y == 1.0)[3:]
+    X, y = np.delete(X, rare, axis=0), np.delete(y, rare)
+    model = make().fit(X, y)
+    assert model.l2_ == pytest.approx(ridges("auto", len(y))[0])
+    assert len(model.trace_) >= 1
+    assert model.predict(X).shape == y.shape
+    # Repetitions are no new rows.
+    again = make().fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    assert again.l2_ == pytest.approx(ridges("auto", 3 * len(y))[0])
+
+
+def test_two_rows_are_enough() -> None:
+    model = make().fit([[0.0], [1.0]], ["a", "b"])
+    assert model.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    for n_classes in (2, 3):
+        X, y = noisy(n_classes=n_classes)
+        order = np.random.default_rng(1).permutation(len(y))
+        one, other = make().fit(X, y), make().fit(X[order], y[order])
+        assert one.n_iter_ == other.n_iter_
+        assert one.l2_ == other.l2_
+        np.testing.assert_allclose(
+            one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7
+        )
+
+
+def test_sparse_rows_choose_as_dense_ones_do() -> None:
+    X, y = noisy()
+    X[X[:, 0] < 0.3, 0] = 0.0
+    model = make(standardize=False).fit(sparse.csr_array(X), y)
+    dense = make(standardize=False).fit(X, y)
+    assert model.l2_ == dense.l2_
+    np.testing.assert_allclose(
+        model.decision_function(X), dense.decision_function(X), rtol=1e-6, atol=1e-6
+    )
+
+
+@each_preset
+def test_the_model_does_not_depend_on_threads(name: str) -> None:
+    X, y = noisy()
+    assert_same_model(make(name).fit(X, y), make(name, n_jobs=2).fit(X, y))
+
+
+# Paths that go on, files and callbacks
+
+
+@pytest.mark.parametrize("is_held_out", [False, True])
+def test_a_path_goes_on_with_the_ridge_it_has(is_held_out: bool) -> None:
+    X, y = noisy()
+    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    data = (X[:100], y[:100])
+    model = make(warm_start=True, max_iter=5).fit(*data, **given)
+    l2 = model.l2_
+    model.set_params(max_iter=11).fit(*data, **given)
+    assert model.l2_ == l2
+    assert len(model.trace_) == 11
+    straight = make(l2=l2, max_iter=11).fit(*data, **given)
+    np.testing.assert_allclose(model.coef_, straight.coef_, rtol=1e-7, atol=1e-9)
+    # A fit that has nothing left to do does nothing.
+    before = model.coef_
+    np.testing.assert_array_equal(model.fit(*data, **given).coef_, before)
+
+
+def test_a_path_of_its_own_length_is_not_made_longer() -> None:
+    X, y = noisy()
+    model = make(warm_start=True).fit(X, y)
+    n_steps, coef = model.n_iter_, model.coef_
+    np.testing.assert_array_equal(model.fit(X, y).coef_, coef)
+    assert model.n_iter_ == n_steps
+
+
+@pytest.mark.parametrize("is_held_out", [False, True])
+def test_a_checkpoint_changes_nothing_and_holds_the_last_path(
+    is_held_out: bool, tmp_path: Path
+) -> None:
+    X, y = noisy()
+    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    data, path = (X[:100], y[:100]), tmp_path / "path"
+    plain = make().fit(*data, **given)
+    kept = make(checkpoint=path).fit(*data, **given)
+    assert_same_model(plain, kept)
+    assert kept.status_ is plain.status_
+    stamp = path.read_bytes()
+    again = make(checkpoint=path).fit(*data, **given)
+    assert_same_model(plain, again)
+    assert path.read_bytes() == stamp
+    # The ridge depends on the number of steps that are allowed.
+    with pytest.raises(ValueError, match="max_iter was 'auto' and is 30"):
+        make(checkpoint=path, max_iter=30).fit(*data, **given)
+
+
+def test_a_fit_that_was_cut_off_goes_on_from_its_file(tmp_path: Path) -> None:
+    X, y = noisy()
+    plain = make(max_iter=9).fit(X, y)
+
+    class KilledError(Exception):
+        pass
+
+    def stop(step: Any) -> None:
+        if (tmp_path / "path").exists() and step.k == 4:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        make(max_iter=9, checkpoint=tmp_path / "path").set_callbacks(stop).fit(X, y)
+    assert (tmp_path / "path").exists()
+    again = make(max_iter=9, checkpoint=tmp_path / "path").fit(X, y)
+    assert again.l2_ == plain.l2_
+    np.testing.assert_allclose(again.coef_, plain.coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_held_out", [False, True])
+def test_rules_end_every_path(is_held_out: bool) -> None:
+    X, y = noisy()
+    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    model = make().set_callbacks(lambda step: step.k == 3).fit(X[:100], y[:100], **given)
+    assert len(model.trace_) <= 3
+    assert model.status_ in (Status.CALLBACK, Status.STEP_LIMIT)
+
+
+@pytest.mark.parametrize("is_held_out", [False, True])
+def test_watching_a_fit_does_not_change_it(is_held_out: bool) -> None:
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+    from test_callbacks import Recorder
+
+    X, y = noisy()
+    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    recorder, plain = Recorder(), make().fit(X[:100], y[:100], **given)
+    watched = make().set_callbacks(recorder).fit(X[:100], y[:100], **given)
+    assert_same_model(watched, plain)
+    assert watched.status_ is plain.status_
+    assert recorder.calls.count("end step 1") == 1
+
+
+# Missing values
+
+
+def test_data_with_holes_is_fitted_by_trees_alone() -> None:
+    X, y = noisy()
+    holed = with_holes(X)
+    model = make().fit(holed, y)
+    assert [type(family) for family in model.model_.dictionary.families] == [TreeDictionary]
+    assert model.score(holed, y) > 0.7
+    assert model.score(X, y) > 0.6
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    few = make().fit(holed, y, X_val=X, y_val=y)
+    assert few.predict(holed).shape == y.shape
+
+
+def test_holes_in_validation_data_alone_count_too() -> None:
+    X, y = noisy()
+    model = make().fit(X[:100], y[:100], X_val=with_holes(X)[100:], y_val=y[100:])
+    assert [type(family) for family in model.model_.dictionary.families] == [TreeDictionary]
+
+
+def test_a_model_of_data_without_holes_refuses_them_and_says_why() -> None:
+    X, y = noisy()
+    model = make()
+    assert model.__sklearn_tags__().input_tags.allow_nan
+    model.fit(X, y)
+    assert not model.__sklearn_tags__().input_tags.allow_nan
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(ValueError, match=r"NaN in column .*fitted to data without missing"):
+            getattr(model, method)(with_holes(X))
+    with pytest.raises(ValueError, match="infinity in column 0"):
+        model.predict([[np.inf, 1.0]])
+
+
+def test_presets_without_trees_refuse_holes() -> None:
+    X, y = noisy()
+    model = make("compact")
+    assert not model.__sklearn_tags__().input_tags.allow_nan
+    with pytest.raises(ValueError, match="NaN in column"):
+        model.fit(with_holes(X), y)
+
+
+def test_infinite_values_are_refused() -> None:
+    X, y = noisy()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity in column 1"):
+        make().fit(X, y)
+
+
+# Searches
+
+
+@each_preset
+def test_a_search_over_dictionaries_does_not_take_a_preset(name: str) -> None:
+    X, y = noisy()
+    for dictionaries in ([name], {name: {}}, name):
+        with pytest.raises(ValueError, match=f"'{name}' chooses its ridge .* by itself"):
+            FCGBoostClassifierCV(dictionaries).fit(X, y)
+    union = UnionDictionary(list(PRESETS[name].families))
+    search = FCGBoostClassifierCV([union], cv=2, max_iter=3, random_state=0).fit(X, y)
+    assert search.best_estimator_.n_iter_ <= 3
