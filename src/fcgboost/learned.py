@@ -247,11 +247,9 @@ class _Draws(_Proposer):
         frame, family = self._lessons.frame, self._family
         if not isinstance(family, LearnableDictionary):
             G = family.evaluate(self._raw(task.Z), _beside(atoms, task.Z), self._scale(task.Z))
-            order = np.argsort(-_host(task.scores_of(G)), kind="stable")
-            return atoms[order[: self._selection.n_improved]]
+            return atoms[_best_first(_host(task.scores_of(G)), self._selection.n_improved)]
         theta = _beside(family.free(family.moved(atoms, frame.shift, frame.scale)), task.Z)
-        order = np.argsort(-_host(task.scores(theta)), kind="stable")
-        best = order[: self._selection.n_improved]
+        best = _best_first(_host(task.scores(theta)), self._selection.n_improved)
         if self._selection.max_steps == 0:
             return atoms[best]
         better = improve(task, theta[best], self._selection.max_steps, self._selection.pull)
@@ -298,6 +296,15 @@ def _beside(array: Array, other: Any) -> Any:
 
 def _host(array: Any) -> Array:
     return np.asarray(array.cpu().numpy() if is_tensor(array) else array)
+
+
+def _best_first(scores: Array, n: int) -> list[int]:
+    """Give the places of the best scores; rounding has no say in which of equals comes first."""
+    left, best = scores.copy(), []
+    for _ in range(min(n, len(scores))):
+        best.append(int(np.argmax(left >= (1.0 - TIE) * left.max())))
+        left[best[-1]] = -1.0
+    return best
 
 
 def _is_new(ids: hashing.Words, excluded: Collection[int]) -> Any:
