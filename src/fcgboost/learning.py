@@ -18,18 +18,20 @@ from typing import Any
 
 import numpy as np
 
+from fcgboost import climbing
 from fcgboost.arrays import namespace
 from fcgboost.backends.base import Array, Sums
+from fcgboost.climbing import (
+    FIRST_STEP,
+    HALVINGS,
+    INCREASE,
+    LITTLE,
+    MEMORY,
+    ROUNDING,
+    SHORTER,
+    Measure,
+)
 from fcgboost.dictionaries import LearnableDictionary
-
-# A share of an atom's mean square below this is rounding.
-_ROUNDING = 1e-12
-# Sufficient increase, and how often a step is halved.
-_INCREASE, _HALVINGS = 1e-4, 4
-# Directions that are remembered.
-_MEMORY = 6
-# An iteration that gains less than this share ends the improvement.
-_LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Yardstick:
         """Give |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
         xp = namespace(dots)
         size = self.size(firsts, squares, active)
-        is_there = size > _ROUNDING * squares / self.total_weight
+        is_there = size > ROUNDING * squares / self.total_weight
         return xp.where(is_there, xp.abs(dots) / xp.sqrt(xp.where(is_there, size, 1.0)), 0.0)
 
     def size(self, firsts: Any, squares: Any, active: Any) -> Any:
@@ -62,8 +64,8 @@ class Yardstick:
         if self.is_centered:
             xp = namespace(squares)
             # A column that is constant on the active rows gains nothing that is not there.
-            spread = squares - firsts * firsts / xp.clip(active, _ROUNDING, None)
-            squares = xp.where(spread > _ROUNDING * squares, spread, 0.0)
+            spread = squares - firsts * firsts / xp.clip(active, ROUNDING, None)
+            squares = xp.where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
 
     def of_sums(self, sums: Sums, output: int) -> Array:
@@ -135,6 +137,17 @@ def improve(task: Task, start: Any, max_steps: int, pull: float) -> Any:
         `pull` |w - w0|^2 / |w0|^2 is taken off the logarithm of the gain; w are all parameters but
         the last, an offset or a width.
     """
+    if len(start) == 1 and namespace(task.Z) is np and climbing.is_known(task.dictionary):
+        yardstick = task.yardstick
+        measure = Measure(yardstick.ridge, yardstick.total_weight, yardstick.is_centered)
+        rows = task.Z, task.residual, task.weights
+        held = _leash(start, pull)[0]
+        return climbing.climb(task.dictionary, rows, measure, start[0], held, max_steps)[None, :]
+    return climb_plainly(task, start, max_steps, pull)
+
+
+def climb_plainly(task: Task, start: Any, max_steps: int, pull: float) -> Any:
+    """Do what `improve` does, for arrays of any kind and any dictionary."""
     climb = _Climb(task, start, pull)
     for _ in range(max_steps):
         if not climb.step():
@@ -148,10 +161,7 @@ class _Climb:
     def __init__(self, task: Task, start: Any, pull: float) -> None:
         self._task, self._start = task, start
         self._xp = namespace(start)
-        leash = self._xp.ones_like(start)
-        leash[:, -1] = 0.0
-        length = (leash * start * start).sum(1, keepdims=True)
-        self._leash = pull * leash / _not_zero(length)
+        self._leash = _leash(start, pull)
         self.theta = start
         self._height, self._slope = self._look(start)
         self._moves: list[tuple[Any, Any, Any]] = []
@@ -167,27 +177,27 @@ class _Climb:
         step = xp.clip(reach / _not_zero(lengths), None, 1.0)
         better, is_better = self.theta, rise < 0.0
         height = self._height
-        for _ in range(_HALVINGS + 1):
+        for _ in range(HALVINGS + 1):
             trial = self.theta + (step * ~is_better)[:, None] * direction
             tried = self._height_at(trial)
-            good = (tried >= self._height + _INCREASE * step * rise) & ~is_better & (rise > 0.0)
+            good = (tried >= self._height + INCREASE * step * rise) & ~is_better & (rise > 0.0)
             better = xp.where(good[:, None], trial, better)
             height = xp.where(good, tried, height)
             is_better = is_better | good
             if bool(is_better.all()):
                 break
-            step = 0.4 * step
-        gained = height - self._height
-        if not bool((gained > 0.0).any()):
+            step = SHORTER * step
+        if not bool((height > self._height).any()):
             return False
+        is_worth_it = bool((height > self._height + LITTLE).any())
         self._move(better)
-        return bool((gained > _LITTLE).any())
+        return is_worth_it
 
     def _move(self, theta: Any) -> None:
         height, slope = self._look(theta)
         moved, bent = theta - self.theta, self._slope - slope
         curvature = (moved * bent).sum(1)
-        self._moves = [*self._moves[-_MEMORY + 1 :], (moved, bent, curvature)]
+        self._moves = [*self._moves[-MEMORY + 1 :], (moved, bent, curvature)]
         self.theta, self._height, self._slope = theta, height, slope
 
     def _direction(self) -> Any:
@@ -202,8 +212,7 @@ class _Climb:
             ratio = curvature / _not_zero((bent * bent).sum(1))
             q = q * xp.where(curvature > 0.0, ratio, 1.0)[:, None]
         else:
-            # A first step of a tenth of the atom's length.
-            q = q * (0.1 * _lengths(self.theta) / _not_zero(_lengths(q)))[:, None]
+            q = q * (FIRST_STEP * _lengths(self.theta) / _not_zero(_lengths(q)))[:, None]
         for share, moved, bent, curvature in reversed(used):
             back = xp.where(curvature > 0.0, (bent * q).sum(1) / _not_zero(curvature), 0.0)
             q = q + xp.where(curvature > 0.0, share - back, 0.0)[:, None] * moved
@@ -220,6 +229,14 @@ class _Climb:
 
     def _leashed(self, height: Any, away: Any) -> Any:
         return height - (self._leash * away * away).sum(1)
+
+
+def _leash(start: Any, pull: float) -> Any:
+    """Say how strongly every parameter is held."""
+    leash = namespace(start).ones_like(start)
+    leash[:, -1] = 0.0
+    length = (leash * start * start).sum(1, keepdims=True)
+    return pull * leash / _not_zero(length)
 
 
 def _lengths(theta: Any) -> Any:

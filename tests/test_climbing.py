@@ -1,0 +1,98 @@
+"""Compiled climbs against plain ones."""
+
+import numpy as np
+import pytest
+
+from fcgboost import climbing
+from fcgboost.dictionaries import GaussDictionary, ReluDictionary, SigmoidDictionary
+from fcgboost.learning import Task, Yardstick, climb_plainly, improve
+
+FAMILIES = {"relu": ReluDictionary(), "gauss": GaussDictionary()}
+
+
+def make_task(family, n=60, d=3, seed=0, is_centered=True, ridge=0.1):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, d))
+    residual = (np.tanh(2.0 * Z[:, 0]) + 0.5 * rng.standard_normal(n)) / n
+    weights = rng.integers(1, 4, n).astype(float)
+    return Task(family, Z, residual, weights, Yardstick(ridge, is_centered, float(weights.sum())))
+
+
+def make_start(family, task, seed=0):
+    rng = np.random.default_rng(seed)
+    start = rng.standard_normal((1, task.Z.shape[1] + 1))
+    if isinstance(family, GaussDictionary):
+        start[0, :-1], start[0, -1] = task.Z[0], 0.2
+    return start
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize("is_centered", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (60, 3), (400, 20)])
+def test_compiled_and_plain_climbs_end_at_the_same_place(family, is_centered, n, d):
+    pytest.importorskip("numba")
+    n_moved = 0
+    for seed in range(10):
+        task = make_task(family, n, d, seed, is_centered)
+        start = make_start(family, task, seed)
+        plain = climb_plainly(task, start, 8, 0.3)
+        compiled = improve(task, start, 8, 0.3)
+        assert compiled.shape == start.shape
+        np.testing.assert_allclose(compiled, plain, rtol=1e-7, atol=1e-9)
+        n_moved += not np.array_equal(plain, start)
+    assert n_moved >= 5
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_every_number_of_steps_agrees(family):
+    pytest.importorskip("numba")
+    task = make_task(family, ridge=0.001)
+    start = make_start(family, task)
+    for max_steps in range(13):
+        plain = climb_plainly(task, start, max_steps, 0.01)
+        compiled = improve(task, start, max_steps, 0.01)
+        np.testing.assert_allclose(compiled, plain, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_an_atom_that_is_nothing_stays(family):
+    pytest.importorskip("numba")
+    task = make_task(family)
+    # Far from all rows: values, sums and slopes are zero.
+    start = np.array([[1.0, 1.0, 1.0, -100.0]])
+    if isinstance(family, GaussDictionary):
+        start = np.array([[1e3, 1e3, 1e3, 0.0]])
+    np.testing.assert_array_equal(improve(task, start, 8, 0.3), start)
+    np.testing.assert_array_equal(climb_plainly(task, start, 8, 0.3), start)
+
+
+def test_the_start_is_not_written_on():
+    pytest.importorskip("numba")
+    task = make_task(FAMILIES["relu"])
+    start = make_start(FAMILIES["relu"], task)
+    before = start.copy()
+    assert (improve(task, start, 8, 0.3) != before).any()
+    np.testing.assert_array_equal(start, before)
+
+
+def test_moments_are_sums_over_rows():
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    G, r, s = rng.standard_normal((50, 7)), rng.standard_normal(50), rng.random(50)
+    naive = np.stack([r @ G, s @ G, s @ G**2])
+    np.testing.assert_allclose(climbing.moments(G, r, s), naive, rtol=1e-12)
+    np.testing.assert_allclose(climbing.moments(G.T.copy().T, r, s), naive, rtol=1e-12)
+
+
+def test_only_what_is_known_exactly_is_compiled(monkeypatch):
+    class Steeper(ReluDictionary):
+        def profile(self, z):
+            return 2.0 * super().profile(z)
+
+    assert not climbing.is_known(Steeper())
+    assert not climbing.is_known(SigmoidDictionary())
+    monkeypatch.setattr(climbing, "_is_available", lambda: False)
+    assert not climbing.is_known(ReluDictionary())
+    task = make_task(FAMILIES["relu"])
+    start = make_start(FAMILIES["relu"], task)
+    np.testing.assert_array_equal(improve(task, start, 8, 0.3), climb_plainly(task, start, 8, 0.3))
