@@ -120,6 +120,17 @@ def test_class_probabilities_are_the_nearest_point_of_the_simplex(loss, decision
     assert (inner <= 1e-9 * (1.0 + np.abs(points).max())).all()
 
 
+@given(loss=any_probability_loss, decision=decisions, seed=st.integers(0, 99))
+def test_class_probabilities_are_no_farther_from_the_truth(loss, decision, seed):
+    clipped = np.clip(decision, -1.0, 1.0)
+    points = loss.probability(clipped) + (decision - clipped) / 2.0
+    truth = np.random.default_rng(seed).dirichlet(np.ones(decision.shape[1]), len(decision))
+    after, before = (
+        np.sum((p - truth) ** 2, axis=1) for p in (class_probabilities(loss, decision), points)
+    )
+    assert (after <= before * (1.0 + 1e-9) + 1e-12).all()
+
+
 @given(loss=any_probability_loss, f=arrays(np.float64, 5, elements=st.floats(-1e6, 1e6)))
 def test_two_opposite_decisions_give_the_probability_of_one(loss, f):
     both = class_probabilities(loss, np.column_stack([-f, f]))

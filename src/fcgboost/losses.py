@@ -220,7 +220,8 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
 
     Two classes: the loss's own probability. More: the Euclidean projection onto the simplex of
     p(clip f) + (f - clip f) / 2 per class; the linear tails keep the order of the classes where
-    f is clipped, and with f and -f the projection equals the formula for two classes.
+    f is clipped, and with f and -f the projection equals the formula for two classes. The truth
+    lies in the simplex, so the projection of a point is never farther from it than the point.
 
     Parameters
     ----------
