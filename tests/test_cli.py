@@ -18,6 +18,7 @@ import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.cli import console, main, make_parser
 from fcgboost.datasets import make_simulation
+from fcgboost.presets import PRESETS
 from fcgboost.scores import Score, evaluate
 
 # The module's fixture fits once: its tests belong on one worker.
@@ -50,7 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     make_table(1200, 0).to_csv(folder / "train.csv", index=False)
     make_table(400, 1).to_csv(folder / "test.csv", index=False)
-    assert run("fit", folder / "train.csv", "--target", "churned", "--out", folder / "m.json") == 0
+    command = ["fit", folder / "train.csv", "--target", "churned", "--dictionary", "gauss"]
+    assert run(*command, "--out", folder / "m.json") == 0
     return folder
 
 
@@ -169,21 +171,34 @@ def test_the_rows_held_out_can_be_kept(
     assert set(kept["id"]) < set(pd.read_csv(folder / "train.csv")["id"])
 
 
-def test_auto_chooses_the_dictionary_by_cross_validation(
+def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, out = tmp_path / "s.csv", tmp_path / "m.json"
     assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
     capsys.readouterr()
-    told = run_json(capsys, "fit", data, "--target", "target", "--auto", "--out", out)
-    assert "Dictionary" in told["parameters"]["dictionary"] or told["parameters"]["dictionary"]
-    assert type(load_model(out)[-1]) is FCGBoostClassifier
+    assert run("fit", data, "--target", "target", "--out", out, "--json") == 0
+    shown = capsys.readouterr()
+    told, fitted = json.loads(shown.out), load_model(out)[-1]
+    assert type(fitted) is FCGBoostClassifier
+    assert fitted.dictionary == told["parameters"]["dictionary"] == "auto"
+    # The file has the ridge that was chosen.
+    assert told["parameters"]["steps"] == str(fitted.n_iter_)
+    strengths = [f"{one / np.sqrt(160):.3g}" for one in PRESETS["auto"].strengths]
+    assert told["parameters"]["l2"] in strengths
+    # A line per path: few rows are set aside four times, and the last path is fitted to all.
+    n_paths = 4 * len(strengths) + 1
+    lines = [line for line in shown.err.splitlines() if line.startswith("Fitting: path")]
+    assert lines == [f"Fitting: path {i}" for i in range(1, n_paths + 1)]
+    again = run_json(capsys, "fit", data, "--target", "target", "--out", out, "--set", "l2=0.5")
+    assert again["parameters"]["l2"] == "0.5"
 
 
 def test_settings_reach_every_parameter(tmp_path: Path) -> None:
     data, out = tmp_path / "s.csv", tmp_path / "m.json"
     assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
     settings = ("--set", "dictionary__width=0.25", "--set", "max_iter=theory", "--set", "l2=0.5")
+    settings = ("--dictionary", "gauss", *settings)
     assert run("fit", data, "--target", "target", "--out", out, *settings, "--no-path") == 0
     classifier = load_model(out)[-1]
     assert classifier.dictionary.width == 0.25
@@ -484,7 +499,8 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
 def test_refit_learns_from_the_rows_held_out_too(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["fit", folder / "train.csv", "--target", "churned", "--set", "max_iter=5"]
+    command = ["fit", folder / "train.csv", "--target", "churned", "--dictionary", "gauss"]
+    command += ["--set", "max_iter=5"]
     first = run_json(capsys, *command, "--out", tmp_path / "a.json")
     second = run_json(capsys, *command, "--out", tmp_path / "b.json", "--refit")
     assert second["test"] == first["test"]
@@ -494,21 +510,6 @@ def test_refit_learns_from_the_rows_held_out_too(
     clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0)
     clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
     np.testing.assert_array_equal(load_model(tmp_path / "b.json")[-1].atoms_, clf.atoms_)
-
-
-def test_auto_chooses_on_a_sample_of_many_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fcgboost.cli.training._ROWS_TO_CHOOSE", 100)
-    data = tmp_path / "s.csv"
-    assert run("datasets", "simulation", "--rows", 1000, "--out", data) == 0
-    capsys.readouterr()
-    command = ["fit", data, "--target", "target", "--auto", "--dictionary", "relu"]
-    told = run_json(capsys, *command, "--out", tmp_path / "m.json")
-    fitted = load_model(tmp_path / "m.json")[-1]
-    # 800 rows for training: k0 is 11, and 5 for the sample.
-    assert fitted.max_iter in {round(5 * i * 11 / 5) for i in range(1, 6)}
-    assert told["data"]["n_samples"] == 800
 
 
 def test_ids_that_are_kept_stay_as_they_are_written(

@@ -38,7 +38,7 @@ def test_scores_are_those_of_a_fit_by_hand() -> None:
         X, y, test_size=0.3, random_state=5, stratify=y
     )
     encoder = TableEncoder().fit(X_train)
-    by_hand = FCGBoostClassifier("gauss", random_state=5).fit(encoder.transform(X_train), y_train)
+    by_hand = FCGBoostClassifier(random_state=5).fit(encoder.transform(X_train), y_train)
     assert found.scores == evaluate(by_hand, encoder.transform(X_test), y_test)
     assert found.size == f"{by_hand.n_atoms_} atoms"
 

@@ -21,6 +21,7 @@ from fcgboost import FCGBoostClassifier, SampledCandidates, Status
 from fcgboost.dask import DaskFCGBoostClassifier, crews
 from fcgboost.dask.collections import make_table
 from fcgboost.dask.crews import DaskCrew
+from fcgboost.presets import preset_of
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
 
@@ -69,6 +70,33 @@ def test_the_model_is_that_of_memory(any_client, setting, sizes):
     there = DaskFCGBoostClassifier(client=any_client, **parameters).fit(*in_chunks(X, y, sizes))
     assert_same_model(there, here)
     np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [SIZES["very unequal"], SIZES["many"]], ids=["unequal", "many"])
+@pytest.mark.parametrize("name", ["auto", "compact", "tree"])
+def test_learned_atoms_are_those_of_memory(client, name, sizes):
+    X, y = noisy()
+    preset = preset_of(name)
+    there = DaskFCGBoostClassifier(name, client=client, max_iter=9, random_state=0)
+    there.fit(*in_chunks(X, y, sizes))
+    # Nothing is chosen on a cluster: the ridge is the strongest of the preset.
+    l2 = 1.0 / len(y) if preset is None else preset.strengths[0] / np.sqrt(len(y))
+    here = FCGBoostClassifier(name, l2=l2, max_iter=9, random_state=0).fit(X, y)
+    assert there.l2_ == pytest.approx(l2)
+    assert there.n_iter_ == here.n_iter_ == 9
+    size = np.abs(here.atoms_).max()
+    np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-5, atol=1e-7 * size)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-5)
+    lazy = there.predict(in_chunks(X, y, sizes)[0]).compute(scheduler=client)
+    np.testing.assert_array_equal(lazy, here.predict(X))
+
+
+def test_the_default_is_auto_and_missing_values_are_refused(client):
+    assert DaskFCGBoostClassifier(client=client).dictionary == "auto"
+    X, y = noisy()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in column 1: impute .* or drop the row\."):
+        DaskFCGBoostClassifier(client=client).fit(*in_chunks(X, y, (300, 300)))
 
 
 def test_data_frames_weights_classes_and_validation_data(client):

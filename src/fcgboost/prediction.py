@@ -24,6 +24,7 @@ from fcgboost.documents import PARAMETERS, Content, plain_about, write
 from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss, class_probabilities
 from fcgboost.model import Model, beside
+from fcgboost.presets import PRESETS
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
 from fcgboost.validation import (
@@ -92,10 +93,10 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Set parameters; `dictionary__width` also reaches a part that was given by name."""
         for name in {key.split("__")[0] for key in params if "__" in key} & set(FAMILIES):
             value = params.get(name, getattr(self, name, None))
-            if isinstance(value, str) and value == "auto":
+            if isinstance(value, str) and value in {"auto", *PRESETS}:
                 raise ValueError(
-                    f"{name}='auto' has no parameters to set: choose the {name} first, one of "
-                    f"{sorted(FAMILIES[name][1])}."
+                    f"{name}={value!r} has no parameters to set: choose the {name} first, one of "
+                    f"{sorted(FAMILIES[name][1].keys() - PRESETS.keys())}."
                 )
             if isinstance(value, str):
                 params[name] = make_part(name, value)

@@ -70,7 +70,9 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     ----------
     dictionaries : sequence or mapping, default=("gauss", "polynomial", "sigmoid", "relu")
         Names or `Dictionary` objects; or a mapping from names to parameter grids, such as
-        ``{"gauss": {"width": [0.2, 0.5, 1.0]}, "relu": {}}``.
+        ``{"gauss": {"width": [0.2, 0.5, 1.0]}, "relu": {}}``. The default are the paper's four
+        families. Not "auto" or "compact", which choose by themselves: compare these with others
+        by scikit-learn's GridSearchCV.
     l2s : sequence of float or "auto", default=("auto",)
     cv : int, splitter or iterable, default=5
         A number of folds means stratified folds drawn by the rows' hashes, so that a weight

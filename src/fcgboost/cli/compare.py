@@ -24,8 +24,9 @@ XGBoost, CatBoost) to the same part of a file and score them on the rest.
 
 {FORMATS}
 All see the same encoded numbers and have the default settings of their
-libraries; "fcgboost auto" chooses its own by cross-validation. It is a first
-look: tuning may change the order, and intervals that overlap decide nothing.
+libraries; ours choose ridge and number of steps on rows that they set aside. It
+is a first look: tuning may change the order, and intervals that overlap decide
+nothing.
 
 examples:
   fcgboost compare customers.csv --target churned

@@ -6,6 +6,7 @@ pipe everything is plain text.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,10 +75,13 @@ def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
 
 
 @contextmanager
-def progress(label: str, n_steps: int) -> Iterator[Callable[[Step], None]]:
-    """Give a callback of a fit that shows how far it is."""
+def progress(
+    label: str, n_steps: int, *, has_paths: bool = False
+) -> Iterator[Callable[[Step], None]]:
+    """Give a callback of a fit that shows how far it is, and with several paths in which."""
     if not _is_rich(sys.stderr):
-        yield lambda step: _show_line(label, step, n_steps)
+        numbers = itertools.count(1)
+        yield lambda step: _show_line(label, step, n_steps, numbers if has_paths else None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -93,7 +97,11 @@ def progress(label: str, n_steps: int) -> Iterator[Callable[[Step], None]]:
         yield lambda step: bar.update(task, completed=step.k, atoms=step.n_atoms)
 
 
-def _show_line(label: str, step: Step, n_steps: int) -> None:
+def _show_line(label: str, step: Step, n_steps: int, numbers: Iterator[int] | None) -> None:
+    if numbers is not None:
+        if step.k == 1:
+            note(f"{label}: path {next(numbers)}")
+        return
     # Ten lines tell as much as hundreds.
     if step.k % max(1, n_steps // 10) == 0:
         note(f"{label}: step {step.k}/{n_steps}, {step.n_atoms} atoms, {step.seconds:.1f} s")

@@ -1,24 +1,21 @@
-"""How `fit` trains: within a time limit, and with --auto after a search on a sample of the rows."""
+"""How `fit` trains: within a time limit, showing how far it is."""
 
 from __future__ import annotations
 
 import argparse
-import time
 from typing import Any
 
-import numpy as np
-from sklearn.model_selection import train_test_split
-
-from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, Step, theory_steps
+from fcgboost import FCGBoostClassifier, Step, theory_steps
 from fcgboost.cli import console
+from fcgboost.presets import preset_of
 
-# More rows than these change a choice of dictionary rarely, and its time a lot.
-_ROWS_TO_CHOOSE = 5_000
-_AUTO = ("dictionary", "l2")
+# A preset makes about so many paths, the last one included. Of few rows it makes more, which take
+# no time.
+_PATHS = 4
 
 
 class TimeLimit:
-    """A stopping rule: ends a fit that has taken long enough.
+    """A stopping rule: ends a path that has taken long enough.
 
     Parameters
     ----------
@@ -31,72 +28,48 @@ class TimeLimit:
         self.is_reached = False
 
     def __call__(self, step: Step) -> bool:
-        """Say whether the fit should end."""
+        """Say whether the path should end."""
         self.is_reached = 0.0 < self.seconds < step.seconds
         return self.is_reached
 
 
-def make_classifier(options: argparse.Namespace) -> Any:
-    """Give the classifier that the options describe, a search with --auto."""
-    given: dict[str, Any] = {"loss": options.loss, "random_state": options.seed}
-    if not options.auto:
-        classifier: Any = FCGBoostClassifier(options.dictionary or "gauss", **given)
-    elif options.dictionary is None:
-        classifier = FCGBoostClassifierCV(**given)
-    else:
-        classifier = FCGBoostClassifierCV([options.dictionary], **given)
+def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
+    """Give the classifier that the options describe."""
+    classifier = FCGBoostClassifier(
+        options.dictionary, loss=options.loss, random_state=options.seed
+    )
     return classifier.set_params(**dict(options.set))
 
 
-def train(classifier: Any, X: Any, y: Any, seconds: float) -> FCGBoostClassifier:
-    """Fit a classifier, or what a search finds, and show how far it is.
+def train(classifier: FCGBoostClassifier, X: Any, y: Any, seconds: float) -> FCGBoostClassifier:
+    """Fit a classifier, and show how far it is.
 
     Parameters
     ----------
-    classifier : FCGBoostClassifier or FCGBoostClassifierCV
+    classifier : FCGBoostClassifier
     X : ndarray or CSR matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
     seconds : float
-        The time limit of the last fit; 0 is none.
+        The time limit of the fit; 0 is none.
     """
-    is_search = isinstance(classifier, FCGBoostClassifierCV)
-    fitted: FCGBoostClassifier = _search(classifier, X, y) if is_search else classifier
-    n_steps, limit = _n_steps(fitted, len(y)), TimeLimit(seconds)
-    with console.progress("Fitting", n_steps) as show:
-        fitted.set_callbacks(show, limit)
-        fitted.fit(X, y)
-        fitted.set_callbacks()
+    chooses = preset_of(classifier.dictionary) is not None and classifier.l2 == "auto"
+    limit = TimeLimit(seconds / _PATHS if chooses else seconds)
+    n_steps = _n_steps(classifier, len(y))
+    with console.progress("Fitting", n_steps, has_paths=chooses) as show:
+        classifier.set_callbacks(show, limit)
+        classifier.fit(X, y)
+        classifier.set_callbacks()
     if limit.is_reached:
         console.note(
-            f"The time limit of {seconds:g} s ended the fit after {len(fitted.trace_)} of "
-            f"{n_steps} steps; --time-limit sets another, 0 none."
+            f"The time limit of {seconds:g} s ended the fit after {len(classifier.trace_)} of "
+            f"at most {n_steps} steps; --time-limit sets another, 0 none."
         )
-    return fitted
-
-
-def _search(search: FCGBoostClassifierCV, X: Any, y: Any) -> FCGBoostClassifier:
-    """Choose dictionary, ridge and number of steps, on at most some thousand rows."""
-    rows = np.arange(len(y))
-    if len(y) > _ROWS_TO_CHOOSE:
-        rows, _ = train_test_split(
-            rows, train_size=_ROWS_TO_CHOOSE, random_state=search.random_state, stratify=y
-        )
-        console.note(f"Choosing dictionary and steps on {len(rows):,} of {len(y):,} rows.")
-    else:
-        console.note("Choosing dictionary and steps by cross-validation.")
-    start = time.perf_counter()
-    search.set_params(refit=False).fit(X[rows], y[rows])
-    best = search.best_params_
-    console.note(f"Chose {best['dictionary']} in {time.perf_counter() - start:.1f} s.")
-    # The number of steps grows with the rows as the theory's does.
-    steps = round(best["max_iter"] * theory_steps(len(y)) / theory_steps(len(rows)))
-    shared = set(FCGBoostClassifier().get_params(deep=False)) - {*_AUTO, "max_iter", "verbose"}
-    given = {k: v for k, v in search.get_params(deep=False).items() if k in shared}
-    chosen = {name: best[name] for name in _AUTO}
-    return FCGBoostClassifier(max_iter=max(1, steps), **chosen, **given)
+    return classifier
 
 
 def _n_steps(classifier: FCGBoostClassifier, m: int) -> int:
     k0, limit = theory_steps(m), classifier.max_iter
+    preset = preset_of(classifier.dictionary)
+    longest = (5 if preset is None else preset.limit) * k0
     # Any other word is refused by the fit.
-    return limit if isinstance(limit, int) else {"auto": 5 * k0}.get(limit, k0)
+    return limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)

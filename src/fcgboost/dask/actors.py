@@ -100,7 +100,7 @@ def _named(method: str) -> Callable[[DaskShard, bytes], bytes]:
 #: What a shard can be asked.
 _METHODS = (
     *("survey", "encode", "digest", "class_totals", "histogram", "set_aside", "add_up", "lay"),
-    *("run", "hits"),
+    *("clip", "run", "hits"),
 )
 for _method in _METHODS:
     setattr(DaskShard, _method, _named(_method))
