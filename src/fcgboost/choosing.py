@@ -82,11 +82,23 @@ def choose(
         return Chosen(run.with_ridge(_ridge(run, strength), round(multiple * run.k0)), None)
     trials = [_trial(run, strength) for strength in preset.strengths]
     paths = [trial.path(rules, None) for trial in trials]
-    scores = [trial.kept(trace)[1] for trial, (trace, _) in zip(trials, paths, strict=True)]
-    best = int(np.argmax(scores))
+    best = _smallest(trials, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
     path = paths[best] if p.checkpoint is None else None
     return Chosen(run.with_ridge(trials[best].recipe.l2, patience=patience), path)
+
+
+def _smallest(trials: Sequence[Run], traces: Sequence[Trace]) -> int:
+    """Give the number of the path that has the smallest model which is as good as the best."""
+    tops = [float(trace.column("validation_score").max(initial=-np.inf)) for trace in traces]
+    best = max(tops)
+    sizes = []
+    for trial, trace, top in zip(trials, traces, tops, strict=True):
+        if len(trace) == 0 or top < best - trial.slack(best):
+            sizes.append(np.inf)
+        else:
+            sizes.append(float(trace[trial.kept(trace, best)[0] - 1].n_atoms))
+    return int(np.argmin(sizes))
 
 
 def _vote(
@@ -100,8 +112,8 @@ def _vote(
     """Give the strength and the multiple of k0 that did best on rows set aside."""
     classes, train = data
     if not can_be_split(train):
-        # Nothing to choose by: the strongest ridge makes up for many steps.
-        return preset.strengths[0], 5.0
+        # Nothing to choose by: a strong ridge makes up for many steps.
+        return preset.strength, 5.0
     total: NDArray[np.float64] = np.zeros((len(preset.strengths), len(_MULTIPLES)))
     n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
     for i in range(n_splits):

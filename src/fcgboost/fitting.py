@@ -184,23 +184,44 @@ class Run:
             "_k0_": self.k0,
         }
 
-    def kept(self, trace: Trace) -> tuple[int, float]:
+    def kept(self, trace: Trace, wanted: float = np.inf) -> tuple[int, float]:
         """Give the number of steps that is best on validation, and its score.
 
-        Of equals that of fewest atoms, and of these the fewest steps.
+        Of equals that of fewest atoms, and of these the fewest steps. Scores that are only a share
+        of a standard error below the best, or below `wanted`, are equals for a preset.
         """
         if self.ground.validator is None or len(trace) == 0:
             return len(trace), -np.inf
-        ks = list(range(1, len(trace) + 1))
-        if self.estimator.max_iter == "auto":
-            n_forward = len(trace.forward())
-            multiples = list(range(self.k0, n_forward + 1, self.k0))
-            # A path that ended between two multiples is worth a look at its end, and so is
-            # everything after that, where atoms only leave.
-            ks = sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
         scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
-        best = max(ks, key=lambda k: (float(scores[k - 1]), -int(sizes[k - 1]), -k))
-        return best, float(scores[best - 1])
+        ks = self._compared(trace)
+        best = max(float(scores[k - 1]) for k in ks)
+        enough = min(best, wanted) - self.slack(min(best, wanted))
+        good = [k for k in ks if float(scores[k - 1]) >= enough]
+        chosen = min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
+        return chosen, float(scores[chosen - 1])
+
+    def _compared(self, trace: Trace) -> list[int]:
+        """Give the numbers of steps that are compared on validation."""
+        ks = list(range(1, len(trace) + 1))
+        if self.estimator.max_iter != "auto" or preset_of(self.estimator.dictionary) is not None:
+            return ks
+        n_forward = len(trace.forward())
+        multiples = list(range(self.k0, n_forward + 1, self.k0))
+        # A path that ended between two multiples is worth a look at its end, and so is everything
+        # after that, where atoms only leave.
+        return sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
+
+    def slack(self, score: float) -> float:
+        """Give how much below a score is as good, for a preset.
+
+        A share of the standard error of a relative frequency of that size; scores of presets lie
+        below the accuracy, so this is a little more than its own.
+        """
+        preset, n = preset_of(self.estimator.dictionary), self.ground.n_validation
+        if preset is None or n == 0.0:
+            return 0.0
+        frequency = min(max(score, 0.0), 1.0)
+        return preset.slack * float(np.sqrt(frequency * (1.0 - frequency) / n))
 
 
 def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
@@ -244,7 +265,9 @@ def run_on(
     validator = None
     if validation is not None:
         validator = make_validator(p, design, parts.loss, classes, validation, limits)
-    return Run(p, parts, Ground(classes, design, targets, validator, limits), start)
+    n_validation = 0.0 if validation is None else float(validation.weights.sum())
+    ground = Ground(classes, design, targets, validator, limits, n_validation)
+    return Run(p, parts, ground, start)
 
 
 def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
@@ -301,7 +324,7 @@ def _ridge(p: Any, scheme: Scheme, m: float) -> float:
     if p.l2 != "auto":
         return float(p.l2)
     preset = preset_of(p.dictionary)
-    return 1.0 / m if preset is None else preset.strengths[0] / float(np.sqrt(m))
+    return 1.0 / m if preset is None else preset.strength / float(np.sqrt(m))
 
 
 def draw_key(random_state: Any) -> int:

@@ -40,6 +40,8 @@ class Ground:
         Scores a step on validation data.
     limits : Limits or None
         What the rows were clipped to.
+    n_validation : float
+        The weight of the validation data; 0 where there is none, or where it is not known here.
     """
 
     classes: NDArray[Any]
@@ -47,6 +49,7 @@ class Ground:
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
+    n_validation: float = 0.0
 
 
 def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:

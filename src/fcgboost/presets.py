@@ -32,17 +32,24 @@ class Preset:
     selection : LearnedCandidates
     strengths : tuple of float
         Of the ridge, strongest first: of equal scores the simpler model wins.
+    strength : float
+        That of the ridge where there is nothing to choose by.
     clip : float
         Inputs are clipped to so many deviations from their mean.
     limit : int
         The longest path, in multiples of k0.
+    slack : float
+        Scores that are so many standard errors below the best are as good, and the smallest of
+        such models is kept.
     """
 
     families: tuple[Dictionary, ...]
     selection: LearnedCandidates
-    strengths: tuple[float, ...] = (0.3, 0.03)
+    strengths: tuple[float, ...] = (3.0, 0.3, 0.03)
+    strength: float = 0.3
     clip: float = 4.0
     limit: int = 10
+    slack: float = 0.2
 
     @property
     def takes_missing(self) -> bool:
@@ -57,10 +64,12 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "auto": Preset(
-        (ReluDictionary(), TreeDictionary(), GaussDictionary(width=(0.42, 4.2))),
+        (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
         LearnedCandidates(),
     ),
-    "compact": Preset((ReluDictionary(),), LearnedCandidates()),
+    "compact": Preset(
+        (ReluDictionary(), TreeDictionary(3)), LearnedCandidates(), limit=5, slack=0.5
+    ),
 }
 
 
