@@ -56,6 +56,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+#: Quick where it does not matter what is fitted.
+GAUSS = ("--dictionary", "gauss")
+
+
 def run(*arguments: Any) -> int:
     return main([str(argument) for argument in arguments])
 
@@ -69,7 +73,9 @@ def test_fit_prints_scores_on_rows_it_has_not_seen(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "model.json"
-    told = run_json(capsys, "fit", folder / "train.csv", "--target", "churned", "--out", out)
+    told = run_json(
+        capsys, "fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out
+    )
     assert told["n_atoms"] == load_model(out)[-1].n_atoms_
     assert told["bytes"] == out.stat().st_size
     assert told["data"]["n_samples"] == 960
@@ -84,7 +90,7 @@ def test_fit_tells_people_the_same(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "model.json"
-    command = ["fit", folder / "train.csv", "--target", "churned", "--out", out]
+    command = ["fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out]
     assert run(*command) == 0
     text = capsys.readouterr().out
     for word in ("atoms", "960 rows", "accuracy", "AUC", "Brier score", "log-loss", str(out)):
@@ -162,7 +168,7 @@ def test_the_rows_held_out_can_be_kept(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, test = tmp_path / "m.json", tmp_path / "test.csv"
-    command = ["fit", folder / "train.csv", "--target", "churned", "--out", out]
+    command = ["fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out]
     told = run_json(capsys, *command, "--test-out", test)
     again = run_json(capsys, "evaluate", out, test)
     assert again["n_rows"] == told["test"]["n_samples"]
@@ -214,7 +220,9 @@ def test_rows_without_a_target_are_left_out_and_said(
     table = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
     table.loc[:19, "y"] = np.nan
     table.to_csv(tmp_path / "t.csv", index=False)
-    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    assert (
+        run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
+    )
     assert "20 rows without a target" in capsys.readouterr().err
     assert load_model(tmp_path / "m.json").classes_.tolist() == [-1, 1]
     assert run("evaluate", tmp_path / "m.json", tmp_path / "t.csv") == 0
@@ -455,7 +463,7 @@ def test_tables_are_plain_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_terminal_shows_a_bar_and_a_pipe_ten_lines(folder: Path, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty", reason="pseudo-terminals exist on Unix only")
     script = "from fcgboost.cli import main; raise SystemExit(main())"
-    command = [sys.executable, "-c", script, "fit", str(folder / "train.csv")]
+    command = [sys.executable, "-c", script, "fit", str(folder / "train.csv"), *GAUSS]
     command += ["--target", "churned", "--out", str(tmp_path / "m.json")]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 5 <= piped.stderr.count("Fitting: step") <= 20
@@ -520,7 +528,9 @@ def test_ids_that_are_kept_stay_as_they_are_written(
     pd.DataFrame({"id": ids, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(
         tmp_path / "t.csv", index=False
     )
-    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    assert (
+        run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
+    )
     capsys.readouterr()
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--keep", "id") == 0
     lines = capsys.readouterr().out.splitlines()[1:]
@@ -551,7 +561,7 @@ def test_sparse_rows_count_from_where_the_training_rows_did(
         a, b = rng.random(2)
         lines.append(f"{int(a > 0.5)} 0:{a:.3f} 1:{b:.3f} 2:1")
     spoil(tmp_path, "train.svm", "\n".join(lines) + "\n")
-    assert run("fit", tmp_path / "train.svm", "--out", tmp_path / "m.json") == 0
+    assert run("fit", tmp_path / "train.svm", *GAUSS, "--out", tmp_path / "m.json") == 0
     capsys.readouterr()
     # Here index 0 does not occur: alone, the file looks as if it counted from 1.
     spoil(tmp_path, "test.svm", "0 1:0.3 2:1\n0 1:0.9 2:1\n")
@@ -570,7 +580,9 @@ def test_what_became_of_odd_columns_is_said(
     table.loc[7, "a"] = "unknown"
     table["town"] = np.where(np.arange(200) % 2, "Bonn", "Köln")
     table.to_csv(tmp_path / "t.csv", index=False)
-    assert run("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.json") == 0
+    assert (
+        run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
+    )
     assert "unknown" in capsys.readouterr().err
     table["town"] = "Mars"
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -628,7 +640,7 @@ def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
     from sklearn.metrics import roc_auc_score
 
     out = tmp_path / "h.json"
-    command = ["fit", folder / "train.csv", "--target", "churned", "--loss", "hinge"]
+    command = ["fit", folder / "train.csv", "--target", "churned", "--loss", "hinge", *GAUSS]
     told = run_json(capsys, *command, "--set", "max_iter=8", "--out", out)
     assert set(told["test"]["scores"]) == {"accuracy", "auc"}
     again = run_json(capsys, "evaluate", out, folder / "test.csv")

@@ -52,7 +52,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The size n of a dictionary that is scored in full; None is the number of distinct rows.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
-        validation data the best of k0, 2 k0, ..., 5 k0.
+        validation data the best of k0, 2 k0, ..., 5 k0. For the dictionary "auto" it is chosen, at
+        most 10 k0, and for "compact" at most 5 k0.
     l2 : float or "auto", default="auto"
         The ridge lambda on the coefficients; "auto" is 1 / m, and for the dictionaries "auto" and
         "compact" what does best on validation data.
@@ -142,11 +143,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     >>> from fcgboost.datasets import make_simulation
     >>> X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
     >>> X_test, y_test = make_simulation(1000, noise=None, random_state=1)
-    >>> clf = FCGBoostClassifier("relu", max_iter="theory", random_state=0).fit(X, y)
-    >>> clf.n_atoms_
-    13
+    >>> clf = FCGBoostClassifier(random_state=0).fit(X, y)
     >>> bool(clf.score(X_test, y_test) > 0.93)
     True
+    >>> paper = FCGBoostClassifier("relu", max_iter="theory", random_state=0).fit(X, y)
+    >>> paper.n_atoms_
+    13
     """
 
     status_: Status
@@ -229,7 +231,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         sample_weight : array-like of shape (n_samples,), default=None
             Counts: a weight of 2 is a row given twice, 0 a row left out.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Data that chooses the number of steps.
+            Data that chooses the number of steps, and for "auto" and "compact" the ridge.
 
         Returns
         -------

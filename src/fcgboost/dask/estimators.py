@@ -51,9 +51,9 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     Notes
     -----
     The dictionaries "auto" and "compact" choose nothing here, as that takes several paths: with
-    l2="auto" the ridge is the first strength of the preset over sqrt(m), and without validation
-    data the path has all its steps. Give `l2`, such as the `l2_` of a fit to a sample of the rows,
-    times sqrt(m of the sample / m), and `max_iter`, or validation data that chooses the steps.
+    l2="auto" the ridge is 0.3 / sqrt(m), and without validation data the path has all its steps.
+    Give `l2`, such as the `l2_` of a fit to a sample of the rows times sqrt(m of the sample / m),
+    and `max_iter`, or validation data that chooses the steps.
 
     A worker that is lost during a fit costs time: its partitions are loaded again and the path goes
     on after its last step. With `checkpoint` it also goes on in another process, or on another
