@@ -35,6 +35,8 @@ from fcgboost.selection import Choice, Chooser, Request, Selection
 
 # Numbers that a glimpse of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
+# Binary digits of residuals that atoms are learned on.
+_DIGITS = 30
 # An atom whose values are all below this is not made larger.
 _TINY = 1e-12
 
@@ -114,6 +116,7 @@ class _School:
     def choose(self, request: Request) -> list[Choice | None]:
         """Let the families propose, and take the best on all rows."""
         residuals, active = self._glimpse.look(request.R)
+        residuals = _rounded(residuals)
         proposals, owners = [], []
         for c, yardstick in enumerate(request.yardsticks):
             here = replace(yardstick, total_weight=self._weight)
@@ -285,6 +288,20 @@ def _proposer(family: Dictionary, selection: LearnedCandidates, lessons: _Lesson
         rows = lessons.on_the_host()
         return _Grows(family.grower(replace(lessons.frame, rows=rows)), rows)
     return _Draws(family, selection, lessons)
+
+
+def _rounded(residuals: Any) -> Any:
+    """Give residuals in units of a billionth of the largest.
+
+    Sums in another order of the rows, or on other machines, leave other last digits, and a climb
+    would make them grow: without them it is the same climb.
+    """
+    xp = namespace(residuals)
+    largest = float(abs(residuals).max())
+    if not 0.0 < largest < np.inf:
+        return residuals
+    unit = 2.0 ** (np.frexp(largest)[1] - _DIGITS)
+    return xp.round(residuals / unit) * unit
 
 
 def _beside(array: Array, other: Any) -> Any:
