@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from findings_frames import MAKERS
 
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.reporting import published
@@ -206,4 +207,5 @@ _MAKERS = {
     **{"sim1": _sim1, "sim2": _sim2, "sim3": _sim3, "sim4": _sim4, "samples": _samples},
     **{"admm-vs-gd": _race, "uci": _uci, "earthquake": _earthquake, "rates": _rates},
     "contest": _contest,
+    **MAKERS,
 }

@@ -65,6 +65,8 @@ SIMULATION = {
     *("experiments.base", "experiments.settings"),
 }
 REAL_DATA = {"experiments.protocol", "experiments.methods", "experiments.rivals"}
+BEYOND = {"experiments.base", "experiments.protocol", "experiments.uci"}
+CONTEST = {"experiments.contest.field", "experiments.contest.tuning"}
 
 # Room -> the rooms it may import, from the bottom up. A key or a value may be a pattern; of
 # several keys that match a room the first one counts. `__init__` is the package's own face.
@@ -327,6 +329,14 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "experiments.contest": {
         *("experiments.base", "experiments.contest.*", "experiments.protocol", "experiments.uci"),
     },
+    "experiments.atoms": {"__init__", *BEYOND},
+    "experiments.leaves": {"__init__", "experiments.atoms", *CONTEST, *BEYOND},
+    "experiments.calibration": {"__init__", "experiments.atoms", *CONTEST, *BEYOND},
+    "experiments.robust": {"__init__"},
+    "experiments.robustness": {
+        *("__init__", "datasets", "experiments.contest", "experiments.robust"),
+        *(*CONTEST, *BEYOND),
+    },
     "experiments.registry": {"experiments.*"},
     # What draws sees rows; what measures knows nothing of drawing.
     "experiments.reporting": NOTHING,
@@ -381,7 +391,7 @@ FREE = {"numpy", "scipy"}
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
 MAY_RUN_JOBS = {
     "checkpoints",
-    "experiments.contest",
+    *("experiments.calibration", "experiments.contest", "experiments.robustness"),
     "experiments.runner",
     "grounds",
     "search",

@@ -7,10 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from fcgboost.experiments.admm_vs_gd import AdmmVsGd
+from fcgboost.experiments.atoms import Atoms
 from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.calibration import Calibration
 from fcgboost.experiments.contest import Contest
 from fcgboost.experiments.earthquake import Earthquake
+from fcgboost.experiments.leaves import Leaves
 from fcgboost.experiments.rates import Rates
+from fcgboost.experiments.robustness import Robustness
 from fcgboost.experiments.samples import Samples
 from fcgboost.experiments.sim1 import Sim1
 from fcgboost.experiments.sim2 import Sim2
@@ -26,6 +30,7 @@ EXPERIMENTS: Mapping[str, Experiment[Any]] = MappingProxyType(
         for experiment in (
             *(AdmmVsGd(), Samples(), Sim1(), Sim2(), Sim3(), Sim4()),
             *(Uci(), Earthquake(), Rates(), Contest()),
+            *(Robustness(), Calibration(), Atoms(), Leaves()),
         )
     }
 )

@@ -15,9 +15,13 @@ from fcgboost.experiments.display import duration
 from fcgboost.experiments.reporting.document import Body, Section
 from fcgboost.experiments.reporting.sections import (
     admm_vs_gd,
+    atoms,
+    calibration,
     contest,
     earthquake,
+    leaves,
     rates,
+    robustness,
     samples,
     sim1,
     sim2,
@@ -44,6 +48,10 @@ WRITERS: Mapping[str, Writer] = {
     "earthquake": earthquake.write,
     "rates": rates.write,
     "contest": contest.write,
+    "robustness": robustness.write,
+    "calibration": calibration.write,
+    "atoms": atoms.write,
+    "leaves": leaves.write,
 }
 
 
