@@ -78,6 +78,9 @@ def test_with_validation_data_the_smallest_of_the_good_models_wins(
         for l2 in ridges(name, len(y))
     ]
     tops = [path.trace_.column("validation_score").max() for path in paths]
+    # From the weakest ridge on, until the score falls: the stronger ones are not tried then.
+    falls = [j for j in range(len(tops) - 1) if tops[j] < tops[j + 1]]
+    paths, tops = (some[max(falls, default=0) :] for some in (paths, tops))
     enough = max(tops) - slack_of(name, max(tops), len(y_val))
     good = [path for path, top in zip(paths, tops, strict=True) if top >= enough]
     best = min(good, key=lambda path: path.n_atoms_)

@@ -1,8 +1,9 @@
 """Choosing the ridge and the number of steps: what l2="auto" means for a preset.
 
-A path is fitted for every strength of the ridge, and the best point of all paths wins. With
-validation data that path is the result. Without, rows are set aside for the choice only (several
-times where there are few), and all rows are fitted again as was chosen.
+Paths are fitted for several strengths of the ridge, and the best point of all paths wins. With
+validation data that path is the result, and strengths are tried from the weakest on until the score
+falls. Without, rows are set aside for the choice only (several times where there are few), all
+strengths have a vote, and all rows are fitted again as was chosen.
 """
 
 from __future__ import annotations
@@ -80,17 +81,32 @@ def choose(
     if not has_validation_data:
         strength, multiple = _vote(p, run, parts, data, preset, rules)
         return Chosen(run.with_ridge(_ridge(run, strength), round(multiple * run.k0)), None)
-    trials = [_trial(run, strength) for strength in preset.strengths]
-    paths = [trial.path(rules, None) for trial in trials]
+    trials, paths = _climb(run, preset, rules)
     best = _smallest(trials, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
     path = paths[best] if p.checkpoint is None else None
     return Chosen(run.with_ridge(trials[best].recipe.l2, patience=patience), path)
 
 
+def _climb(
+    run: Run, preset: Preset, rules: list[StoppingRule]
+) -> tuple[list[Run], list[tuple[Trace, Status]]]:
+    """Try strengths from the weakest on, as long as the score does not fall."""
+    trials, paths, last = [], [], -np.inf
+    for strength in reversed(preset.strengths):
+        trials.append(_trial(run, strength))
+        paths.append(trials[-1].path(rules, None))
+        score = trials[-1].top(paths[-1][0])
+        if score < last:
+            break
+        last = score
+    # The strongest first: of equals it wins.
+    return trials[::-1], paths[::-1]
+
+
 def _smallest(trials: Sequence[Run], traces: Sequence[Trace]) -> int:
     """Give the number of the path that has the smallest model which is as good as the best."""
-    tops = [float(trace.column("validation_score").max(initial=-np.inf)) for trace in traces]
+    tops = [trial.top(trace) for trial, trace in zip(trials, traces, strict=True)]
     best = max(tops)
     sizes = []
     for trial, trace, top in zip(trials, traces, tops, strict=True):

@@ -200,6 +200,11 @@ class Run:
         chosen = min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
         return chosen, float(scores[chosen - 1])
 
+    def top(self, trace: Trace) -> float:
+        """Give the best validation score of a path."""
+        scores = trace.column("validation_score")
+        return float(scores.max()) if len(trace) else -np.inf
+
     def _compared(self, trace: Trace) -> list[int]:
         """Give the numbers of steps that are compared on validation."""
         ks = list(range(1, len(trace) + 1))

@@ -49,7 +49,7 @@ class Preset:
     strength: float = 0.3
     clip: float = 4.0
     limit: int = 10
-    slack: float = 0.2
+    slack: float = 0.0
 
     @property
     def takes_missing(self) -> bool:
