@@ -286,7 +286,7 @@ def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
     """Fill in what an estimator's parameters leave to the data."""
     m = design.total_weight
     preset, k0 = preset_of(p.dictionary), theory_steps(m)
-    limits = {"auto": (5 if preset is None else preset.limit) * k0, "theory": k0}
+    limits = {"auto": 5 * k0 if preset is None else preset.n_steps(m, k0), "theory": k0}
     selection = parts.selection or _default_selection(p, design)
     n = 0
     if selection.is_fixed:

@@ -21,6 +21,10 @@ from fcgboost.dictionaries import (
 from fcgboost.learned import LearnedCandidates
 
 
+# Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
+_ENTRIES = 1 << 25
+
+
 @dataclass(frozen=True)
 class Preset:
     """A set-up.
@@ -55,6 +59,10 @@ class Preset:
     def takes_missing(self) -> bool:
         """Whether some family takes NaN."""
         return any(family.takes_missing for family in self.families)
+
+    def n_steps(self, m: float, k0: int) -> int:
+        """Give the longest path for m rows: fewer steps where columns fill the memory."""
+        return max(k0, min(self.limit * k0, int(_ENTRIES / m)))
 
     def dictionary(self, has_missing: bool = False) -> UnionDictionary:
         """Give the union; of data with missing values, that of the families that take them."""
