@@ -17,6 +17,14 @@ from fcgboost import (
     ReluDictionary,
     SigmoidDictionary,
 )
+from fcgboost.dictionaries import (
+    ConstantDictionary,
+    EllipticDictionary,
+    LinearDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
 from fcgboost.tables import TableEncoder
 
 
@@ -74,11 +82,35 @@ def labelled(classes: list[Any], dtype: Any = None) -> Case:
     return Case(model, inputs(X))
 
 
-def sparse_rows(dictionary: Any, n_classes: int) -> Case:
+def gaps(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
+    """Fit on rows with gaps and with codes, some of which no training row has."""
+    X, y = blobs(n_classes, 4)
+    rng = np.random.default_rng(3)
+    X[:, 1:3] = rng.integers(0, 12, (len(X), 2)) + 20 * (y % 2)[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = FCGBoostClassifier(dictionary=dictionary, max_iter=9, **parameters).fit(X, y)
+    others = X[rng.permutation(len(X))] + rng.choice([0.0, 1.0, 0.5], X.shape)
+    others[:12, 1] = [-1.0, 0.0, 51.0, 52.0, 53.0, 1e9, -0.5, 0.5, 1e-9, 63.0, 64.0, -1e9]
+    return Case(model, np.vstack([X, others]))
+
+
+def union(**parameters: Any) -> UnionDictionary:
+    """Give all families in one dictionary, two of them twice."""
+    families = [
+        *(ReluDictionary(), TreeDictionary(depth=2), GaussDictionary(), LinearDictionary()),
+        *(StepDictionary(), ConstantDictionary(), EllipticDictionary(), SigmoidDictionary()),
+        *(PolynomialDictionary(2), PolynomialDictionary(3), GaussDictionary(width=2.0)),
+        TreeDictionary(depth=3, categorical_features=[0]),
+    ]
+    return UnionDictionary(families, **parameters)
+
+
+def sparse_rows(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
     """Fit on a sparse matrix."""
     X, y = blobs(n_classes, 30)
     X[np.random.default_rng(2).random(X.shape) < 0.85] = 0.0
-    model = FCGBoostClassifier(dictionary=dictionary, max_iter=9).fit(sparse.csr_matrix(X), y)
+    settings = {"dictionary": dictionary, "max_iter": 9, **parameters}
+    model = FCGBoostClassifier(**settings).fit(sparse.csr_matrix(X), y)
     return Case(model, X)
 
 
@@ -182,6 +214,36 @@ OTHERS: dict[str, Callable[[], Case]] = {
         for name in DICTIONARIES
     },
 }
+FAMILIES: dict[str, Callable[[], Case]] = {
+    "one_linear": lambda: plain("linear"),
+    "linear_4": lambda: plain(LinearDictionary(max_features=1), 4, max_iter=12),
+    "far_linear": lambda: far("linear"),
+    "step": lambda: plain("step"),
+    "stumps": lambda: plain(StepDictionary(max_features=1), 4),
+    "constant": lambda: plain("constant"),
+    "elliptic": lambda: plain(EllipticDictionary(width=1.0), loss="square"),
+    "elliptic_4": lambda: plain("elliptic", 4, 12),
+    "few_elliptic": lambda: plain(EllipticDictionary(max_features=2), 2, 30),
+    "far_elliptic": lambda: far("elliptic"),
+    "clipped_relu": lambda: plain("relu", clip=1.0),
+    "clipped_gauss": lambda: plain("gauss", 4, clip=0.7),
+    "clipped_sparse": lambda: sparse_rows("relu", 3, clip=1.0),
+    "trees": lambda: plain("tree", n_features=5),
+    "trees_4": lambda: plain(TreeDictionary(depth=2), 4, loss="cubed_hinge"),
+    "one_leaf": lambda: plain(TreeDictionary(depth=1, min_leaf=70), max_iter=2),
+    "oblivious": lambda: plain(TreeDictionary(oblivious=True), 3),
+    "far_trees": lambda: far("tree"),
+    "clipped_trees": lambda: plain("tree", clip=1.0),
+    "gaps": lambda: gaps(TreeDictionary(min_leaf=2), 2),
+    "gaps_3": lambda: gaps(TreeDictionary(min_leaf=2), 3, clip=1.0),
+    "categories": lambda: gaps(TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2),
+    "union": lambda: plain(union(), max_iter=20, clip=2.0),
+    "union_4": lambda: plain(union(), 4, 6, max_iter=20),
+    "union_far": lambda: far(union()),
+    "union_sparse": lambda: sparse_rows(union(), 2),
+    "auto": lambda: plain("auto", 3, 5, max_iter=12),
+    "compact": lambda: plain("compact", 2, 5, max_iter=12),
+}
 LABELS: dict[str, Callable[[], Case]] = {
     "label_text": lambda: labelled(["no", "yes"]),
     "label_object": lambda: labelled(["a", "b", "c"], object),
@@ -197,7 +259,7 @@ FARS: dict[str, Callable[[], Case]] = {
     # More inputs than atoms: the atoms do not tell where the data lie in all directions.
     **{f"off_{name}": (lambda name=name: far(name, 100.0, 20)) for name in DICTIONARIES},
 }
-CASES = {**PLAIN, **OTHERS, **LABELS, **FARS, **TABLES}
+CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES}
 
 
 @cache
@@ -217,33 +279,54 @@ def decision_of(model: Any, X: Any) -> np.ndarray:
     return values[:, None] if values.ndim == 1 else values
 
 
-def sizes(model: Any, X: np.ndarray, origin: Any = 0.0) -> np.ndarray:
+def sizes(model: Any, X: np.ndarray, origin: Any = 0.0, unit: float = 1e-14) -> np.ndarray:
     """Give what rounding errors of decision values are relative to: sums of sizes.
 
     Every product and sum loses a unit of its size, and an atom changes with its argument as its
-    slope says. With an origin, inputs and offsets count from there.
+    slope says. With an origin, inputs and offsets count from there. A step may go either way
+    where its argument is smaller than what rounding loses.
     """
     fitted = model.model_
-    atoms = fitted.atoms.toarray() if sparse.issparse(fitted.atoms) else fitted.atoms
+    X = X if fitted.limits is None else fitted.limits.apply(X)
     total = np.abs(fitted.intercept) + np.zeros((len(X), 1))
     if fitted.n_atoms == 0:
         return total
+    atoms = fitted.atoms.toarray() if sparse.issparse(fitted.atoms) else fitted.atoms
+    coef = np.abs(fitted.coef.T)
+    if isinstance(fitted.dictionary, UnionDictionary):
+        for number, places, rows in fitted.dictionary.members(atoms, X.shape[1]):
+            family = fitted.dictionary.families[number]
+            total = total + spans_of(family, rows, X, fitted.scale, origin, unit) @ coef[places]
+        return total
+    return total + spans_of(fitted.dictionary, atoms, X, fitted.scale, origin, unit) @ coef
+
+
+def spans_of(
+    dictionary: Any, atoms: np.ndarray, X: np.ndarray, scale: np.ndarray, origin: Any, unit: float
+) -> np.ndarray:
+    """Give what rounding errors of atoms of one family are relative to."""
+    if isinstance(dictionary, TreeDictionary | ConstantDictionary):
+        return np.abs(dictionary.evaluate(X, atoms, scale))
+    if isinstance(dictionary, EllipticDictionary):
+        centers, sharpness = np.hsplit(atoms, 2)
+        gaps = (X[:, None] - centers) / scale * sharpness
+        exponents = (gaps**2).sum(axis=2) / 2.0
+        return np.exp(-exponents) * (1.0 + exponents)
     rows, last = atoms[:, :-1], atoms[:, -1]
+    if isinstance(dictionary, GaussDictionary):
+        gaps = (X[:, None] - rows) / scale / last[:, None]
+        exponents = (gaps**2).sum(axis=2) / 2.0
+        return np.exp(-exponents) * (1.0 + exponents)
     offsets = np.abs(last + rows @ np.broadcast_to(origin, X.shape[1]))
     spans = np.abs(X - origin) @ np.abs(rows).T + offsets
-    kind = type(fitted.dictionary)
-    if issubclass(kind, GaussDictionary):
-        gaps = (X[:, None] - rows) / fitted.scale / last[:, None]
-        exponents = (gaps**2).sum(axis=2) / 2.0
-        values = np.exp(-exponents) * (1.0 + exponents)
-    elif issubclass(kind, PolynomialDictionary):
-        power = fitted.dictionary.degree - 1
-        values = (power + 1) * np.abs(1.0 + X @ rows.T + last) ** power * (1.0 + spans)
-    elif issubclass(kind, SigmoidDictionary):
-        values = 1.0 + spans / 4.0
-    else:
-        values = spans
-    return total + values @ np.abs(fitted.coef.T)
+    if isinstance(dictionary, PolynomialDictionary):
+        power = dictionary.degree - 1
+        return (power + 1) * np.abs(1.0 + X @ rows.T + last) ** power * (1.0 + spans)
+    if isinstance(dictionary, SigmoidDictionary):
+        return 1.0 + spans / 4.0
+    if isinstance(dictionary, StepDictionary):
+        return np.where(np.abs(X @ rows.T + last) <= unit * spans, 1.0 / unit, 1.0)
+    return spans
 
 
 def gap(decision: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import pytest
 from export_cases import (
     CASES,
     DICTIONARIES,
+    FAMILIES,
     OTHERS,
     PLAIN,
     TABLES,
@@ -177,8 +178,9 @@ def test_a_compiled_model_decides_as_python_does(libraries, name: str, precision
     found = ask(libraries(precision), name, X, DTYPES[precision])
     rows = expected_rows(name, X, DTYPES[precision])
     decision = decision_of(classifier, rows)
-    origin = rows.mean(axis=0) if precision == "float" else 0.0
-    bound = TOLERANCES[precision] * sizes(classifier, rows, origin)
+    origin = np.nanmean(rows, axis=0) if precision == "float" else 0.0
+    unit = TOLERANCES[precision]
+    bound = unit * sizes(classifier, rows, origin, unit)
     assert (np.abs(found.decision - decision) <= bound).all()
     codes = np.searchsorted(classifier.classes_, classifier.predict(rows))
     is_clear = gap(decision) > 2.0 * bound.max(axis=1)
@@ -233,13 +235,14 @@ def test_a_compiled_encoder_gives_the_same_numbers(libraries, name: str, precisi
 def test_inputs_of_extreme_sizes_give_the_same_decisions(libraries, precision: str) -> None:
     tiny = float(np.finfo(DTYPES[precision]).smallest_subnormal)
     values = [0.0, tiny, -tiny, 1e-30, 1e6, -1e6]
-    for name in (*PLAIN, *OTHERS):
+    for name in (*PLAIN, *OTHERS, *FAMILIES):
         model = case(name).model
         rows = np.repeat(np.array(values)[:, None], model.n_features_in_, axis=1)
         rows = np.vstack([rows, np.where(np.arange(rows.shape[1]) % 2, 1e6, tiny)])
         found = ask(libraries(precision), name, rows, DTYPES[precision])
         rows = rows.astype(DTYPES[precision]).astype(np.float64)
-        bound = TOLERANCES[precision] * sizes(model, rows)
+        unit = TOLERANCES[precision]
+        bound = unit * sizes(model, rows, unit=unit)
         assert (np.abs(found.decision - decision_of(model, rows)) <= bound).all(), name
         is_clear = gap(decision_of(model, rows)) > 2.0 * bound.max(axis=1)
         codes = np.searchsorted(model.classes_, model.predict(rows))

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from export_cases import CASES, OTHERS, PLAIN, TABLES, blobs, case, decision_of, gap, parts_of
+from export_cases import (
+    CASES,
+    FAMILIES,
+    OTHERS,
+    PLAIN,
+    TABLES,
+    blobs,
+    case,
+    decision_of,
+    gap,
+    parts_of,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -112,7 +123,9 @@ def test_a_graph_passes_the_full_check(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["gauss_4_cubed_hinge", "sparse_gauss", *TABLES])
+@pytest.mark.parametrize(
+    "name", ["gauss_4_cubed_hinge", "sparse_gauss", "categories", "union", "gaps_3", *TABLES]
+)
 def test_another_interpreter_agrees(name: str) -> None:
     """The reference implementation of the standard knows nothing of onnxruntime's liberties."""
     from onnx.reference import ReferenceEvaluator
@@ -125,7 +138,7 @@ def test_another_interpreter_agrees(name: str) -> None:
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *OTHERS])
+@pytest.mark.parametrize("name", [*PLAIN, *OTHERS, *FAMILIES])
 def test_inputs_of_extreme_sizes_give_the_same_labels(name: str) -> None:
     model = case(name).model
     tiny = np.finfo(np.float64).smallest_subnormal

@@ -18,6 +18,10 @@ _SHAPES = {
     "polynomial": "(1 + <w, x> + b)^{degree}",
     "sigmoid": "1 / (1 + exp(-(<w, x> + b)))",
     "relu": "max(0, <w, x> + b)",
+    "linear": "<w, x> + b",
+    "step": "1 where <w, x> + b > 0",
+    "elliptic": "exp(-|p (x - c)|^2 / 2)",
+    "tree": "decision trees",
 }
 
 
@@ -107,7 +111,7 @@ def _introduction(formula: Formula, name: str, precision: Precision, given: str,
     meaning = "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
     lines = [
         f"{formula.sizes}; written by fcgboost {package_version()}.",
-        f"Atoms are {_SHAPES[formula.kind].format(degree=formula.degree)}.",
+        *_shapes(formula),
         f"Size: {sizes}.",
         "",
         f"int {name}_predict({given}): the index of the class.",
@@ -122,6 +126,12 @@ def _introduction(formula: Formula, name: str, precision: Precision, given: str,
         lines.append("")
         lines += [f"x[{j}] is {comment(column)}" for j, column in enumerate(formula.names)]
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
+
+
+def _shapes(formula: Formula) -> list[str]:
+    """Give lines that say what atoms are."""
+    shapes = [_SHAPES[block.kind].format(degree=block.degree) for block in formula.blocks]
+    return ["Atoms are " + ",\n * ".join(shapes) + "."] if shapes else []
 
 
 def _constants(formula: Formula, name: str) -> str:

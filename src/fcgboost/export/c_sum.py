@@ -10,14 +10,26 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.dictionaries import Array
-from fcgboost.export.c_text import PRECISIONS, Precision, Table, matrix_tables, real_table
-from fcgboost.export.formula import Formula
+from fcgboost.export.c_text import (
+    PRECISIONS,
+    Lists,
+    Precision,
+    Table,
+    index_table,
+    matrix_tables,
+    real_table,
+    set_table,
+)
+from fcgboost.export.forests import Forest
+from fcgboost.export.formula import Block, Formula, gathered
 
 # Inputs this many units from zero lose a digit of single precision; an origin has to gain more.
 _FAR = 8.0
 _GAIN = 4.0
 # Directions that the planes of the atoms hardly see say nothing about where the data lie.
 _SEEN = 0.01
+# Atoms around centres; others, trees aside, have planes.
+_CENTERED = ("gauss", "elliptic")
 
 
 @dataclass(frozen=True)
@@ -58,23 +70,62 @@ def sum_code(formula: Formula, name: str, precision: Precision, function: str) -
     function : str
         The name of the function.
     """
-    real = precision.real
+    real, blocks = precision.real, formula.blocks
+    is_clipped = formula.limits is not None and bool(blocks)
     head = (
-        f"static inline void {function}(const {real} x[{formula.n_features}], "
-        f"{real} out[{formula.n_outputs}]) {{\n"
+        f"static inline void {function}(const {real} {'raw' if is_clipped else 'x'}"
+        f"[{formula.n_features}], {real} out[{formula.n_outputs}]) {{\n"
     )
-    start = _start(formula, name, precision)
-    if formula.n_atoms == 0:
-        return Code(start.tables, head + indent(f"(void)x;\n{start.text}", "    ") + "}\n")
-    value = (_gauss if formula.kind == "gauss" else _plane)(formula, name, precision)
-    addition = _addition(formula, name, precision)
-    body = (
-        f"{start.text}{value.before}{addition.before}"
-        f"for (int i = 0; i < {formula.n_atoms}; i++) {{\n"
+    parts = [_start(formula, name, precision)]
+    if is_clipped:
+        parts.insert(0, _clipping(formula, name, precision))
+    if not blocks:
+        parts.insert(0, Code([], "(void)x;\n"))
+    origin = _origin(formula, precision)
+    point = "x[j]" if origin is None else f"(x[j] - {name}_origin[j])"
+    if origin is not None:
+        parts[-1].tables.append(real_table(f"{name}_origin", origin, precision))
+    for block in blocks:
+        is_alone, own = len(blocks) == 1, block if origin is None else _moved(block, origin)
+        # Several planes told where the data lie: their sum is one plane, which does not.
+        own = gathered(own)
+        inner = name if is_alone else f"{name}_{block.name}"
+        code = _block_code(formula, own, point, inner, precision)
+        text = code.text if is_alone else f"{{\n{indent(code.text, '    ')}}}\n"
+        parts.append(Code(code.tables, text))
+    body = indent("".join(part.text for part in parts), "    ")
+    return Code([table for part in parts for table in part.tables], f"{head}{body}}}\n")
+
+
+def _clipping(formula: Formula, name: str, precision: Precision) -> Code:
+    """Write what makes x of the raw inputs; NaN is neither below nor above anything."""
+    assert formula.limits is not None
+    tables = [
+        real_table(f"{name}_{side}", getattr(formula.limits, side), precision)
+        for side in ("low", "high")
+    ]
+    text = (
+        f"{precision.real} x[{formula.n_features}];\n"
+        f"for (int j = 0; j < {formula.n_features}; j++)\n"
+        f"    x[j] = raw[j] < {name}_low[j] ? {name}_low[j] : "
+        f"raw[j] > {name}_high[j] ? {name}_high[j] : raw[j];\n"
+    )
+    return Code(tables, text)
+
+
+def _block_code(
+    formula: Formula, block: Block, point: str, name: str, precision: Precision
+) -> Code:
+    """Write the loop over the atoms of one kind; `point` is the expression for input j."""
+    write = {"gauss": _gauss, "elliptic": _elliptic, "tree": _trees}.get(block.kind, _plane)
+    value = write(formula, block, point, name, precision)
+    addition = _addition(block, name, precision)
+    text = (
+        f"{value.before}{addition.before}"
+        f"for (int i = 0; i < {block.n_atoms}; i++) {{\n"
         f"{indent(value.inside + addition.inside, '    ')}}}\n"
     )
-    tables = [*start.tables, *value.tables, *addition.tables]
-    return Code(tables, f"{head}{indent(body, '    ')}}}\n")
+    return Code([*value.tables, *addition.tables], text)
 
 
 def _start(formula: Formula, name: str, precision: Precision) -> Code:
@@ -85,24 +136,25 @@ def _start(formula: Formula, name: str, precision: Precision) -> Code:
     return Code([table], loop)
 
 
-def _addition(formula: Formula, name: str, precision: Precision) -> _Step:
-    coef = f"{name}_coef"
-    if formula.n_outputs == 1:
-        table = real_table(coef, formula.coef[0], precision)
+def _addition(block: Block, name: str, precision: Precision) -> _Step:
+    coef, n_outputs = f"{name}_coef", len(block.coef)
+    if np.array_equal(block.coef, np.eye(n_outputs)):
+        return _Step([], "", "out[i] += value;\n")
+    if n_outputs == 1:
+        table = real_table(coef, block.coef[0], precision)
         return _Step([table], "", f"out[0] += {coef}[i] * value;\n")
-    is_listed, tables = matrix_tables(coef, np.ascontiguousarray(formula.coef.T), precision)
+    is_listed, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), precision)
     if is_listed:
         loop = f"for (; g < {coef}_ends[i]; g++) out[{coef}_places[g]] += {coef}[g] * value;\n"
         return _Step(tables, "int g = 0;\n", loop)
-    loop = f"for (int k = 0; k < {formula.n_outputs}; k++) out[k] += {coef}[i][k] * value;\n"
+    loop = f"for (int k = 0; k < {n_outputs}; k++) out[k] += {coef}[i][k] * value;\n"
     return _Step(tables, "", loop)
 
 
-def _gauss(formula: Formula, name: str, precision: Precision) -> _Step:
+def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
     """Give exp(-z), z the squared distance in units of sqrt(2) sigma."""
-    formula, origin = _moved(formula, precision)
-    is_listed, tables = matrix_tables(f"{name}_centers", formula.rows, precision)
-    widths, units = np.sqrt(2.0) * formula.last, 1.0 / formula.scale
+    is_listed, tables = matrix_tables(f"{name}_centers", block.rows, precision)
+    widths, units = np.sqrt(2.0) * block.last, 1.0 / formula.scale
     exponent = "-z"
     if (widths == widths[0]).all():
         units = units / widths[0]
@@ -113,7 +165,6 @@ def _gauss(formula: Formula, name: str, precision: Precision) -> _Step:
     if (units != units[0]).any():
         unit = f"{name}_units[j]"
         tables.append(real_table(f"{name}_units", units, precision))
-    point = _point(origin, name, precision, tables)
     distance = _listed_distance if is_listed else _distance
     before, inside = distance(formula.n_features, name, precision.real, point, unit)
     value = f"const {precision.real} value = exp{precision.suffix}({exponent});\n"
@@ -155,14 +206,91 @@ def _listed_distance(
     return before, inside
 
 
-def _plane(formula: Formula, name: str, precision: Precision) -> _Step:
+def _elliptic(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
+    """Give exp(-z), z the squared distance in units of sqrt(2) times the atom's widths."""
+    real, sharpness = precision.real, block.last / np.sqrt(2.0)
+    tables: list[Table] = []
+    lists = Lists.of(sharpness)
+    # A place and its part of an end, beside two numbers.
+    is_listed = len(lists.values) * 1.25 < sharpness.size
+    if is_listed:
+        places = np.repeat(np.arange(block.n_atoms), np.diff(lists.ends, prepend=0))
+        centers = real_table(f"{name}_centers", block.rows[places, lists.places], precision)
+        tables += [centers, *lists.tables(f"{name}_sharpness", precision)]
+        before, entry = "int e = 0;\n", "e"
+        loop = f"for (; e < {name}_sharpness_ends[i]; e++) {{\n"
+        loop += f"    const int j = {name}_sharpness_places[e];\n"
+    else:
+        tables.append(real_table(f"{name}_centers", block.rows, precision))
+        tables.append(real_table(f"{name}_sharpness", sharpness, precision))
+        before, entry = "", "i][j"
+        loop = f"for (int j = 0; j < {formula.n_features}; j++) {{\n"
+    inside = (
+        f"{real} z = 0;\n{loop}"
+        f"    const {real} gap = ({point} - {name}_centers[{entry}]) * {name}_sharpness[{entry}];\n"
+        "    z += gap * gap;\n"
+        "}\n"
+        f"const {real} value = exp{precision.suffix}(-z);\n"
+    )
+    return _Step(tables, before, inside)
+
+
+def _trees(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
+    """Give the value of the leaf that the inputs arrive at."""
+    forest = block.forest
+    assert forest is not None
+    # Below a threshold is at most the largest number of this type that is not above it.
+    values = np.where(
+        forest.is_leaf,
+        precision.round(np.where(forest.is_leaf, forest.value, 0.0)),
+        precision.round_down(forest.value),
+    )
+    tables = [
+        real_table(f"{name}_values", values, precision),
+        index_table(f"{name}_features", forest.feature.tolist()),
+        index_table(f"{name}_left", forest.left.tolist()),
+        index_table(f"{name}_roots", forest.roots.tolist()),
+    ]
+    inside = (
+        f"int n = {name}_roots[i];\n"
+        f"while ({name}_left[n]) {{\n"
+        f"    const {precision.real} v = x[{name}_features[n]];\n"
+        f"{indent(_turn(formula, forest, name, precision, tables), '    ')}"
+        f"    n += {name}_left[n] + right;\n"
+        "}\n"
+        f"const {precision.real} value = {name}_values[n];\n"
+    )
+    return _Step(tables, "", inside)
+
+
+def _turn(
+    formula: Formula, forest: Forest, name: str, precision: Precision, tables: list[Table]
+) -> str:
+    """Write whether inputs go right, and add the tables that this needs."""
+    is_missing_left = forest.is_missing_left & (formula.takes_missing | forest.is_category)
+    if not is_missing_left.any() and not forest.sets:
+        return f"const int right = !(v <= {name}_values[n]);\n"
+    kinds = np.where(is_missing_left, 0, 1) + 2 * forest.is_category
+    tables.append(index_table(f"{name}_kinds", kinds.tolist()))
+    if not forest.sets:
+        return f"const int right = isnan(v) ? {name}_kinds[n] : v > {name}_values[n];\n"
+    tables.append(set_table(f"{name}_sets", forest.sets))
+    return (
+        f"int right = {name}_kinds[n] & 1;\n"
+        f"if ({name}_kinds[n] < 2) {{\n"
+        f"    if (!isnan(v)) right = v > {name}_values[n];\n"
+        f"}} else if (v >= 0 && v < 52 && v == floor{precision.suffix}(v)) {{\n"
+        f"    right = !({name}_sets[(int){name}_values[n]] >> (int)v & 1);\n"
+        "}\n"
+    )
+
+
+def _plane(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
     """Give the profile of z = <w, x> + b."""
     real = precision.real
-    formula, origin = _moved(formula, precision)
-    is_listed, tables = matrix_tables(f"{name}_weights", formula.rows, precision)
-    offsets = formula.last + (1.0 if formula.kind == "polynomial" else 0.0)
+    is_listed, tables = matrix_tables(f"{name}_weights", block.rows, precision)
+    offsets = block.last + (1.0 if block.kind == "polynomial" else 0.0)
     tables.append(real_table(f"{name}_offsets", offsets, precision))
-    point = _point(origin, name, precision, tables)
     before, inside = "", f"{real} z = {name}_offsets[i];\n"
     if is_listed:
         before = "int e = 0;\n"
@@ -175,65 +303,81 @@ def _plane(formula: Formula, name: str, precision: Precision) -> _Step:
     else:
         loop = f"for (int j = 0; j < {formula.n_features}; j++)"
         inside += f"{loop} z += {name}_weights[i][j] * {point};\n"
-    return _Step(tables, before, inside + _profile(formula, precision))
+    return _Step(tables, before, inside + _profile(block, precision))
 
 
-def _profile(formula: Formula, precision: Precision) -> str:
+def _profile(block: Block, precision: Precision) -> str:
     real, half = precision.real, precision.number(0.5)
-    if formula.kind == "relu":
+    if block.kind == "linear":
+        return f"const {real} value = z;\n"
+    if block.kind == "step":
+        return f"const {real} value = z > 0 ? 1 : 0;\n"
+    if block.kind == "relu":
         return f"const {real} value = z > 0 ? z : 0;\n"
-    if formula.kind == "sigmoid":
+    if block.kind == "sigmoid":
         curve = f"tanh{precision.suffix}({half} * z)"
         return f"const {real} value = {half} * (1 + {curve});\n"
-    return f"{real} value = z;\nfor (int p = 1; p < {formula.degree}; p++) value *= z;\n"
+    return f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
 
 
-def _point(origin: Array | None, name: str, precision: Precision, tables: list[Table]) -> str:
-    """Give the expression for input j, and add the table of the origin if there is one."""
-    if origin is None:
-        return "x[j]"
-    tables.append(real_table(f"{name}_origin", origin, precision))
-    return f"(x[j] - {name}_origin[j])"
+def _moved(block: Block, origin: Array) -> Block:
+    """Give the atoms as functions of x - origin; trees stay as they are."""
+    if block.kind == "tree":
+        return block
+    if block.kind in _CENTERED:
+        return replace(block, rows=block.rows - origin)
+    return replace(block, last=block.last + block.rows @ origin)
 
 
-def _moved(formula: Formula, precision: Precision) -> tuple[Formula, Array | None]:
-    """Give the sum as a function of x - origin, where that keeps digits of single precision.
+def _origin(formula: Formula, precision: Precision) -> Array | None:
+    """Give a point amid the data, where differences from it keep digits of single precision.
 
-    The origin is a point that single precision holds, amid the data: differences of inputs from
-    it are exact, and what remains of centres and offsets is small. In double precision all is as
-    in Python, where inputs are not moved either.
+    Single precision holds the point itself, so these differences are exact, and what remains of
+    centres and offsets is small. In double precision all is as in Python, where inputs are not
+    moved either.
     """
-    if precision is PRECISIONS["double"] or sparse.issparse(formula.rows):
-        return formula, None
-    find = _origin_of_centers if formula.kind == "gauss" else _origin_of_planes
-    origin = find(formula).astype(np.float32).astype(np.float64)
-    if not np.isfinite(origin).all() or not origin.any():
-        return formula, None
-    if formula.kind == "gauss":
-        return replace(formula, rows=formula.rows - origin), origin
-    return replace(formula, last=formula.last + formula.rows @ origin), origin
+    blocks = [block for block in formula.blocks if block.kind != "tree"]
+    is_sparse = any(sparse.issparse(block.rows) for block in blocks)
+    if precision is PRECISIONS["double"] or is_sparse or not blocks:
+        return None
+    bells = [block for block in blocks if block.kind in _CENTERED]
+    if formula.limits is not None:
+        low, high = formula.limits.low, formula.limits.high
+        origin = np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
+    elif bells:
+        origin = _origin_of_centers(formula, bells)
+    else:
+        origin = _origin_of_planes(formula, blocks)
+    origin = origin.astype(np.float32).astype(np.float64)
+    return origin if np.isfinite(origin).all() and origin.any() else None
 
 
-def _origin_of_centers(formula: Formula) -> Array:
+def _origin_of_centers(formula: Formula, blocks: list[Block]) -> Array:
     """Give the mean of the centres in columns that lie far from zero, zero in the others."""
-    centers = formula.rows
+    centers = np.vstack([block.rows for block in blocks])
     mean = centers.mean(axis=0)
-    spread = np.abs(centers - mean).max(axis=0)
-    reach = np.maximum(spread, formula.scale * formula.last.min())
+    reach = np.abs(centers - mean).max(axis=0)
+    for block in blocks:
+        with np.errstate(divide="ignore"):
+            widths = 1.0 / np.abs(block.last).max(axis=0)
+        if block.kind == "gauss":
+            widths = formula.scale * block.last.min()
+        reach = np.maximum(reach, np.where(np.isfinite(widths), widths, 0.0))
     return np.where(np.abs(mean) > _GAIN * reach, mean, 0.0)
 
 
-def _origin_of_planes(formula: Formula) -> Array:
+def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     """Give the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
 
     The planes of sigmoid and rectified linear atoms go through training inputs, those of a
     polynomial through their mean.
     """
-    weights = formula.rows * formula.scale
+    weights = np.vstack([block.rows for block in blocks]) * formula.scale
+    offsets = np.concatenate([block.last for block in blocks])
     lengths: Any = np.linalg.norm(weights, axis=1)
     is_plane = lengths > 0.0
     normals, lengths = weights[is_plane] / lengths[is_plane, None], lengths[is_plane]
-    distances = formula.last[is_plane] / lengths
+    distances = offsets[is_plane] / lengths
     if np.abs(distances).max(initial=0.0) < _FAR:
         return np.zeros(formula.n_features)
     point, *_ = np.linalg.lstsq(normals, -distances, rcond=_SEEN)

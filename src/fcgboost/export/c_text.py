@@ -63,6 +63,14 @@ class Precision:
             )
         return rounded
 
+    def round_down(self, values: Any) -> Any:
+        """Give the largest finite numbers of this type that are not above some."""
+        most = float(np.finfo(self.dtype).max)
+        values = np.clip(values, -most, most)
+        rounded = self.round(values)
+        is_above = rounded.astype(np.float64) > values
+        return np.where(is_above, np.nextafter(rounded, -np.inf, dtype=self.dtype), rounded)
+
     def number(self, value: Any) -> str:
         """Write a number with as few digits as give it back exactly."""
         digits = str(self.round(value)[()])
@@ -105,6 +113,12 @@ def index_table(name: str, values: list[int]) -> Table:
     kind, n_bytes = next((kind, size) for limit, kind, size in sizes if max(values) < limit)
     head = f"{kind} {name}[{len(values)}]"
     return Table(_declaration(head, list(map(str, values))), len(values) * n_bytes)
+
+
+def set_table(name: str, values: list[int]) -> Table:
+    """Give a table of sets, whose members are the bits of whole numbers."""
+    head = f"unsigned long long {name}[{len(values)}]"
+    return Table(_declaration(head, [f"{value}ULL" for value in values]), 8 * len(values))
 
 
 def text_table(name: str, texts: Sequence[str]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -11,20 +12,34 @@ from scipy import sparse
 
 from fcgboost.dictionaries import (
     Array,
+    ConstantDictionary,
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
 )
+from fcgboost.export.forests import Forest, forest_of
+from fcgboost.inputs import Limits
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
+from fcgboost.model import Model
 
 KINDS: dict[str, type[Dictionary]] = {
     "gauss": GaussDictionary,
     "polynomial": PolynomialDictionary,
     "sigmoid": SigmoidDictionary,
     "relu": ReluDictionary,
+    "linear": LinearDictionary,
+    "step": StepDictionary,
+    "constant": ConstantDictionary,
+    "elliptic": EllipticDictionary,
+    "tree": TreeDictionary,
 }
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
 # proposes other atoms, is exported like its parent.
@@ -37,21 +52,64 @@ _PROBABILITIES = {
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """The atoms of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    degree : int
+        The power of a polynomial; 1 for the others.
+    rows : ndarray or CSR matrix of shape (n_atoms, n_features)
+        Centres or weights, in the units of the inputs; empty for trees.
+    last : ndarray of shape (n_atoms,)
+        Widths or offsets; of elliptic atoms, of shape (n_atoms, n_features), reciprocal widths in
+        the units of the inputs.
+    coef : ndarray of shape (n_outputs, n_atoms)
+    forest : Forest or None
+        The nodes of trees.
+    """
+
+    kind: str
+    degree: int
+    rows: Any
+    last: Array
+    coef: Array
+    forest: Forest | None = None
+
+    @property
+    def n_atoms(self) -> int:
+        """The number of atoms."""
+        return int(self.coef.shape[1])
+
+    @property
+    def name(self) -> str:
+        """The kind, and what tells it from others of its kind."""
+        return f"{self.kind}_{self.degree}" if self.kind == "polynomial" else self.kind
+
+    def dense_rows(self) -> Array:
+        """Give centres or weights as a dense array."""
+        return np.asarray(self.rows.toarray() if sparse.issparse(self.rows) else self.rows)
+
+
+@dataclass(frozen=True, eq=False)
 class Formula:
     """A sum of atoms with all that surrounds it, standardisation and labels included.
 
     Attributes
     ----------
-    kind : {"gauss", "polynomial", "sigmoid", "relu"}
-    degree : int
-        The power of a polynomial; 1 for the others.
-    rows : ndarray or CSR matrix of shape (n_atoms, n_features)
-        Centres or weights, in the units of the inputs.
-    last : ndarray of shape (n_atoms,)
-        Widths or offsets.
+    blocks : list of Block
+        One for each kind of atoms.
+    n_atoms : int
+    kind : str
+        The kind of all atoms, or "union".
     scale : ndarray of shape (n_features,)
         One unit of each input, for distances.
-    coef : ndarray of shape (n_outputs, n_atoms)
+    limits : Limits or None
+        What inputs are clipped to.
+    takes_missing : bool
+        Whether inputs may be NaN.
     intercept : ndarray of shape (n_outputs,)
     probability : {"linear", "squares"} or None
         How a decision value becomes a probability: (1 + f) / 2, or the ratio of the squares of
@@ -63,22 +121,17 @@ class Formula:
         What turns a table into the inputs.
     """
 
+    blocks: list[Block]
+    n_atoms: int
     kind: str
-    degree: int
-    rows: Any
-    last: Array
     scale: Array
-    coef: Array
+    limits: Limits | None
+    takes_missing: bool
     intercept: Array
     probability: str | None
     labels: list[Any]
     names: list[str] | None
     encoder: Any
-
-    @property
-    def n_atoms(self) -> int:
-        """The number of atoms."""
-        return len(self.last)
 
     @property
     def n_features(self) -> int:
@@ -95,14 +148,10 @@ class Formula:
         """The sizes in words."""
         atoms = "atom" if self.n_atoms == 1 else "atoms"
         inputs = "input" if self.n_features == 1 else "inputs"
-        return (
-            f"{self.n_atoms} {self.kind} {atoms}, {self.n_features} {inputs}, "
-            f"{len(self.labels)} classes"
-        )
-
-    def dense_rows(self) -> Array:
-        """Give centres or weights as a dense array."""
-        return np.asarray(self.rows.toarray() if sparse.issparse(self.rows) else self.rows)
+        kinds = f"{self.kind} {atoms}"
+        if self.kind == "union":
+            kinds = f"{atoms} ({', '.join(block.kind for block in self.blocks)})"
+        return f"{self.n_atoms} {kinds}, {self.n_features} {inputs}, {len(self.labels)} classes"
 
 
 def formula_of(model: Any) -> Formula:
@@ -119,20 +168,20 @@ def formula_of(model: Any) -> Formula:
     """
     encoder, classifier = split_model(model)
     fitted = classifier.model_
-    atoms = fitted.atoms.tocsr() if sparse.issparse(fitted.atoms) else fitted.atoms
-    # An atom that no class uses adds nothing.
-    is_used = (fitted.coef != 0.0).any(axis=0)
-    atoms, coef = atoms[is_used], fitted.coef[:, is_used]
-    rows, last = atoms[:, :-1], atoms[:, -1]
+    blocks = list(_blocks(fitted))
+    # Constants are no more than a part of the intercept.
+    constants = [block for block in blocks if block.kind == "constant"]
+    intercept = fitted.intercept + sum(block.coef @ block.last for block in constants)
     names = getattr(classifier, "feature_names_in_", None)
+    is_union = isinstance(fitted.dictionary, UnionDictionary)
     return Formula(
-        kind=_kind(fitted.dictionary),
-        degree=int(getattr(fitted.dictionary, "degree", 1)),
-        rows=rows,
-        last=last.toarray().ravel() if sparse.issparse(last) else last,
+        blocks=[block for block in blocks if block.kind != "constant"],
+        n_atoms=sum(block.n_atoms for block in blocks),
+        kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
-        coef=coef,
-        intercept=fitted.intercept,
+        limits=fitted.limits,
+        takes_missing=bool(fitted.dictionary.takes_missing),
+        intercept=intercept,
         probability=_probability(classifier._loss_),
         labels=_labels(classifier.classes_),
         names=None if names is None or encoder is not None else [str(name) for name in names],
@@ -148,6 +197,63 @@ def package_version() -> str:
         return "unknown"
 
 
+def _blocks(model: Model) -> Iterator[Block]:
+    """Give the atoms of every kind; an atom that no class uses adds nothing."""
+    is_used = (model.coef != 0.0).any(axis=0)
+    atoms = model.atoms.tocsr() if sparse.issparse(model.atoms) else model.atoms
+    atoms, coef = atoms[is_used], model.coef[:, is_used]
+    parts: Iterable[tuple[Dictionary, Any, Array]] = [(model.dictionary, atoms, coef)]
+    if isinstance(model.dictionary, UnionDictionary):
+        parts = [
+            (model.dictionary.families[number], rows, coef[:, places])
+            for number, places, rows in model.dictionary.members(atoms, len(model.scale))
+        ]
+    found: dict[str, list[Block]] = {}
+    for dictionary, rows, own in parts:
+        if own.shape[1] or not isinstance(model.dictionary, UnionDictionary):
+            block = _block(dictionary, rows, own, model.scale)
+            found.setdefault(block.name, []).append(block)
+    for several in found.values():
+        if several[0].n_atoms:
+            yield several[0] if len(several) == 1 else _joined(several)
+
+
+def _block(dictionary: Dictionary, atoms: Any, coef: Array, scale: Array) -> Block:
+    kind = _kind(dictionary)
+    if kind == "tree":
+        forest = forest_of(atoms)
+        return Block(kind, 1, np.zeros((coef.shape[1], 0)), np.zeros(coef.shape[1]), coef, forest)
+    if kind == "elliptic":
+        dense = np.asarray(atoms.toarray() if sparse.issparse(atoms) else atoms)
+        return Block(kind, 1, dense[:, : len(scale)], dense[:, len(scale) :] / scale, coef)
+    last = atoms[:, -1]
+    last = last.toarray().ravel() if sparse.issparse(last) else last
+    degree = int(dictionary.degree) if isinstance(dictionary, PolynomialDictionary) else 1
+    return Block(kind, degree, atoms[:, :-1], last, coef)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """Put blocks of one kind together; atoms of a union are dense."""
+    forests = [block.forest for block in blocks if block.forest is not None]
+    return Block(
+        kind=blocks[0].kind,
+        degree=blocks[0].degree,
+        rows=np.vstack([block.rows for block in blocks]),
+        last=np.concatenate([block.last for block in blocks]),
+        coef=np.hstack([block.coef for block in blocks]),
+        forest=Forest.joined(forests) if forests else None,
+    )
+
+
+def gathered(block: Block) -> Block:
+    """Give linear atoms as one for every output, where that is fewer."""
+    n_outputs = len(block.coef)
+    if block.kind != "linear" or block.n_atoms <= n_outputs:
+        return block
+    rows = np.asarray(block.coef @ block.rows)
+    return Block("linear", 1, rows, block.coef @ block.last, np.eye(n_outputs))
+
+
 def _kind(dictionary: Dictionary) -> str:
     found = type(dictionary)
     for kind, known in KINDS.items():
@@ -155,7 +261,7 @@ def _kind(dictionary: Dictionary) -> str:
             return kind
     raise ValueError(
         f"{found.__name__} cannot be exported: the atoms that have a form in C and ONNX are those "
-        f"of {', '.join(known.__name__ for known in KINDS.values())}."
+        f"of {', '.join(known.__name__ for known in KINDS.values())}, and unions of these."
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from fcgboost.export.formula import Formula, formula_of, package_version
+from fcgboost.export.formula import Formula, formula_of, gathered, package_version
+from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import (
     IR_VERSION,
     ML,
@@ -198,68 +198,27 @@ def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
 def _decision(graph: Graph, formula: Formula, x: str) -> str:
     """Give decision values, of shape (n, n_outputs)."""
     intercept = graph.constant(formula.intercept[None, :])
-    if formula.n_atoms == 0:
+    if not formula.blocks:
         n_rows = graph.add("Shape", x, start=0, end=1)
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
-    values = (_gauss if formula.kind == "gauss" else _planes)(graph, formula, x)
-    coef = formula.coef / 2.0 if formula.kind == "sigmoid" else formula.coef
-    total = graph.add("MatMul", values, graph.constant(coef.T))
-    return graph.add("Add", total, intercept)
+    x, total = _clipped(graph, formula, x), intercept
+    for block in map(gathered, formula.blocks):
+        coef = block.coef / 2.0 if block.kind == "sigmoid" else block.coef
+        values = values_of(graph, formula, block, x)
+        product = graph.add("MatMul", values, graph.constant(coef.T))
+        total = graph.add("Add", product, total)
+    return total
 
 
-# onnxruntime joins a product with a division or multiplication by one number right before or after
-# it, and then holds that number in single precision. So there are none: numbers are multiplied into
-# the constants, or something stands between.
-
-
-def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
-    """Leave out the columns that no atom has a weight for."""
-    is_used = (weights != 0.0).any(axis=0)
-    if is_used.all() or not is_used.any():
-        return x, weights
-    places = graph.constant(np.flatnonzero(is_used), np.int64)
-    return graph.add("Gather", x, places, axis=1), weights[:, is_used]
-
-
-def _gauss(graph: Graph, formula: Formula, x: str) -> str:
-    """Give exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
-    centers, steepness = formula.dense_rows(), 0.5 / formula.last**2
-    if not sparse.issparse(formula.rows):
-        # Distances do not change under a shift, and a small one keeps the three from cancelling.
-        origin = centers.mean(axis=0)
-        centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
-    centers = centers / formula.scale
-    x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
-    axes = graph.constant([1], np.int64)
-    lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
-    x, weights = _used(graph, x, 2.0 * steepness[:, None] * centers)
-    # One product gives both terms that depend on x.
-    table = graph.constant(np.vstack([weights.T, -steepness]))
-    product = graph.add("MatMul", graph.add("Concat", x, lengths, axis=1), table)
-    constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
-    exponents = graph.add("Sub", product, constants)
-    return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
-
-
-def _planes(graph: Graph, formula: Formula, x: str) -> str:
-    """Give the profile of z = <w, x> + b; of a sigmoid, twice its value."""
-    weights, offsets = formula.dense_rows(), formula.last
-    if formula.kind == "polynomial":
-        offsets = 1.0 + offsets
-    elif formula.kind == "sigmoid":
-        weights, offsets = weights / 2.0, offsets / 2.0
-    x, weights = _used(graph, x, weights)
-    product = graph.add("MatMul", x, graph.constant(weights.T))
-    z = graph.add("Add", product, graph.constant(offsets[None, :]))
-    if formula.kind == "relu":
-        return graph.add("Max", z, graph.constant(0.0))
-    if formula.kind == "sigmoid":
-        return graph.add("Add", graph.add("Tanh", z), graph.constant(1.0))
-    power = z
-    for _ in range(formula.degree - 1):
-        power = graph.add("Mul", power, z)
-    return power
+def _clipped(graph: Graph, formula: Formula, x: str) -> str:
+    """Give inputs within the limits; NaN is neither below nor above anything."""
+    if formula.limits is None:
+        return x
+    for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
+        row = graph.constant(limit[None, :])
+        x = graph.add("Where", graph.add(comparison, x, row), row, x)
+    return x
 
 
 def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[Any]:

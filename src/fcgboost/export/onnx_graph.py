@@ -77,6 +77,13 @@ class Graph:
         self.constants.append(tensor)
         return name
 
+    def wholes(self, values: Any) -> str:
+        """Add whole numbers from 0 on, which take few bytes each; give them as int64."""
+        types: list[Any] = [np.uint8, np.int16, np.int32, np.int64]
+        largest = int(np.max(values, initial=0))
+        small = next(dtype for dtype in types if largest <= np.iinfo(dtype).max)
+        return self.add("Cast", self.constant(values, small), to=self._onnx.TensorProto.INT64)
+
     def name(self, word: str) -> str:
         """Give a name that is not taken, and take it."""
         count = len(self._taken)

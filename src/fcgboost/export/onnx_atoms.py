@@ -1,0 +1,186 @@
+"""The values of atoms as nodes of an ONNX graph.
+
+onnxruntime joins a product with a division or multiplication by one number right before or after
+it, and then holds that number in single precision. So there are none: numbers are multiplied into
+the constants, or something stands between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost.export.forests import Forest
+from fcgboost.export.formula import Block, Formula
+from fcgboost.export.onnx_graph import Graph, import_onnx
+
+_N_CODES = 52
+
+
+def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
+    """Give the values of atoms of one kind, of shape (n, n_atoms); of sigmoids twice the value."""
+    if block.kind == "gauss":
+        return _gauss(graph, formula, block, x)
+    if block.kind == "elliptic":
+        return _elliptic(graph, block, x)
+    if block.kind == "tree":
+        return _trees(graph, formula, block, x)
+    return _planes(graph, block, x)
+
+
+def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
+    """Leave out the columns that no atom has a weight for."""
+    is_used = (weights != 0.0).any(axis=0)
+    if is_used.all() or not is_used.any():
+        return x, weights
+    places = graph.constant(np.flatnonzero(is_used), np.int64)
+    return graph.add("Gather", x, places, axis=1), weights[:, is_used]
+
+
+def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
+    """Give exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
+    centers, steepness = block.dense_rows(), 0.5 / block.last**2
+    if not sparse.issparse(block.rows):
+        # Distances do not change under a shift, and a small one keeps the three from cancelling.
+        origin = centers.mean(axis=0)
+        centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
+    centers = centers / formula.scale
+    x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
+    axes = graph.constant([1], np.int64)
+    lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
+    x, weights = _used(graph, x, 2.0 * steepness[:, None] * centers)
+    # One product gives both terms that depend on x.
+    table = graph.constant(np.vstack([weights.T, -steepness]))
+    product = graph.add("MatMul", graph.add("Concat", x, lengths, axis=1), table)
+    constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
+    return _decay(graph, graph.add("Sub", product, constants))
+
+
+def _decay(graph: Graph, exponents: str) -> str:
+    return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
+
+
+def _elliptic(graph: Graph, block: Block, x: str) -> str:
+    """Give exp(-(p (x - c))^2 / 2) from a product with x^2 and x, in units from an origin."""
+    is_used = (block.last != 0.0).any(axis=0)
+    if not is_used.any():
+        is_used[0] = True
+    x, _ = _used(graph, x, is_used[None, :])
+    centers, sharpness = block.rows[:, is_used], block.last[:, is_used]
+    origin, unit = centers.mean(axis=0), 1.0 / np.maximum(np.abs(sharpness).max(axis=0), 1e-300)
+    x = graph.add("Sub", x, graph.constant(origin[None, :]))
+    x = graph.add("Div", x, graph.constant(unit[None, :]))
+    centers, squares = (centers - origin) / unit, (sharpness * unit) ** 2
+    table = graph.constant(np.hstack([-0.5 * squares, squares * centers]).T)
+    both = graph.add("Concat", graph.add("Mul", x, x), x, axis=1)
+    constants = graph.constant(0.5 * (squares * centers**2).sum(axis=1)[None, :])
+    return _decay(graph, graph.add("Sub", graph.add("MatMul", both, table), constants))
+
+
+def _planes(graph: Graph, block: Block, x: str) -> str:
+    """Give the profile of z = <w, x> + b; of a sigmoid, twice its value."""
+    weights, offsets = block.dense_rows(), block.last
+    if block.kind == "polynomial":
+        offsets = 1.0 + offsets
+    elif block.kind == "sigmoid":
+        weights, offsets = weights / 2.0, offsets / 2.0
+    x, weights = _used(graph, x, weights)
+    product = graph.add("MatMul", x, graph.constant(weights.T))
+    z = graph.add("Add", product, graph.constant(offsets[None, :]))
+    if block.kind == "step":
+        positive = graph.add("Greater", z, graph.constant(0.0))
+        return graph.add("Cast", positive, to=import_onnx().TensorProto.DOUBLE)
+    if block.kind == "relu":
+        return graph.add("Max", z, graph.constant(0.0))
+    if block.kind == "sigmoid":
+        return graph.add("Add", graph.add("Tanh", z), graph.constant(1.0))
+    power = z
+    for _ in range(block.degree - 1):
+        power = graph.add("Mul", power, z)
+    return power
+
+
+def _trees(graph: Graph, formula: Formula, block: Block, x: str) -> str:
+    """Give the values of leaves: all trees are walked at once, level by level.
+
+    Common operators do: the trees of ai.onnx.ml 3 give single precision only.
+    """
+    forest = block.forest
+    assert forest is not None
+    walk = _Walk(graph, forest, formula.takes_missing)
+    n_rows = graph.add("Shape", x, start=0, end=1)
+    shape = graph.add("Concat", n_rows, graph.constant([len(forest.roots)], np.int64), axis=0)
+    nodes = graph.add("Expand", graph.constant(forest.roots[None, :], np.int64), shape)
+    for _ in range(int(forest.depths.max())):
+        nodes = walk.step(x, nodes)
+    return graph.add("Gather", walk.values, nodes)
+
+
+class _Walk:
+    """The tables of a forest in a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    forest : Forest
+    takes_missing : bool
+    """
+
+    def __init__(self, graph: Graph, forest: Forest, takes_missing: bool) -> None:
+        self._graph, self._forest = graph, forest
+        self.values = graph.constant(forest.value)
+        self._features, self._left = graph.wholes(forest.feature), graph.wholes(forest.left)
+        # Codes that are none go where missing values go.
+        is_asked = takes_missing or bool(forest.sets)
+        self._missing = graph.constant(forest.is_missing_left, np.bool_) if is_asked else None
+        if forest.sets:
+            sets = np.zeros(len(forest.value))
+            sets[forest.is_category] = forest.sets
+            self._sets = graph.constant(sets)
+            self._is_category = graph.constant(forest.is_category, np.bool_)
+            self._powers = graph.constant(2.0 ** np.arange(_N_CODES))
+
+    def step(self, x: str, nodes: str) -> str:
+        """Go down one level; a leaf stays where it is."""
+        graph = self._graph
+        value = graph.add("GatherElements", x, graph.add("Gather", self._features, nodes), axis=1)
+        is_left = graph.add("LessOrEqual", value, graph.add("Gather", self.values, nodes))
+        if self._missing is not None:
+            missing = graph.add("Gather", self._missing, nodes)
+            is_gap = graph.add("And", graph.add("IsNaN", value), missing)
+            is_left = graph.add("Or", is_left, is_gap)
+            if self._forest.sets:
+                is_category = graph.add("Gather", self._is_category, nodes)
+                is_member = self._is_member(value, nodes, missing)
+                is_left = self._choose(is_category, is_member, is_left)
+        left = graph.add("Gather", self._left, nodes)
+        kinds = import_onnx().TensorProto
+        is_split = graph.add("Cast", left, to=kinds.BOOL)
+        is_right = graph.add("And", is_split, graph.add("Not", is_left))
+        right = graph.add("Cast", is_right, to=kinds.INT64)
+        return graph.add("Add", graph.add("Add", nodes, left), right)
+
+    def _is_member(self, value: str, nodes: str, missing: str) -> str:
+        """Say whether a code's bit is set; powers of two divide without rounding."""
+        graph, zero = self._graph, self._graph.constant(0.0)
+        is_whole = graph.add("Equal", value, graph.add("Floor", value))
+        is_high = graph.add("Less", value, graph.constant(float(_N_CODES)))
+        is_low = graph.add("GreaterOrEqual", value, zero)
+        is_code = graph.add("And", graph.add("And", is_low, is_high), is_whole)
+        codes = graph.add("Where", is_code, value, zero)
+        codes = graph.add("Cast", codes, to=import_onnx().TensorProto.INT64)
+        shifted = graph.add(
+            "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
+        )
+        shifted = graph.add("Floor", shifted)
+        half = graph.add("Div", shifted, graph.constant(2.0))
+        is_set = graph.add("Less", graph.add("Floor", half), half)
+        return self._choose(is_code, is_set, missing)
+
+    def _choose(self, condition: str, first: str, second: str) -> str:
+        """Give one of two truth values: onnxruntime's Where takes numbers only."""
+        graph = self._graph
+        otherwise = graph.add("And", graph.add("Not", condition), second)
+        return graph.add("Or", graph.add("And", condition, first), otherwise)
