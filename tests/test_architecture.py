@@ -163,10 +163,10 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "learned": {
         *("arrays", "backends.base", "dictionaries", "hashing", "learning", "parts", "selection"),
     },
-    "presets": {"dictionaries", "learned"},
     "schemes": {"solvers.base", "losses", "backends.base", "parts", "stopping"},
     "outputs": {"backends.base", "losses", "schemes", "selection", "solvers.base", "stopping"},
     "removal": {"backends.base", "losses", "outputs", "parts", "solvers.base"},
+    "presets": {"dictionaries", "learned", "removal"},
     "trace": {"backends.base", "dictionaries", "inputs", "model", "stopping"},
     "greedy": {
         "backends.base",

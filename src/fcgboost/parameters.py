@@ -49,6 +49,9 @@ def check_parameters(estimator: Any, has_validation_data: bool) -> Parts:
     selection = None if is_auto else make_part("selection", p.selection)
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     removal = _make_removal(p.removal, loss, scheme)
+    preset = preset_of(p.dictionary)
+    if removal is None and preset is not None and _can_remove(loss, scheme):
+        removal = preset.removal
     for part in (dictionary, loss, scheme, solver, selection, removal):
         if part is not None:
             part.check_parameters()
@@ -65,12 +68,17 @@ def _make_removal(value: Any, loss: Loss, scheme: Scheme) -> Removal | None:
     if isinstance(value, Real) and not isinstance(value, bool):
         value = Removal(share=float(value))
     removal: Removal = make_part("removal", value)
-    if not (isinstance(scheme, FullyCorrective) and isinstance(loss, CurvedLoss)):
+    if not _can_remove(loss, scheme):
         raise ValueError(
             "removal needs full correction and a loss with a second derivative, such as the "
             f"squared hinge; got {type(scheme).__name__} and {type(loss).__name__}."
         )
     return removal
+
+
+def _can_remove(loss: Loss, scheme: Scheme) -> bool:
+    """Whether it can be told what an atom that leaves would cost."""
+    return isinstance(scheme, FullyCorrective) and isinstance(loss, CurvedLoss)
 
 
 def for_missing(p: Any, parts: Parts) -> Parts:

@@ -19,7 +19,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.learned import LearnedCandidates
-
+from fcgboost.removal import Removal
 
 # Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25
@@ -45,6 +45,8 @@ class Preset:
     slack : float
         Scores that are so many standard errors below the best are as good, and the smallest of
         such models is kept.
+    removal : Removal or None
+        Which atoms leave again.
     """
 
     families: tuple[Dictionary, ...]
@@ -54,6 +56,7 @@ class Preset:
     clip: float = 4.0
     limit: int = 10
     slack: float = 0.0
+    removal: Removal | None = None
 
     @property
     def takes_missing(self) -> bool:
@@ -76,7 +79,7 @@ PRESETS: Mapping[str, Preset] = {
         LearnedCandidates(),
     ),
     "compact": Preset(
-        (ReluDictionary(), TreeDictionary(3)), LearnedCandidates(), limit=5, slack=0.5
+        (ReluDictionary(),), LearnedCandidates(), limit=5, slack=0.25, removal=Removal()
     ),
 }
 
