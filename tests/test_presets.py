@@ -119,7 +119,7 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
         for j, l2 in enumerate(ridges(name, m)):
             one = make(name, l2=l2, n_iter_no_change=patience_of(m))
             one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
-            scores = one.trace_.column("validation_score")
+            scores = one.trace_.forward().column("validation_score")
             ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
             total[j] += scores[np.minimum(ks, len(scores)) - 1]
     j, multiple = np.unravel_index(total.argmax(), total.shape)
@@ -160,6 +160,7 @@ def test_a_preset_is_nothing_but_its_parts(name: str) -> None:
         selection=preset.selection,
         l2=found.l2_,
         clip=preset.clip,
+        removal=preset.removal,
         max_iter=found.n_iter_,
         random_state=0,
     ).fit(X, y)
@@ -325,7 +326,7 @@ def test_watching_a_fit_does_not_change_it(is_held_out: bool) -> None:
 # Missing values
 
 
-@each_preset
+@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].takes_missing])
 def test_data_with_holes_is_fitted_by_trees_alone(name: str) -> None:
     X, y = noisy()
     holed = with_holes(X)
@@ -355,6 +356,15 @@ def test_a_model_of_data_without_holes_refuses_them_and_says_why() -> None:
             getattr(model, method)(with_holes(X))
     with pytest.raises(ValueError, match="infinity in column 0"):
         model.predict([[np.inf, 1.0]])
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not PRESETS[name].takes_missing])
+def test_presets_without_trees_refuse_holes(name: str) -> None:
+    X, y = noisy()
+    model = make(name)
+    assert not model.__sklearn_tags__().input_tags.allow_nan
+    with pytest.raises(ValueError, match=r"NaN in column .*dictionary='auto'"):
+        model.fit(with_holes(X), y)
 
 
 def test_infinite_values_are_refused() -> None:

@@ -70,6 +70,6 @@ def train(classifier: FCGBoostClassifier, X: Any, y: Any, seconds: float) -> FCG
 def _n_steps(classifier: FCGBoostClassifier, m: int) -> int:
     k0, limit = theory_steps(m), classifier.max_iter
     preset = preset_of(classifier.dictionary)
-    longest = (5 if preset is None else preset.limit) * k0
+    longest = 5 * k0 if preset is None else preset.n_steps(m, k0)
     # Any other word is refused by the fit.
     return limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)
