@@ -5,6 +5,7 @@ from pathlib import Path
 ORDER = (
     "plot_step_by_step",
     "plot_noisy_labels",
+    "plot_auto",
     "plot_dictionaries",
     "plot_early_stopping",
     "plot_losses",
