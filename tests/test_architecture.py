@@ -208,7 +208,17 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "documents": {"documents.*"},
     "prediction": {
-        *("arrays", "documents", "importances", "losses", "model", "stopping", "trace"),
+        *(
+            "arrays",
+            "documents",
+            "importances",
+            "losses",
+            "model",
+            "presets",
+            "presets",
+            "stopping",
+            "trace",
+        ),
         "validation",
     },
     "parameters": {
@@ -370,7 +380,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "cli.*": {
         *("__init__", "cli.*", "comparison", "datasets", "datasets.*", "demo"),
         *("dictionaries", "experiments", "experiments.*", "export", "io", "playground", "readers"),
-        *("prediction", "report", "scores", "tables", "tables.cells", "validation"),
+        *("prediction", "presets", "report", "scores", "tables", "tables.cells", "validation"),
     },
     "cli": {"cli.*", "experiments.base", "experiments.store", "io"},
 }
