@@ -163,6 +163,36 @@ class Trimmed(Option):
             yield share, again(self.estimator, first).fit(X, labels, weights)
 
 
+class Reseeded(Option):
+    """A control: nothing is done about labels, only other seeds are tried.
+
+    What it gains is owed to one more choice by the validation part.
+
+    Parameters
+    ----------
+    estimator : FCGBoostClassifier
+    n_seeds : int, default=4
+    first : FCGBoostClassifier or None, default=None
+    """
+
+    def __init__(
+        self,
+        estimator: FCGBoostClassifier,
+        n_seeds: int = 4,
+        first: FCGBoostClassifier | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_seeds = n_seeds
+        self.first = first
+
+    def _tries(
+        self, first: FCGBoostClassifier, X: Array, y: Array
+    ) -> Iterator[tuple[float, FCGBoostClassifier]]:
+        for seed in range(1, self.n_seeds + 1):
+            classifier = again(self.estimator, first).set_params(random_state=seed)
+            yield float(seed), classifier.fit(X, y)
+
+
 def again(estimator: FCGBoostClassifier, first: FCGBoostClassifier) -> FCGBoostClassifier:
     """Give a classifier to be fitted with the ridge and the number of steps of the first fit."""
     copy: FCGBoostClassifier = clone(estimator)

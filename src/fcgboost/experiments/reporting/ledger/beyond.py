@@ -36,6 +36,7 @@ OPTIONS: Mapping[str, str] = {
     "truncated": "Rows that lose more than a cap are left out",
     "trimmed": "Rows with the worst out-of-fold margins are left out",
     "relabelled": "Rows with the worst out-of-fold margins have their labels turned",
+    "reseeded": "A control: other seeds, chosen by validation as the options are",
 }
 REAL_SETS = ("biodeg", "magic_gamma_telescope", "banknote_authentication")
 #: Shares of flipped labels at which an option has to gain, and what it may lose at none.
