@@ -35,6 +35,8 @@ from fcgboost.selection import Choice, Chooser, Request, Selection
 
 # Numbers that a glimpse of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
+# How far offsets are moved before a climb, as a share of the atom's length.
+_NUDGE = 1e-7
 # Binary digits of residuals that atoms are learned on.
 _DIGITS = 30
 # An atom whose values are all below this is not made larger.
@@ -255,7 +257,9 @@ class _Draws(_Proposer):
         best = _best_first(_host(task.scores(theta)), self._selection.n_improved)
         if self._selection.max_steps == 0:
             return atoms[best]
-        better = improve(task, theta[best], self._selection.max_steps, self._selection.pull)
+        better = improve(
+            task, _off_the_kink(theta[best]), self._selection.max_steps, self._selection.pull
+        )
         moved = family.bound(_host(better))
         raw = family.moved(moved, -frame.shift / frame.scale, 1.0 / frame.scale)
         return np.vstack([raw[np.isfinite(raw).all(axis=1)], atoms[best]])
@@ -288,6 +292,17 @@ def _proposer(family: Dictionary, selection: LearnedCandidates, lessons: _Lesson
         rows = lessons.on_the_host()
         return _Grows(family.grower(replace(lessons.frame, rows=rows)), rows)
     return _Draws(family, selection, lessons)
+
+
+def _off_the_kink(theta: Any) -> Any:
+    """Move offsets a little.
+
+    Of a hinge that goes through a row, rounding would decide whether the row has a slope, and every
+    library rounds in its own way.
+    """
+    xp, last = namespace(theta), theta[:, -1:]
+    lengths = xp.sqrt((theta * theta).sum(1, keepdims=True))
+    return xp.concatenate([theta[:, :-1], last + _NUDGE * lengths], axis=1)
 
 
 def _rounded(residuals: Any) -> Any:
