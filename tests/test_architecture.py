@@ -279,7 +279,10 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
     "plotting.canvas": NOTHING,
-    "plotting.*": {"dictionaries", "losses", "plotting.*", "prediction", "scores", "stopping"},
+    "plotting.*": {
+        *("dictionaries", "importances", "losses", "model", "plotting.*", "prediction", "scores"),
+        "stopping",
+    },
     "plotting": {"plotting.*"},
     "__init__": {"*"},
     "comparison": {"__init__", "files", "scores", "tables"},
@@ -298,8 +301,8 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         "tables",
     },
     "report.*": {
-        *("comparison", "dictionaries", "files", "losses", "plotting", "plotting.*"),
-        *("prediction", "report.*", "schemes", "scores", "tables"),
+        *("comparison", "dictionaries", "files", "importances", "losses", "model", "plotting"),
+        *("plotting.*", "prediction", "report.*", "schemes", "scores", "tables"),
     },
     "report": {"report.*"},
     "experiments.base": NOTHING,
@@ -379,8 +382,18 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     # The commands use the package as a user would; the sets' facts and names are listed.
     "cli.*": {
         *("__init__", "cli.*", "comparison", "datasets", "datasets.*", "demo"),
-        *("dictionaries", "experiments", "experiments.*", "export", "io", "playground", "readers"),
-        *("prediction", "presets", "report", "scores", "tables", "tables.cells", "validation"),
+        *("dictionaries", "experiments", "experiments.*", "export", "importances", "io", "model"),
+        *(
+            "playground",
+            "prediction",
+            "readers",
+            "presets",
+            "report",
+            "scores",
+            "tables",
+            "tables.cells",
+            "validation",
+        ),
     },
     "cli": {"cli.*", "experiments.base", "experiments.store", "io"},
 }

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.dictionaries import Array, SmoothDictionary
-from fcgboost.model import Model
+from fcgboost.dictionaries import (
+    Array,
+    ConstantDictionary,
+    EllipticDictionary,
+    GaussDictionary,
+    PlaneDictionary,
+    SmoothDictionary,
+    TreeDictionary,
+)
+from fcgboost.model import Model, by_family
 
 # Numbers that slopes look at in one go.
 _ENTRIES = 1 << 20
@@ -61,3 +69,59 @@ def _changes(model: Model, rows: Any) -> Array:
         totals[j] = np.abs(model.decision(X) - before).sum()
         X[:, j] = own
     return totals
+
+
+def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None) -> Array | None:
+    """Give how much atoms of one family look at every feature, of shape (n_atoms, n_features).
+
+    Weights per standardised unit of functions of a plane; of round bells their centres, in units
+    from the middle; of others the reciprocal widths; of trees the share of the splits, each level
+    half of the one above it. None for a family that is not known.
+
+    Parameters
+    ----------
+    family : Dictionary
+    rows : ndarray or CSR matrix of shape (n_atoms, n_parameters)
+    scale : ndarray of shape (n_features,)
+    middle : ndarray of shape (n_features,) or None
+        None is the mean of the centres.
+    """
+    dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+    n_features = len(scale)
+    if isinstance(family, PlaneDictionary):
+        return dense[:, :-1] * scale
+    if isinstance(family, GaussDictionary):
+        centers = dense[:, :-1]
+        return (centers - (centers.mean(axis=0) if middle is None else middle)) / scale
+    if isinstance(family, EllipticDictionary):
+        return dense[:, n_features:]
+    if isinstance(family, ConstantDictionary):
+        return np.zeros((len(dense), n_features))
+    if isinstance(family, TreeDictionary):
+        return np.array([_splits(row, n_features) for row in dense])
+    return None
+
+
+def _splits(row: Array, n_features: int) -> Array:
+    nodes, totals = row[: len(row) // 4 * 4].reshape(-1, 4), np.zeros(n_features)
+    level, weight = np.zeros(1, dtype=np.intp), 1.0
+    while len(level):
+        inner = nodes[level[nodes[level, 0] != -1.0]]
+        np.add.at(totals, inner[:, 0].astype(np.intp), weight)
+        left = inner[:, 2].astype(np.intp)
+        level, weight = np.concatenate([left, left + 1]), weight / 2.0
+    return np.asarray(totals / (totals.sum() or 1.0))
+
+
+def n_numbers_of(model: Model) -> int:
+    """Give how many numbers a model holds; of rows that were filled up, only their own."""
+    total = int(model.coef.size + len(model.intercept))
+    total += 0 if model.limits is None else 2 * len(model.scale)
+    for family, _, rows in by_family(model.dictionary, model.atoms, len(model.scale)):
+        if isinstance(family, TreeDictionary):
+            nodes = rows[:, : rows.shape[1] // 4 * 4].reshape(len(rows), -1, 4)
+            total += 4 * int((nodes != 0.0).any(axis=2).sum())
+        else:
+            # Of sparse atoms the size is what is not zero.
+            total += int(rows.size)
+    return total

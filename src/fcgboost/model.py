@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace
-from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary
+from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary, UnionDictionary
 from fcgboost.inputs import Limits, clip
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
@@ -169,6 +169,18 @@ def _lay_out(model: Model, X: Any) -> _Layout:
         atoms = beside(atoms.toarray() if sparse.issparse(atoms) else atoms, X)
     values = model.dictionary.prepared(atoms, beside(model.scale, X))
     return _Layout(values, coef, intercept, limits)
+
+
+def by_family(
+    dictionary: Dictionary, atoms: Any, n_features: int
+) -> list[tuple[Dictionary, NDArray[np.intp], Any]]:
+    """Give the families that atoms are of, their places and their own rows; of a union several."""
+    if isinstance(dictionary, UnionDictionary):
+        return [
+            (dictionary.families[number], places, rows)
+            for number, places, rows in dictionary.members(atoms, n_features)
+        ]
+    return [(dictionary, np.arange(atoms.shape[0]), atoms)] if atoms.shape[0] else []
 
 
 def _empty(like: Any, *shape: int) -> Any:

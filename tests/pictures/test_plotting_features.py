@@ -15,6 +15,15 @@ from sklearn.pipeline import make_pipeline
 from suites.pictures import BLOBS, X, y
 
 from fcgboost import Dictionary, FCGBoostClassifier
+from fcgboost.dictionaries import (
+    ConstantDictionary,
+    EllipticDictionary,
+    GaussDictionary,
+    ReluDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
+from fcgboost.importances import weights_of
 from fcgboost.plotting import AtomDisplay, DecisionBoundaryDisplay, FeatureInfluenceDisplay
 from fcgboost.tables import TableEncoder
 
@@ -204,10 +213,66 @@ def test_atoms_without_centre_and_direction_are_left_out_or_an_error(ax: Axes) -
     assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).marks is None
     with pytest.raises(ValueError, match="pass atoms='auto'"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, atoms=True, ax=ax)
-    with pytest.raises(ValueError, match=r"have a direction or a centre.*not Corners"):
+    with pytest.raises(ValueError, match=r"have a direction, a centre or splits.*not Corners"):
         AtomDisplay.from_estimator(model)
-    with pytest.raises(AttributeError, match="permutation_importance"):
-        FeatureInfluenceDisplay.from_estimator(model)
+    display = FeatureInfluenceDisplay.from_estimator(model, ax=Figure().subplots())
+    assert "changes" in display.ax_.get_xlabel()
+
+
+FAMILIES = [ReluDictionary(), TreeDictionary(depth=2), GaussDictionary()]
+
+
+def test_trees_are_shown_by_their_splits(ax: Axes) -> None:
+    table = make_table()
+    model = FCGBoostClassifier(TreeDictionary(depth=1), max_iter=4).fit(table, y)
+    display = AtomDisplay.from_estimator(model, ax=ax)
+    features = model.atoms_[:, 0].astype(int)
+    assert_array_equal(display.values, np.eye(3)[features])
+    assert display.value_name == "share of the splits"
+
+
+def test_deep_splits_count_less(ax: Axes) -> None:
+    row = [1, 0.5, 1, 0, 0, 0.5, 3, 0, 2, 0.5, 5, 0, *[-1, 1, 0, 0] * 4]
+    shares = weights_of(TreeDictionary(), np.array([row], dtype=float), np.ones(4))
+    assert_allclose(shares, [[0.25, 0.5, 0.25, 0.0]])
+
+
+def test_atoms_of_several_kinds_are_shown_by_shares(ax: Axes) -> None:
+    table = make_table()
+    dictionary = UnionDictionary([*FAMILIES, ConstantDictionary(), EllipticDictionary()])
+    settings = {"max_iter": 8, "clip": 2.0, "random_state": 0, "fit_intercept": False}
+    model = FCGBoostClassifier(dictionary, **settings).fit(table, y)
+    display = AtomDisplay.from_estimator(model, table, ax=ax)
+    numbers = model.atoms_[display.numbers - 1, 0]
+    assert set(numbers) == {0.0, 1.0, 2.0, 3.0, 4.0}
+    expected = np.where(numbers == 3.0, 0.0, 1.0)
+    assert_allclose(np.abs(display.values).sum(axis=1), expected)
+    own = model.atoms_[display.numbers - 1][numbers == 0.0, 1:4] * model.model_.scale
+    found = display.values[numbers == 0.0]
+    assert_allclose(found, own / np.abs(own).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "kind"),
+    [
+        ("auto", None),
+        ("tree", None),
+        ("linear", None),
+        ("step", "step"),
+        ("elliptic", "centre"),
+        (UnionDictionary([ReluDictionary()]), "hinge"),
+        (UnionDictionary(FAMILIES), None),
+    ],
+)
+def test_boundaries_show_marks_of_one_kind_only(dictionary: Any, kind: str | None) -> None:
+    model = FCGBoostClassifier(dictionary, max_iter=6, random_state=0).fit(X, y)
+    for k in (None, 1):
+        display = DecisionBoundaryDisplay.from_estimator(model, X, y, k=k, ax=Figure().subplots())
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=Figure().subplots())
+    assert (display.marks and display.marks.kind) == kind
+    if kind is not None:
+        assert display.marks.places.shape[0] == model.n_atoms_
+    FeatureInfluenceDisplay.from_estimator(model, ax=Figure().subplots())
 
 
 def test_a_model_without_atoms_is_an_error(model: FCGBoostClassifier) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost import GaussDictionary, load_model
+from fcgboost import EllipticDictionary, GaussDictionary, TreeDictionary, load_model
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, add_model, count
 from fcgboost.cli.rows import about_part
-from fcgboost.dictionaries import SmoothDictionary
+from fcgboost.importances import weights_of
 from fcgboost.io import split_model
+from fcgboost.model import by_family
 from fcgboost.scores import TITLES
 
 _TEXT = """\
@@ -21,8 +22,9 @@ Show what a model is made of: its classes, its atoms with their coefficients, th
 features that matter, what it was fitted to and how well it did there.
 
 Of every atom the features are shown that set it apart most. A feature's
-influence is the mean size of the model's slope in it, in standardised units; all
-influences sum to one.
+influence is the mean size of the model's slope in it, in standardised units, or
+of models with trees the mean size of what changes with its value; all influences
+sum to one.
 
 examples:
   fcgboost inspect model.json
@@ -61,7 +63,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
     model = classifier.model_
     names = _feature_names(encoder, classifier)
     facts: dict[str, Any] = {
-        "dictionary": str(model.dictionary),
+        "dictionary": " ".join(str(model.dictionary).split()),
         "loss": str(classifier.loss),
         "classes": [str(name) for name in classifier.classes_],
         "n_atoms": classifier.n_atoms_,
@@ -77,9 +79,11 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
     }
     if encoder is not None:
         facts["columns"] = [_describe_column(column) for column in encoder.columns_]
-    if isinstance(model.dictionary, SmoothDictionary):
-        values = classifier.feature_importances_.tolist()
-        facts["influence"] = dict(zip(names, values, strict=True))
+    if model.limits is not None:
+        facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
+    influence = getattr(classifier, "feature_importances_", None)
+    if influence is not None:
+        facts["influence"] = dict(zip(names, influence.tolist(), strict=True))
     return facts
 
 
@@ -154,25 +158,42 @@ def _print_atoms(model: Any, names: list[str], top: int) -> None:
         print("\nThe model is a constant.")
         return
     print(f"\nThe {len(order)} largest atoms:")
-    atoms = model.atoms.toarray() if sparse.issparse(model.atoms) else model.atoms
-    is_kernel = isinstance(model.dictionary, GaussDictionary)
-    entries = atoms[:, : len(names)]
-    # In standardised units: what sets a centre apart from the others, or how steep a plane is.
-    sizes = np.abs(entries - entries.mean(axis=0)) / model.scale
-    if not is_kernel:
-        sizes = np.abs(entries) * model.scale
-    rows = [
+    texts = [""] * model.n_atoms
+    found = by_family(model.dictionary, model.atoms, len(names))
+    heads = []
+    for family, places, rows in found:
+        head, own = _looks(family, rows, model.scale, names)
+        heads.append(head)
+        for place, text in zip(places, own, strict=True):
+            texts[place] = text if len(found) == 1 else f"{head} {text}".strip()
+    lines = [
         (
             str(int(model.entered[j])),
             " ".join(f"{value:+.4g}" for value in model.coef[:, j]),
-            _largest(entries[j], sizes[j], names),
+            texts[j],
         )
         for j in order
     ]
-    what = "rows near" if is_kernel else "direction"
-    console.print_table(("step", "coefficient", what), rows, n_labels=3)
+    what = heads[0] if len(heads) == 1 else "what it looks at"
+    console.print_table(("step", "coefficient", what), lines, n_labels=3)
+
+
+def _looks(family: Any, rows: Any, scale: Any, names: list[str]) -> tuple[str, list[str]]:
+    """Say what atoms of one family look at, and in which features most."""
+    sizes = weights_of(family, rows, scale)
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    if sizes is None:
+        return "", [""] * len(dense)
+    if isinstance(family, TreeDictionary):
+        return "splits by", [_largest(None, row, names) for row in sizes]
+    is_near = isinstance(family, GaussDictionary | EllipticDictionary)
+    # In standardised units: what sets a centre apart from the others, or how steep a plane is.
+    pairs = zip(dense[:, : len(names)], np.abs(sizes), strict=True)
+    return "rows near" if is_near else "direction", [_largest(*pair, names) for pair in pairs]
 
 
 def _largest(entries: Any, sizes: Any, names: list[str]) -> str:
     order = [j for j in np.argsort(-sizes, kind="stable")[:3] if sizes[j] > 0.0]
+    if entries is None:
+        return ", ".join(names[j] for j in order)
     return ", ".join(f"{names[j]} {entries[j]:.4g}" for j in order)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from fcgboost.dictionaries import GaussDictionary, InnerProductDictionary
+from fcgboost.dictionaries import EllipticDictionary, GaussDictionary, TreeDictionary
+from fcgboost.importances import weights_of
+from fcgboost.model import by_family
 from fcgboost.plotting import fitted
 from fcgboost.plotting.canvas import (
     CLASS_COLORS,
@@ -40,8 +41,9 @@ _NARROW = 40.0
 class AtomDisplay(Display):
     """A heat map of atoms, in order of entry, with their coefficients as bars beside.
 
-    Neurons and polynomial kernels are shown by their directions w, Gauss atoms by their centres;
-    both in standardised units.
+    Neurons and polynomial kernels are shown by their directions w, Gauss atoms by their centres,
+    both in standardised units; trees by how often they split a feature. Where a model has atoms
+    of several kinds, each row is divided by the sum of its sizes.
 
     Parameters
     ----------
@@ -239,17 +241,39 @@ def _round(value: float) -> float:
     return float(np.copysign(size, value))
 
 
+def has_values(model: Any) -> bool:
+    """Whether there is something to show of a model's atoms."""
+    found = by_family(model.dictionary, model.atoms, len(model.scale))
+    weights = [weights_of(family, rows, model.scale) for family, _, rows in found]
+    return bool(weights) and all(own is not None for own in weights)
+
+
 def _values(model: Any, X: Any) -> tuple[Array, str]:
     """Give what the rows of the heat map hold, in standardised units, and its name."""
-    atoms = model.atoms.toarray() if sparse.issparse(model.atoms) else np.asarray(model.atoms)
-    if isinstance(model.dictionary, InnerProductDictionary):
-        return atoms[:, :-1] * model.scale, "weight per standardised unit"
-    if isinstance(model.dictionary, GaussDictionary):
-        centers = atoms[:, :-1]
-        # Of sparse rows, too, the mean is a dense row.
-        middle = np.asarray((centers if X is None else X).mean(axis=0)).reshape(-1)
-        return (centers - middle) / model.scale, "centre − mean, standardised"
-    raise ValueError(
-        f"AtomDisplay draws atoms that have a direction or a centre: Gauss, polynomial, sigmoid, "
-        f"ReLU and every InnerProductDictionary, not {type(model.dictionary).__name__}."
-    )
+    # Of sparse rows, too, the mean is a dense row.
+    middle = None if X is None else np.asarray(X.mean(axis=0)).reshape(-1)
+    found = by_family(model.dictionary, model.atoms, len(model.scale))
+    parts = [(f, places, weights_of(f, rows, model.scale, middle)) for f, places, rows in found]
+    values = np.zeros((model.n_atoms, len(model.scale)))
+    for family, places, own in parts:
+        if own is None:
+            raise ValueError(
+                "AtomDisplay draws atoms that have a direction, a centre or splits: those of the "
+                f"package's dictionaries and of every PlaneDictionary, not {type(family).__name__}."
+            )
+        # Numbers of several kinds have one measure only: their shares in the atom.
+        total = np.abs(own).sum(axis=1, keepdims=True) if len(parts) > 1 else 1.0
+        values[places] = own / np.where(total == 0.0, 1.0, total)
+    return values, _value_name([type(family) for family, *_ in parts])
+
+
+def _value_name(kinds: list[type]) -> str:
+    if len(kinds) != 1:
+        return "share in the atom's direction, centre or splits"
+    names = {
+        GaussDictionary: "centre − mean, standardised",
+        EllipticDictionary: "1 / width, standardised",
+        TreeDictionary: "share of the splits",
+    }
+    found = (name for kind, name in names.items() if issubclass(kinds[0], kind))
+    return next(found, "weight per standardised unit")

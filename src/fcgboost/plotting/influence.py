@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.inspection import permutation_importance
 
+from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import fitted
 from fcgboost.plotting.canvas import (
     CLASS_COLORS,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SLOPES_LABEL = "share of the model's slope (standardised features)"
+_CHANGES_LABEL = "share of the model's changes with the feature"
 
 
 class FeatureInfluenceDisplay(Display):
@@ -95,8 +97,9 @@ class FeatureInfluenceDisplay(Display):
         X, y : data for permutations, or None, default=None
             Best data that the fit has not seen.
         method : {"slopes", "permutation"}, default="slopes"
-            The mean size of the slope in every standardised feature (`feature_importances_`; in a
-            Pipeline, of what the classifier sees), or what the accuracy loses when a column of X
+            The mean size of the slope in every standardised feature, of models with trees that of
+            the change where it has another row's value (`feature_importances_`; in a Pipeline, of
+            what the classifier sees), or what the accuracy loses when a column of X
             is shuffled, with the standard deviation over the shuffles.
         n_shown : int, default=15
             How many features to draw.
@@ -114,7 +117,9 @@ class FeatureInfluenceDisplay(Display):
         if method == "slopes":
             before, classifier = fitted.split_boosted(estimator, cls)
             names = fitted.feature_names(before, classifier, X)
-            display = cls(classifier.feature_importances_, names, xlabel=_SLOPES_LABEL)
+            is_smooth = isinstance(classifier.model_.dictionary, SmoothDictionary)
+            label = _SLOPES_LABEL if is_smooth else _CHANGES_LABEL
+            display = cls(classifier.feature_importances_, names, xlabel=label)
         elif method == "permutation":
             display = cls._permuted(estimator, X, y, options or {})
         else:

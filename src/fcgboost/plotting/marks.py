@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import (
+    EllipticDictionary,
     GaussDictionary,
     InnerProductDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     SigmoidDictionary,
+    StepDictionary,
 )
+from fcgboost.model import by_family
 from fcgboost.plotting.canvas import Array
 
 
@@ -24,13 +28,13 @@ class AtomMarks:
 
     Attributes
     ----------
-    kind : {"centre", "hinge", "half-way line"}
+    kind : {"centre", "hinge", "half-way line", "step"}
     places : ndarray of shape (n_atoms, 2) or (n_atoms, 3)
         Centres, or rows (w, b) of the lines <w, x> + b = 0.
     coef : ndarray of shape (1 or n_classes, n_atoms)
     """
 
-    kind: Literal["centre", "hinge", "half-way line"]
+    kind: Literal["centre", "hinge", "half-way line", "step"]
     places: Array
     coef: Array
 
@@ -56,7 +60,7 @@ class AtomMarks:
 
 
 def find_marks(model: Any, points: Array) -> AtomMarks | None:
-    """Give the marks of a model's atoms; None for a dictionary without a picture.
+    """Give the marks of a model's atoms; None for atoms without a picture, or of several kinds.
 
     Parameters
     ----------
@@ -64,19 +68,26 @@ def find_marks(model: Any, points: Array) -> AtomMarks | None:
     points : ndarray of shape (n_samples, 2)
         The training data.
     """
-    atoms = model.atoms.toarray() if sparse.issparse(model.atoms) else np.asarray(model.atoms)
-    dictionary = model.dictionary
-    if isinstance(dictionary, GaussDictionary):
+    found = by_family(model.dictionary, model.atoms, len(model.scale))
+    if len(found) > 1:
+        # Centres and lines in one picture would be taken for the same thing.
+        return None
+    dictionary, _, rows = found[0] if found else (model.dictionary, None, model.atoms)
+    atoms = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if isinstance(dictionary, GaussDictionary | EllipticDictionary):
         return AtomMarks("centre", atoms[:, :2], model.coef)
     if isinstance(dictionary, PolynomialDictionary):
         return AtomMarks("centre", _polynomial_centers(model, atoms, points), model.coef)
     if isinstance(dictionary, SigmoidDictionary):
         return AtomMarks("half-way line", atoms, model.coef)
-    return AtomMarks("hinge", atoms, model.coef) if _is_planes(dictionary) else None
+    if isinstance(dictionary, StepDictionary):
+        return AtomMarks("step", atoms, model.coef)
+    return AtomMarks("hinge", atoms, model.coef) if _has_hinges(dictionary) else None
 
 
-def _is_planes(dictionary: Any) -> bool:
-    return isinstance(dictionary, InnerProductDictionary)
+def _has_hinges(dictionary: Any) -> bool:
+    is_linear = isinstance(dictionary, LinearDictionary)
+    return isinstance(dictionary, InnerProductDictionary) and not is_linear
 
 
 def _polynomial_centers(model: Any, atoms: Array, points: Array) -> Array:

@@ -8,22 +8,34 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.dictionaries import (
+    ConstantDictionary,
     Dictionary,
+    EllipticDictionary,
     GaussDictionary,
-    InnerProductDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
 )
+from fcgboost.importances import weights_of
+from fcgboost.model import by_family
 from fcgboost.report.document import Cell, Head, Table
 from fcgboost.report.subject import Array, Subject
-from fcgboost.report.wording import count, label, number, shortened
+from fcgboost.report.wording import count, label, listed, number, shortened
 
 _NAMES: dict[type[Dictionary], str] = {
     GaussDictionary: "Gauss",
     PolynomialDictionary: "polynomial",
     SigmoidDictionary: "sigmoid",
     ReluDictionary: "ReLU",
+    EllipticDictionary: "elliptic",
+    LinearDictionary: "linear",
+    StepDictionary: "step",
+    ConstantDictionary: "constant",
+    TreeDictionary: "tree",
 }
 _MOST_FEATURES = 3
 _LONGEST_NAME = 24
@@ -32,7 +44,9 @@ _MOST_CLASSES = 5
 
 
 def dictionary_name(dictionary: Dictionary) -> str:
-    """Give the name of a dictionary as an adjective: "ReLU", "Gauss"."""
+    """Give the name of a dictionary as an adjective: "ReLU", "Gauss", "ReLU and tree"."""
+    if isinstance(dictionary, UnionDictionary):
+        return listed(list(dict.fromkeys(map(dictionary_name, dictionary.families))))
     return _NAMES.get(type(dictionary), type(dictionary).__name__.removesuffix("Dictionary"))
 
 
@@ -41,19 +55,54 @@ def describe_atoms(subject: Subject, atoms: Any) -> list[str]:
 
     For neurons and polynomials these have the largest weights in standardised units; of kernels
     the centre is given, in the features that move the whole model most; of sparse ones, in the
-    centre's largest entries.
+    centre's largest entries; of trees the features that they split first and most often.
     """
-    model, names = subject.classifier.model_, subject.feature_names
-    dense = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
-    n = len(names)
-    if isinstance(model.dictionary, InnerProductDictionary) and dense.shape[1] == n + 1:
-        return [_direction(row, names) for row in dense[:, :n] * model.scale]
-    if isinstance(model.dictionary, GaussDictionary):
-        if sparse.issparse(atoms):
-            return [_sparse_center(row, names, model.scale) for row in dense[:, :n]]
-        shown = _largest(subject)
-        return [_center(row, names, shown) for row in dense]
-    return [""] * len(dense)
+    model = subject.classifier.model_
+    found = by_family(model.dictionary, atoms, len(model.scale))
+    texts = [""] * atoms.shape[0]
+    for family, places, rows in found:
+        kind = (
+            f"{dictionary_name(family)}: " if isinstance(model.dictionary, UnionDictionary) else ""
+        )
+        for place, text in zip(places, _describe(subject, family, rows), strict=True):
+            texts[place] = f"{kind}{text}" if text else ""
+    return texts
+
+
+def _describe(subject: Subject, family: Dictionary, rows: Any) -> list[str]:
+    names, scale = subject.feature_names, subject.classifier.model_.scale
+    dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
+    weights = weights_of(family, rows, scale)
+    if weights is None or weights.shape[1] != len(names):
+        return [""] * len(dense)
+    if isinstance(family, ConstantDictionary):
+        return ["constant"] * len(dense)
+    if isinstance(family, TreeDictionary):
+        return [_splits(row, names) for row in weights]
+    if isinstance(family, EllipticDictionary):
+        return [_bell(row, own, names) for row, own in zip(dense, weights, strict=True)]
+    if not isinstance(family, GaussDictionary):
+        return [_direction(row, names) for row in weights]
+    if sparse.issparse(rows):
+        return [_sparse_center(row, names, scale) for row in dense[:, :-1]]
+    shown = _largest(subject)
+    return [_center(row, names, shown) for row in dense]
+
+
+def _splits(shares: Array, names: list[str]) -> str:
+    order = np.argsort(-shares, kind="stable")[:_MOST_FEATURES]
+    used = [_short(names[j]) for j in order if shares[j] > 0.0]
+    more = int(np.count_nonzero(shares)) - len(used)
+    rest = f" and {more} more" if more else ""
+    return f"splits by {', '.join(used)}{rest}" if used else "constant"
+
+
+def _bell(row: Array, sharpness: Array, names: list[str]) -> str:
+    order = np.argsort(-np.abs(sharpness), kind="stable")[:_MOST_FEATURES]
+    shown = sorted(j for j in order.tolist() if sharpness[j] != 0.0)
+    is_all = np.count_nonzero(sharpness) == len(shown)
+    parts = [f"{_short(names[j])} = {number(row[j])}" for j in shown]
+    return f"near {', '.join(parts)}{'' if is_all else ', …'}" if parts else "constant"
 
 
 def _direction(weights: Array, names: list[str]) -> str:

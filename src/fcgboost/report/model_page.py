@@ -9,6 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from fcgboost.importances import n_numbers_of
 from fcgboost.report.atoms import atom_table, dictionary_name
 from fcgboost.report.boundary import find_plane
 from fcgboost.report.columns import column_table
@@ -182,9 +183,7 @@ def _cards(subject: Subject, judged: Judged | None) -> list[Card]:
     classifier = subject.classifier
     model = classifier.model_
     n_steps = count(classifier.n_iter_, "step")
-    n_numbers = model.coef.size + len(model.intercept)
-    # Of sparse atoms the size is what is not zero.
-    n_numbers += model.atoms.size
+    n_numbers = n_numbers_of(model)
     return [
         *cards,
         Card("Atoms", count(classifier.n_atoms_), f"in {n_steps}"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.dictionaries import GaussDictionary, InnerProductDictionary
+from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import (
     CLASS_COLORS,
     AtomDisplay,
@@ -18,6 +18,7 @@ from fcgboost.plotting import (
     PathDisplay,
     ReliabilityDisplay,
 )
+from fcgboost.plotting.atoms import has_values
 from fcgboost.plotting.canvas import colors_of, ink, legend_below, set_labels
 from fcgboost.report.boundary import Plane
 from fcgboost.report.document import Picture
@@ -116,14 +117,16 @@ def _of_model(subject: Subject) -> Iterator[Picture]:
         names = [shortened(column.name) for column in subject.columns]
         with drawing(subject.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
             FeatureInfluenceDisplay(subject.influence, names, xlabel="influence").plot(ax)
-        caption = (
-            "How strongly the model reacts to each column: the mean size of its slope, in standard "
-            "deviations of the column, as a share of all."
+        is_smooth = isinstance(subject.classifier.model_.dictionary, SmoothDictionary)
+        what = (
+            "slope, in standard deviations of the column,"
+            if is_smooth
+            else ("change where a row has the column's value of another row,")
         )
+        caption = f"How strongly the model reacts to each column: the mean size of its {what} as a "
+        caption += "share of all."
         yield _picture(ax, "influence", "Influence of the columns", caption)
-    dictionary = subject.classifier.model_.dictionary
-    has_atoms = subject.classifier.n_atoms_ > 0
-    if has_atoms and isinstance(dictionary, GaussDictionary | InnerProductDictionary):
+    if has_values(subject.classifier.model_):
         yield _atoms(subject)
 
 
