@@ -221,7 +221,13 @@ def test_storing_too_much_is_said_before_the_first_step() -> None:
     for shard in crew.shards:
         shard.store_limit = 1000
     with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
-        fit_on(crew, selection=AllCandidates(store=True), n_candidates=50, max_iter=2)
+        fit_on(
+            crew,
+            dictionary="gauss",
+            selection=AllCandidates(store=True),
+            n_candidates=50,
+            max_iter=2,
+        )
 
 
 @pytest.mark.parametrize("selection", ["auto", "sampled"])
@@ -230,7 +236,7 @@ def test_messages_do_not_grow_with_the_rows(selection: str) -> None:
     for m in (1000, 3000, 12_000):
         X, y = make_simulation(m, noise="uniform", level=0.2, random_state=0)
         crew = make_crew(X, y, np.ones(m), [m // 3], 2)
-        model = fit_on(crew, selection=selection, max_iter=k, random_state=0)
+        model = fit_on(crew, dictionary="gauss", selection=selection, max_iter=k, random_state=0)
         n = m if selection == "auto" and m <= 3162 else q
         assert model.n_iter_ == k
         allowed = 8 * n * (d + 2) + 80 * (n + (k + 1) ** 2) + 4000

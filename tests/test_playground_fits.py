@@ -269,8 +269,11 @@ class TestControls:
                 assert tuple(controls.options[name]) == check.names
 
     def test_names_are_those_of_the_package(self) -> None:
-        for family in ("dictionary", "loss", "scheme"):
+        for family in ("loss", "scheme"):
             assert set(CHECKS[family].names) == set(FAMILIES[family][1])
+        # The page shows the paper's dictionaries.
+        assert set(CHECKS["dictionary"].names) == {"gauss", "polynomial", "relu", "sigmoid"}
+        assert set(CHECKS["dictionary"].names) < set(FAMILIES["dictionary"][1])
 
     @pytest.mark.parametrize("name", ["level", "n_samples", "degree", "seed"])
     def test_ranges_lie_within_those_of_the_server(self, controls, name) -> None:

@@ -20,10 +20,12 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.selection import (
     AllCandidates,
+    Choice,
     Pool,
+    PooledSelection,
+    Request,
     SampledCandidates,
-    Selection,
-    choose,
+    best_of,
     default_selection,
 )
 
@@ -43,6 +45,10 @@ NOTHING: list[set[int]] = [set()]
 def make_design(dictionary: Dictionary, m: int = 60) -> MemoryDesign:
     data = simulation(m, 0.1, seed=0)
     return MemoryDesign(dictionary, data.X, data.weights, standardize=True)
+
+
+def choose(pool: Pool, R: np.ndarray, divisor: str) -> list[Choice | None]:
+    return best_of(pool, Request(1, R, [], divisor, []))
 
 
 def matrix_pool(A: np.ndarray, excluded: list[set[int]]) -> Pool:
@@ -117,7 +123,9 @@ def test_an_atom_that_is_zero_everywhere_has_score_zero() -> None:
 
 @each_selection
 @each_dictionary
-def test_excluded_atoms_are_never_allowed(selection: Selection, dictionary: Dictionary) -> None:
+def test_excluded_atoms_are_never_allowed(
+    selection: PooledSelection, dictionary: Dictionary
+) -> None:
     source = selection.pools(make_design(dictionary), 60, key=3)
     active: set[int] = set()
     for k in range(1, 50):
@@ -131,7 +139,7 @@ def test_excluded_atoms_are_never_allowed(selection: Selection, dictionary: Dict
 @each_selection
 @each_dictionary
 def test_equal_keys_and_steps_give_equal_pools(
-    selection: Selection, dictionary: Dictionary
+    selection: PooledSelection, dictionary: Dictionary
 ) -> None:
     design = make_design(dictionary)
     twin = make_design(clone(dictionary))
@@ -189,7 +197,7 @@ def test_sampled_pools_shrink_as_rows_run_out_and_end_empty() -> None:
 @each_selection
 @each_dictionary
 def test_every_output_has_the_pool_it_would_have_alone(
-    selection: Selection, dictionary: Dictionary
+    selection: PooledSelection, dictionary: Dictionary
 ) -> None:
     source = selection.pools(make_design(dictionary), 60, key=3)
     everything = AllCandidates().pools(make_design(dictionary), 60, key=3)(1, NOTHING).ids
@@ -217,12 +225,14 @@ def test_every_output_has_the_pool_it_would_have_alone(
         (10_000_000, 1, AllCandidates),
     ],
 )
-def test_the_default_depends_on_m_and_n_alone(m: float, n: int, kind: type[Selection]) -> None:
+def test_the_default_depends_on_m_and_n_alone(
+    m: float, n: int, kind: type[PooledSelection]
+) -> None:
     assert type(default_selection(m, n)) is kind
 
 
 @each_selection
-def test_selections_are_parameter_objects(selection: Selection) -> None:
+def test_selections_are_parameter_objects(selection: PooledSelection) -> None:
     before = dict(vars(selection))
     selection.pools(make_design(GaussDictionary()), 60, key=3)(1, NOTHING)
     assert vars(selection) == before

@@ -101,7 +101,24 @@ class Selection(Part):
         """
 
 
-class AllCandidates(Selection):
+#: Gives the pool of step k; for every output the ids that it must not choose.
+PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
+
+
+class PooledSelection(Selection):
+    """A selection that scores a pool of candidates in every step."""
+
+    @abstractmethod
+    def pools(self, design: Design, n: int, key: int) -> PoolSource:
+        """Prepare a fit, as `chooser`."""
+
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
+        """Take the best of every pool."""
+        pools = self.pools(design, n, key)
+        return lambda request: best_of(pools(request.k, request.excluded), request)
+
+
+class AllCandidates(PooledSelection):
     """Score all n candidates of one fixed dictionary in every step, as the paper does.
 
     Parameters
@@ -120,20 +137,15 @@ class AllCandidates(Selection):
         if not isinstance(self.store, bool):
             check_choice(self, "store", ("auto",))
 
-    def chooser(self, design: Design, n: int, key: int) -> Chooser:
+    def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
         words = Words(hashing.fingerprint(atoms))
-
-        def choose(request: Request) -> list[Choice | None]:
-            pool = Pool(candidates, words.words, words.allowed(request.excluded))
-            return best_of(pool, request)
-
-        return choose
+        return lambda k, excluded: Pool(candidates, words.words, words.allowed(excluded))
 
 
-class SampledCandidates(Selection):
+class SampledCandidates(PooledSelection):
     """Score a fresh random sample of candidates in every step.
 
     Costs n / size times less than scoring all, needs no m x n matrix, and loses nothing
@@ -154,7 +166,7 @@ class SampledCandidates(Selection):
         """Check size."""
         check_count(self, "size")
 
-    def chooser(self, design: Design, n: int, key: int) -> Chooser:
+    def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw a new sample, with a new key, for every step."""
 
         def place_of(k: int) -> tuple[int, int]:
@@ -163,8 +175,7 @@ class SampledCandidates(Selection):
             turn = hashing.derive(key, k)
             return (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
 
-        def choose(request: Request) -> list[Choice | None]:
-            k, excluded = request.k, request.excluded
+        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
             turn, place = hashing.derive(key, k), place_of(k)
             # If none of the atoms is excluded; otherwise so many more that the sample is full even
             # if all that are excluded were drawn again.
@@ -181,9 +192,9 @@ class SampledCandidates(Selection):
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
             design.expect(self.size, *place_of(k + 1))
-            return best_of(Pool(candidates, words[kept], allowed[kept]), request)
+            return Pool(candidates, words[kept], allowed[kept])
 
-        return choose
+        return draw
 
 
 class Words:
