@@ -67,11 +67,12 @@ def plain(dictionary: Any, n_classes: int = 2, n_features: int = 3, **parameters
     return Case(FCGBoostClassifier(dictionary=dictionary, **parameters).fit(X, y), inputs(X))
 
 
-def far(dictionary: Any, distance: float = 1e4, n_features: int = 3) -> Case:
+def far(dictionary: Any, distance: float = 1e4, n_features: int = 3, **parameters: Any) -> Case:
     """Fit on columns whose mean is many times as large as their deviation."""
     X, y = blobs(2, n_features)
     X += distance * X.std(axis=0)
-    model = FCGBoostClassifier(dictionary=dictionary, max_iter=9).fit(X, y)
+    settings = {"dictionary": dictionary, "max_iter": 9, **parameters}
+    model = FCGBoostClassifier(**settings).fit(X, y)
     return Case(model, inputs(X))
 
 
@@ -237,10 +238,11 @@ FAMILIES: dict[str, Callable[[], Case]] = {
     "gaps": lambda: gaps(TreeDictionary(min_leaf=2), 2),
     "gaps_3": lambda: gaps(TreeDictionary(min_leaf=2), 3, clip=1.0),
     "categories": lambda: gaps(TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2),
-    "union": lambda: plain(union(), max_iter=20, clip=2.0),
-    "union_4": lambda: plain(union(), 4, 6, max_iter=20),
-    "union_far": lambda: far(union()),
-    "union_sparse": lambda: sparse_rows(union(), 2),
+    # Without an intercept, so that the constant has something to do, and others have their turn.
+    "union": lambda: plain(union(), max_iter=20, clip=2.0, fit_intercept=False),
+    "union_4": lambda: plain(union(), 4, 6, max_iter=20, fit_intercept=False),
+    "far_union": lambda: far(union(), fit_intercept=False, max_iter=12),
+    "union_sparse": lambda: sparse_rows(union(), 2, fit_intercept=False, max_iter=12),
     "auto": lambda: plain("auto", 3, 5, max_iter=12),
     "compact": lambda: plain("compact", 2, 5, max_iter=12),
 }

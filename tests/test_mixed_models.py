@@ -1,0 +1,136 @@
+"""Models of several families, of trees and with limits: everything for people takes them."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from fcgboost import FCGBoostClassifier, load_model, save_model
+from fcgboost.cli import main
+from fcgboost.dictionaries import (
+    ConstantDictionary,
+    EllipticDictionary,
+    GaussDictionary,
+    LinearDictionary,
+    ReluDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
+from fcgboost.importances import n_numbers_of
+from fcgboost.model import by_family
+from fcgboost.report import write_report
+from fcgboost.tables import TableEncoder
+
+pytestmark = pytest.mark.extras
+
+
+def rows(n_features: int, n_classes: int, n: int = 150) -> tuple[Any, Any]:
+    rng = np.random.default_rng(n_classes)
+    X = rng.standard_t(3, (n, n_features))
+    y = np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n), [0.0, 1.0][: n_classes - 1])
+    return X, y
+
+
+def union() -> UnionDictionary:
+    trees = TreeDictionary(depth=2)
+    others = [EllipticDictionary(), LinearDictionary(), StepDictionary(), ConstantDictionary()]
+    return UnionDictionary([ReluDictionary(), trees, GaussDictionary(), *others])
+
+
+@cache
+def fitted(name: str) -> tuple[Any, Any, Any]:
+    """Give a model, and rows with labels."""
+    options = {"max_iter": 8, "random_state": 0, "clip": 2.0, "fit_intercept": False}
+    if name == "table":
+        X, y = rows(3, 2)
+        table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(d=np.where(X[:, 0] > 0, "x", "y"))
+        table.loc[3, "a"] = np.nan
+        model = make_pipeline(TableEncoder(), FCGBoostClassifier("auto", max_iter=9))
+        return model.fit(table, y), table, y
+    if name == "gaps":
+        X, y = rows(3, 3)
+        X[::7, 1] = np.nan
+        return FCGBoostClassifier(TreeDictionary(), **options).fit(X, y), X, y
+    dictionary, n_features, n_classes = {
+        "union in the plane": (union(), 2, 2),
+        "union": (union(), 5, 3),
+        "trees in the plane": ("tree", 2, 3),
+        "trees": ("tree", 4, 2),
+        "elliptic": ("elliptic", 4, 2),
+        "compact in the plane": ("compact", 2, 2),
+        "removal": (UnionDictionary([ReluDictionary(), TreeDictionary()]), 3, 2),
+    }[name]
+    X, y = rows(n_features, n_classes)
+    if name == "removal":
+        options = {**options, "removal": 0.9, "max_iter": 25}
+    return FCGBoostClassifier(dictionary, **options).fit(X, y), X, y
+
+
+NAMES = (
+    *("union in the plane", "union", "trees in the plane", "trees", "elliptic"),
+    *("compact in the plane", "removal", "table", "gaps"),
+)
+each_model = pytest.mark.parametrize("name", NAMES)
+
+
+@each_model
+def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
+    model, X, y = fitted(name)
+    text = write_report(tmp_path / "page.html", model, X, y).read_text("utf-8")
+    save_model(model, tmp_path / "model.json")
+    alone = write_report(tmp_path / "alone.html", load_model(tmp_path / "model.json"))
+    for page in (text, alone.read_text("utf-8")):
+        assert "what it looks at" in page
+        assert "Influence of the columns" in page
+    if name == "union":
+        for words in ("ReLU: ", "tree: splits by ", "Gauss: near ", "constant: constant"):
+            assert words in text
+        assert "ReLU, tree, Gauss, elliptic, linear, step and constant atoms" in text
+        assert "where a row has the column" in text
+
+
+@each_model
+def test_a_model_is_inspected(name: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    model, _, _ = fitted(name)
+    save_model(model, tmp_path / "model.json")
+    assert main(["inspect", str(tmp_path / "model.json"), "--top", "20"]) == 0
+    text = capsys.readouterr().out
+    assert "Features that matter:" in text
+    if name == "union":
+        assert all(words in text for words in ("rows near", "splits by", "direction"))
+    assert main(["inspect", str(tmp_path / "model.json"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["n_atoms"] == len(facts["atoms"])
+    assert sum(facts["influence"].values()) == pytest.approx(1.0)
+    assert "\n" not in facts["dictionary"]
+    limits = (model[-1] if name == "table" else model).model_.limits
+    assert facts["limits"] == {"low": limits.low.tolist(), "high": limits.high.tolist()}
+
+
+def test_the_size_of_a_model_counts_the_numbers_of_its_atoms() -> None:
+    model = fitted("union")[0].model_
+    total = model.coef.size + len(model.intercept) + 2 * 5
+    lengths = {0: 6, 2: 6, 3: 10, 4: 6, 5: 6, 6: 1}
+    for row in model.atoms:
+        if row[0] == 1.0:
+            nodes = row[1 : 1 + (len(row) - 1) // 4 * 4].reshape(-1, 4)
+            total += 4 * (1 + 2 * sum(node[2] > 0.0 for node in nodes))
+        else:
+            total += lengths[int(row[0])]
+    assert n_numbers_of(model) == total
+
+
+def test_atoms_are_told_apart_by_family() -> None:
+    model = fitted("union")[0].model_
+    found = by_family(model.dictionary, model.atoms, 5)
+    assert sorted(place for _, places, _ in found for place in places) == [*range(model.n_atoms)]
+    for family, places, own in found:
+        values = family.evaluate(np.ones((1, 5)), own, model.scale)
+        alone = model.dictionary.evaluate(np.ones((1, 5)), model.atoms[places], model.scale)
+        np.testing.assert_allclose(values, alone, rtol=1e-12)
