@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fcgboost import NewtonSolver
-from fcgboost.selection import Selection
+from fcgboost.selection import PooledSelection
 from fcgboost.solvers import Solver
 from fcgboost.solvers.base import Solution
 
@@ -48,12 +48,12 @@ class TimedSolver(Solver):
         return solution
 
 
-class TimedSelection(Selection):
+class TimedSelection(PooledSelection):
     """A selection that times another one.
 
     Parameters
     ----------
-    selection : Selection
+    selection : PooledSelection
     synchronise : callable
         Called before the clock is read.
     after : callable
@@ -71,7 +71,7 @@ class TimedSelection(Selection):
 
     def __init__(
         self,
-        selection: Selection,
+        selection: PooledSelection,
         synchronise: Callable[[], None] = _nothing,
         after: Callable[[], None] = _nothing,
     ) -> None:
@@ -133,7 +133,7 @@ class _TimedCandidates:
 
 
 def phases(
-    clf: Any, selection: Selection, X: Any, y: Any, synchronise: Callable[[], None] = _nothing
+    clf: Any, selection: PooledSelection, X: Any, y: Any, synchronise: Callable[[], None] = _nothing
 ) -> dict[str, float]:
     """Fit a classifier with this selection and Newton's method; say what took how long."""
     solver = TimedSolver(NewtonSolver(), synchronise)

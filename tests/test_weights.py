@@ -77,7 +77,9 @@ def test_a_weight_equals_a_repetition_in_any_order(changes, is_sparse):
     assert_same_model(weighted, plain, X)
 
 
-@pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"validation_fraction": 0.3}, {"dictionary": "auto"}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"dictionary": "relu"}, {"validation_fraction": 0.3}, {"dictionary": "auto"}]
+)
 def test_a_weight_equals_a_repetition_for_several_classes(changes):
     X, y, counts = counted(n_classes=3)
     weighted = FCGBoostClassifier(**{**FEW, **changes}).fit(X, y, counts)
