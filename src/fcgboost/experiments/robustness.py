@@ -53,7 +53,7 @@ class Extent(NamedTuple):
 
 EXTENTS: Mapping[Preset, Extent] = {
     "quick": Extent(1, 1, row_limit=400),
-    "standard": Extent(8, 2),
+    "standard": Extent(5, 2),
     "full": Extent(10, 10),
 }
 
