@@ -31,6 +31,7 @@ from suites.models import (
     fit,
     rows_of,
     sample,
+    union,
     valid,
 )
 
@@ -45,6 +46,7 @@ from fcgboost import (
     PolynomialDictionary,
     SigmoidDictionary,
 )
+from fcgboost.dictionaries import TreeDictionary
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, make_model, save_model, split_model
 from fcgboost.losses import ProbabilityLoss
@@ -387,19 +389,37 @@ def test_an_about_that_cannot_travel_is_refused(
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("dictionary", DICTIONARIES)
+def codes_of(X: Any) -> Any:
+    codes = np.floor(9.0 * X)
+    codes[::9] = np.nan
+    return codes
+
+
+@pytest.mark.parametrize("clip", [None, 1.0])
+@pytest.mark.parametrize(
+    "dictionary",
+    [*DICTIONARIES, "elliptic", "linear", "step", "constant", "tree", "trees of codes", "union"],
+)
 def test_the_page_about_the_format_tells_how_to_predict(
-    dictionary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dictionary: str, clip: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (Path(__file__).parents[1] / "docs" / "model-file.md").read_text("utf-8")
     _, *blocks = page.split("```python\n")
     program = next(block.partition("```")[0] for block in blocks if "def decision" in block)
     monkeypatch.chdir(tmp_path)
-    model = fit(3, dictionary=dictionary)
+    codes = TreeDictionary(categorical_features=[0, 1], min_leaf=2)
+    parts: dict[str, Any] = {"union": union(), "trees of codes": codes}
+    model = fit(
+        3,
+        codes_of if "trees" in dictionary else np.asarray,
+        **{"dictionary": parts.get(dictionary, dictionary), "clip": clip, "max_iter": 9},
+    )
     model.save_model("model.json", trace=False)
     names: dict[str, Any] = {}
     exec(program, names)
-    X = sample(n_samples=20)[0]
+    X = 3.0 * sample(n_samples=20)[0]
+    if "tree" in dictionary:
+        X[:3, 0] = X[4, 1] = np.nan
     values = [names["decision"](names["document"], x) for x in X.tolist()]
     np.testing.assert_allclose(values, model.decision_function(X), rtol=1e-12, atol=1e-12)
 
