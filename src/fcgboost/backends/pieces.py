@@ -128,7 +128,6 @@ class PieceCandidates(MemoryCandidates):
             sizes = np.stack([exact, np.zeros_like(exact)])
         return Scores(dots[:, None], np.zeros((len(dots), 1)), sizes, divisor == "max")
 
-
     def piece_sums(self, R: tuple[Array, ...]) -> Sums:
         """Give the sums that gains are made of."""
         return self.sums(_stacked(R))
