@@ -237,6 +237,9 @@ FAMILIES: dict[str, Callable[[], Case]] = {
     "clipped_trees": lambda: plain("tree", clip=1.0),
     "gaps": lambda: gaps(TreeDictionary(min_leaf=2), 2),
     "gaps_3": lambda: gaps(TreeDictionary(min_leaf=2), 3, clip=1.0),
+    "clipped_categories": lambda: gaps(
+        TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 3, clip=1.0
+    ),
     "categories": lambda: gaps(TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2),
     # Without an intercept, so that the constant has something to do, and others have their turn.
     "union": lambda: plain(union(), max_iter=20, clip=2.0, fit_intercept=False),

@@ -8,7 +8,7 @@ from scipy import sparse
 from suites.crews import fit_on, make_crew
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
-from fcgboost.dictionaries import ReluDictionary
+from fcgboost.dictionaries import ReluDictionary, TreeDictionary, UnionDictionary
 from fcgboost.inputs import Limits, clip, limits_of, zeros_in
 from fcgboost.model import Model
 
@@ -240,6 +240,29 @@ def test_other_values_are_refused(clip: Any) -> None:
 def test_dictionaries_by_their_own_names_are_not_clipped() -> None:
     assert fit(*make_rows(), clip="auto").model_.limits is None
     assert fit(*make_rows(), clip="auto", dictionary=ReluDictionary()).model_.limits is None
+
+
+def test_codes_of_categories_are_not_clipped() -> None:
+    X, y = make_rows()
+    X[:, 3] = np.where(np.arange(len(y)) < 3, 40.0, np.arange(len(y)) % 3)
+    trees = TreeDictionary(categorical_features=[3])
+    dictionary = UnionDictionary([ReluDictionary(), trees])
+    for part in (trees, dictionary):
+        clf = fit(X, y, dictionary=part, max_iter=4)
+        limits, kept = clf.model_.limits, np.arange(5) != 3
+        plain = limits_by_hand(X, 1.5)
+        assert_same_limits(
+            Limits(limits.low[kept], limits.high[kept]), Limits(plain.low[kept], plain.high[kept])
+        )
+        np.testing.assert_array_equal(limits.apply(3.0 * X)[:, 3], 3.0 * X[:, 3])
+        crew = make_crew(X, y, np.ones(len(y)), [30, 31, 70])
+        there = fit_on(crew, dictionary=part, max_iter=4, random_state=0, clip=1.5)
+        np.testing.assert_array_equal(there.model_.limits.low, limits.low)
+    options = {"max_iter": 3, "random_state": 0, "clip": 1.5, "refit": False}
+    both = FCGBoostClassifierCV(["tree", trees], cv=2, **options).fit(X, y)
+    alone = FCGBoostClassifierCV([trees], cv=2, **options).fit(X, y)
+    scores = both.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores[0][3:], scores[1])
 
 
 def test_a_search_clips_every_fold_by_its_own_training_part() -> None:

@@ -23,7 +23,7 @@ from fcgboost.inputs import Limits, zeros_in
 from fcgboost.parameters import n_deviations
 from fcgboost.sums import totals_of
 from fcgboost.trace import StepScore
-from fcgboost.validation import Array, class_weights
+from fcgboost.validation import Array, class_weights, make_part
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:
     if clipped is None:
         return None
     moments = moments_of(train.known(), _training_weights(p, classes, train))
-    return moments.limits(clipped, zeros_in(train.X))
+    dictionary: Dictionary = make_part("dictionary", p.dictionary)
+    limits = moments.limits(clipped, zeros_in(train.X))
+    return limits.without(dictionary.categories(train.X.shape[1]))
 
 
 def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:

@@ -34,6 +34,11 @@ class Limits:
     low: Array
     high: Array
 
+    def without(self, columns: Flags) -> Limits:
+        """Give limits that leave some columns as they are."""
+        low, high = np.where(columns, -_LARGEST, self.low), np.where(columns, _LARGEST, self.high)
+        return Limits(low, high) if columns.any() else self
+
     def apply(self, X: Any) -> Any:
         """Give rows within the limits; missing values stay missing.
 

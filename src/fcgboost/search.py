@@ -323,7 +323,7 @@ def _score_fold(
     (train, test), (X, weights) = fold, (data.X, data.weights)
     key, scores = draw_key(p.random_state), []
     design: MemoryDesign | None = None
-    clipped, limits = n_deviations(p), None
+    clipped, limits = None, None
     with blas.one_thread():
         given = (X[test], y[test], weights[test])
         classes, known, held_out = check_data(p, X[train], y[train], weights[train], given)
@@ -331,8 +331,10 @@ def _score_fold(
         targets = make_targets(known.codes, len(classes))
         for dictionary in dictionaries:
             parts = check_parameters(p.set_params(dictionary=dictionary), has_validation_data=True)
-            if design is None or n_deviations(p) != clipped:
-                clipped, limits = n_deviations(p), find_limits(p, classes, known)
+            codes = parts.dictionary.categories(known.X.shape[1])
+            if design is None or (n_deviations(p), codes.tobytes()) != clipped:
+                clipped = n_deviations(p), codes.tobytes()
+                limits = find_limits(p, classes, known)
                 design = lay_out(p, parts.dictionary, classes, known.within(limits))
             design = design.with_dictionary(parts.dictionary)
             recipes = [make_recipe(p.set_params(l2=l2), parts, design, key) for l2 in l2s]

@@ -79,6 +79,7 @@ def lay_ground(
     moments, limits, clipped = gather_moments(ask), None, n_deviations(p)
     if clipped is not None:
         limits = moments.limits(clipped, ask(zeros_in))
+        limits = limits.without(parts.dictionary.categories(survey.n_features))
         crew.call("clip", limits)
         moments = gather_moments(ask)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)

@@ -143,6 +143,10 @@ class Dictionary(Part):
         """Give the number of parameters of a row, at most: a vector and a number, usually."""
         return n_features + 1
 
+    def categories(self, n_features: int) -> NDArray[np.bool_]:
+        """Tell which features hold codes of categories, which are not to be clipped."""
+        return np.zeros(n_features, dtype=bool)
+
     def trimmed(self, atoms: Any) -> Any:
         """Give rows without the zeros at the end that only longer rows of other atoms need."""
         return atoms

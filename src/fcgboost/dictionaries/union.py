@@ -61,6 +61,11 @@ class UnionDictionary(Dictionary):
         """Whether all families take NaN."""
         return all(family.takes_missing for family in self.families)
 
+    def categories(self, n_features: int) -> NDArray[np.bool_]:
+        """Tell which features are codes of categories to some family."""
+        found = [family.categories(n_features) for family in self.families]
+        return np.asarray(np.any(found, axis=0))
+
     def at_step(self, k: int) -> list[int]:
         """Give the numbers of the families that propose in step k = 1, 2, ..."""
         n = len(self.families)

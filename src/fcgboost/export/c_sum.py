@@ -101,7 +101,7 @@ def _clipping(formula: Formula, name: str, precision: Precision) -> Code:
     """Write what makes x of the raw inputs; NaN is neither below nor above anything."""
     assert formula.limits is not None
     tables = [
-        real_table(f"{name}_{side}", getattr(formula.limits, side), precision)
+        real_table(f"{name}_{side}", precision.bounded(getattr(formula.limits, side)), precision)
         for side in ("low", "high")
     ]
     text = (
@@ -343,7 +343,7 @@ def _origin(formula: Formula, precision: Precision) -> Array | None:
     bells = [block for block in blocks if block.kind in _CENTERED]
     if formula.limits is not None:
         low, high = formula.limits.low, formula.limits.high
-        origin = np.where(low * high > 0.0, (low + high) / 2.0, 0.0)
+        origin = np.where(np.sign(low) == np.sign(high), low / 2.0 + high / 2.0, 0.0)
     elif bells:
         origin = _origin_of_centers(formula, bells)
     else:

@@ -63,10 +63,14 @@ class Precision:
             )
         return rounded
 
+    def bounded(self, values: Any) -> Any:
+        """Give the largest number of this type for what is larger, and the smallest likewise."""
+        most = float(np.finfo(self.dtype).max)
+        return np.clip(values, -most, most)
+
     def round_down(self, values: Any) -> Any:
         """Give the largest finite numbers of this type that are not above some."""
-        most = float(np.finfo(self.dtype).max)
-        values = np.clip(values, -most, most)
+        values = self.bounded(values)
         rounded = self.round(values)
         is_above = rounded.astype(np.float64) > values
         return np.where(is_above, np.nextafter(rounded, -np.inf, dtype=self.dtype), rounded)

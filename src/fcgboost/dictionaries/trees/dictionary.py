@@ -124,9 +124,10 @@ class TreeDictionary(GrownDictionary):
 
     def grower(self, sample: Sample) -> TreeGrower:
         """Give what grows trees; raise a ValueError if there are no such categorical features."""
-        return TreeGrower(self, self._find_categories(sample.n_features))
+        return TreeGrower(self, self.categories(sample.n_features))
 
-    def _find_categories(self, n_features: int) -> Truths:
+    def categories(self, n_features: int) -> Truths:
+        """Tell which features hold codes of categories."""
         is_category = np.zeros(n_features, bool)
         if self.categorical_features is None:
             return is_category
