@@ -1,5 +1,6 @@
 """Fitted models for the tests of exports: every dictionary, loss, kind of label and of input."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from itertools import product
@@ -73,6 +74,22 @@ def far(dictionary: Any, distance: float = 1e4, n_features: int = 3, **parameter
     X += distance * X.std(axis=0)
     settings = {"dictionary": dictionary, "max_iter": 9, **parameters}
     model = FCGBoostClassifier(**settings).fit(X, y)
+    return Case(model, inputs(X))
+
+
+def far_looks(sharpness: float) -> Case:
+    """Give a model far from zero whose only atom with a centre (almost) ignores an input."""
+    X, y = blobs(2, 3)
+    X += 1e4 * X.std(axis=0)
+    families = [EllipticDictionary(), ReluDictionary(), StepDictionary()]
+    model = FCGBoostClassifier(UnionDictionary(families), max_iter=3).fit(X, y)
+    mean, scale = X.mean(axis=0), model.model_.scale
+    weights = np.array([[1.0, 0.5, 0.7], [-0.5, 0.7, 1.2], [0.2, -0.4, 0.9]]) / scale
+    atoms = np.zeros((4, 7))
+    atoms[0] = [0.0, *mean, 1.0, 1.5, sharpness]
+    atoms[1:, 0], atoms[1:, 1:4], atoms[1:, 4] = [1, 1, 2], weights, -weights @ mean
+    coef = np.array([[1.0, 0.8, -0.6, 0.4]])
+    model.model_ = dataclasses.replace(model.model_, atoms=atoms, coef=coef)
     return Case(model, inputs(X))
 
 
@@ -245,6 +262,8 @@ FAMILIES: dict[str, Callable[[], Case]] = {
     "union": lambda: plain(union(), max_iter=20, clip=2.0, fit_intercept=False),
     "union_4": lambda: plain(union(), 4, 6, max_iter=20, fit_intercept=False),
     "far_union": lambda: far(union(), fit_intercept=False, max_iter=12),
+    "far_looks_away": lambda: far_looks(0.0),
+    "far_hardly_looks": lambda: far_looks(1e-6),
     "union_sparse": lambda: sparse_rows(union(), 2, fit_intercept=False, max_iter=12),
     "auto": lambda: plain("auto", 3, 5, max_iter=12),
     "compact": lambda: plain("compact", 2, 5, max_iter=12),

@@ -331,7 +331,7 @@ def test_few_entries_are_written_as_lists_and_many_as_rows() -> None:
 
 
 def test_only_single_precision_has_an_origin_and_only_far_from_zero() -> None:
-    for name in ("far_gauss", "far_relu", "far_sigmoid", "far_polynomial"):
+    for name in ("far_gauss", "far_relu", "far_sigmoid", "far_polynomial", "far_union"):
         assert "_origin[" in to_c(case(name).model, precision="float")
         assert "_origin[" not in to_c(case(name).model)
     for name in ("gauss_2_square", "relu_2_square"):

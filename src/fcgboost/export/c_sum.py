@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from textwrap import indent
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from fcgboost.dictionaries import Array
+from fcgboost.export.c_origin import moved, origin_of
 from fcgboost.export.c_text import (
-    PRECISIONS,
     Lists,
     Precision,
     Table,
@@ -22,14 +19,6 @@ from fcgboost.export.c_text import (
 )
 from fcgboost.export.forests import Forest
 from fcgboost.export.formula import Block, Formula, gathered
-
-# Inputs this many units from zero lose a digit of single precision; an origin has to gain more.
-_FAR = 8.0
-_GAIN = 4.0
-# Directions that the planes of the atoms hardly see say nothing about where the data lie.
-_SEEN = 0.01
-# Atoms around centres; others, trees aside, have planes.
-_CENTERED = ("gauss", "elliptic")
 
 
 @dataclass(frozen=True)
@@ -81,12 +70,12 @@ def sum_code(formula: Formula, name: str, precision: Precision, function: str) -
         parts.insert(0, _clipping(formula, name, precision))
     if not blocks:
         parts.insert(0, Code([], "(void)x;\n"))
-    origin = _origin(formula, precision)
+    origin = origin_of(formula, precision)
     point = "x[j]" if origin is None else f"(x[j] - {name}_origin[j])"
     if origin is not None:
         parts[-1].tables.append(real_table(f"{name}_origin", origin, precision))
     for block in blocks:
-        is_alone, own = len(blocks) == 1, block if origin is None else _moved(block, origin)
+        is_alone, own = len(blocks) == 1, block if origin is None else moved(block, origin)
         # Several planes told where the data lie: their sum is one plane, which does not.
         own = gathered(own)
         inner = name if is_alone else f"{name}_{block.name}"
@@ -318,69 +307,3 @@ def _profile(block: Block, precision: Precision) -> str:
         curve = f"tanh{precision.suffix}({half} * z)"
         return f"const {real} value = {half} * (1 + {curve});\n"
     return f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
-
-
-def _moved(block: Block, origin: Array) -> Block:
-    """Give the atoms as functions of x - origin; trees stay as they are."""
-    if block.kind == "tree":
-        return block
-    if block.kind in _CENTERED:
-        return replace(block, rows=block.rows - origin)
-    return replace(block, last=block.last + block.rows @ origin)
-
-
-def _origin(formula: Formula, precision: Precision) -> Array | None:
-    """Give a point amid the data, where differences from it keep digits of single precision.
-
-    Single precision holds the point itself, so these differences are exact, and what remains of
-    centres and offsets is small. In double precision all is as in Python, where inputs are not
-    moved either.
-    """
-    blocks = [block for block in formula.blocks if block.kind != "tree"]
-    is_sparse = any(sparse.issparse(block.rows) for block in blocks)
-    if precision is PRECISIONS["double"] or is_sparse or not blocks:
-        return None
-    bells = [block for block in blocks if block.kind in _CENTERED]
-    if formula.limits is not None:
-        low, high = formula.limits.low, formula.limits.high
-        origin = np.where(np.sign(low) == np.sign(high), low / 2.0 + high / 2.0, 0.0)
-    elif bells:
-        origin = _origin_of_centers(formula, bells)
-    else:
-        origin = _origin_of_planes(formula, blocks)
-    origin = origin.astype(np.float32).astype(np.float64)
-    return origin if np.isfinite(origin).all() and origin.any() else None
-
-
-def _origin_of_centers(formula: Formula, blocks: list[Block]) -> Array:
-    """Give the mean of the centres in columns that lie far from zero, zero in the others."""
-    centers = np.vstack([block.rows for block in blocks])
-    mean = centers.mean(axis=0)
-    reach = np.abs(centers - mean).max(axis=0)
-    for block in blocks:
-        with np.errstate(divide="ignore"):
-            widths = 1.0 / np.abs(block.last).max(axis=0)
-        if block.kind == "gauss":
-            widths = formula.scale * block.last.min()
-        reach = np.maximum(reach, np.where(np.isfinite(widths), widths, 0.0))
-    return np.where(np.abs(mean) > _GAIN * reach, mean, 0.0)
-
-
-def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
-    """Give the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
-
-    The planes of sigmoid and rectified linear atoms go through training inputs, those of a
-    polynomial through their mean.
-    """
-    weights = np.vstack([block.rows for block in blocks]) * formula.scale
-    offsets = np.concatenate([block.last for block in blocks])
-    lengths: Any = np.linalg.norm(weights, axis=1)
-    is_plane = lengths > 0.0
-    normals, lengths = weights[is_plane] / lengths[is_plane, None], lengths[is_plane]
-    distances = offsets[is_plane] / lengths
-    if np.abs(distances).max(initial=0.0) < _FAR:
-        return np.zeros(formula.n_features)
-    point, *_ = np.linalg.lstsq(normals, -distances, rcond=_SEEN)
-    left = np.abs(distances + normals @ point).max()
-    is_better = _GAIN * left < np.abs(distances).max()
-    return np.asarray(point * formula.scale if is_better else 0.0 * formula.scale)
