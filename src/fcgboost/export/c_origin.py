@@ -1,0 +1,111 @@
+"""A point amid the data, from which a model in single precision measures its inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost.dictionaries import Array
+from fcgboost.export.c_text import PRECISIONS, Precision
+from fcgboost.export.formula import Block, Formula
+
+# Inputs this many units from zero lose a digit of single precision; an origin has to gain more.
+_FAR = 8.0
+_GAIN = 4.0
+# Directions that the planes of the atoms hardly see say nothing about where the data lie.
+_SEEN = 0.01
+# Atoms around centres; others, trees aside, have planes.
+_CENTERED = ("gauss", "elliptic")
+
+
+def moved(block: Block, origin: Array) -> Block:
+    """Give the atoms as functions of x - origin; trees stay as they are."""
+    if block.kind == "tree":
+        return block
+    if block.kind in _CENTERED:
+        return replace(block, rows=block.rows - origin)
+    return replace(block, last=block.last + block.rows @ origin)
+
+
+def origin_of(formula: Formula, precision: Precision) -> Array | None:
+    """Give a point amid the data, where differences from it keep digits of single precision.
+
+    Single precision holds the point itself, so these differences are exact, and what remains of
+    centres and offsets is small. In double precision all is as in Python, where inputs are not
+    moved either.
+    """
+    blocks = [block for block in formula.blocks if block.kind != "tree"]
+    is_sparse = any(sparse.issparse(block.rows) for block in blocks)
+    if precision is PRECISIONS["double"] or is_sparse or not blocks:
+        return None
+    if formula.limits is not None:
+        low, high = formula.limits.low, formula.limits.high
+        origin = np.where(np.sign(low) == np.sign(high), low / 2.0 + high / 2.0, 0.0)
+    else:
+        origin = _origin_of_atoms(formula, blocks)
+    origin = origin.astype(np.float32).astype(np.float64)
+    return origin if np.isfinite(origin).all() and origin.any() else None
+
+
+def _origin_of_atoms(formula: Formula, blocks: list[Block]) -> Array:
+    """Give the point that centres tell, and planes in the columns that no centre tells."""
+    bells = [block for block in blocks if block.kind in _CENTERED]
+    planes = [block for block in blocks if block.kind not in _CENTERED]
+    origin, is_told = np.zeros(formula.n_features), np.zeros(formula.n_features, dtype=bool)
+    if bells:
+        origin, is_told = _origin_of_centers(formula, bells, has_planes=bool(planes))
+    if planes and not is_told.all():
+        nearer = [moved(block, origin) for block in planes]
+        origin = origin + _origin_of_planes(formula, nearer, ~is_told)
+    return origin
+
+
+def _origin_of_centers(
+    formula: Formula, bells: list[Block], *, has_planes: bool
+) -> tuple[Array, Array]:
+    """Give the mean of the centres in columns that lie far from zero, zero in the others.
+
+    Far is many times the spread of the centres and the smallest width, since the narrowest atom
+    loses most; a plane loses as much as an atom of one unit's width. Also tells which columns
+    some atom looks at.
+    """
+    centers = np.vstack([block.rows for block in bells])
+    widths = np.vstack([_widths(formula, block) for block in bells])
+    is_seen = np.isfinite(widths)
+    counts = np.maximum(is_seen.sum(axis=0), 1)
+    mean = np.where(is_seen, centers, 0.0).sum(axis=0) / counts
+    spread = np.where(is_seen, np.abs(centers - mean), 0.0).max(axis=0)
+    narrowest = np.minimum(widths.min(axis=0), formula.scale if has_planes else np.inf)
+    is_far = np.abs(mean) > _GAIN * np.maximum(spread, narrowest)
+    return np.where(is_far, mean, 0.0), np.asarray(is_seen.any(axis=0))
+
+
+def _widths(formula: Formula, block: Block) -> Array:
+    """Give the widths of atoms around centres in every column; infinity where one looks away."""
+    if block.kind == "gauss":
+        return np.outer(block.last, formula.scale)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / np.abs(block.last))
+
+
+def _origin_of_planes(formula: Formula, blocks: list[Block], is_open: Array) -> Array:
+    """Give the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
+
+    The planes of sigmoid and rectified linear atoms go through training inputs, those of a
+    polynomial through their mean. The point is zero in the columns that are not open.
+    """
+    weights = np.vstack([block.rows for block in blocks]) * formula.scale
+    offsets = np.concatenate([block.last for block in blocks])
+    lengths: Any = np.linalg.norm(weights, axis=1)
+    is_plane = lengths > 0.0
+    normals, lengths = weights[is_plane] / lengths[is_plane, None], lengths[is_plane]
+    normals, distances = normals * is_open, offsets[is_plane] / lengths
+    if np.abs(distances).max(initial=0.0) < _FAR:
+        return np.zeros(formula.n_features)
+    point, *_ = np.linalg.lstsq(normals, -distances, rcond=_SEEN)
+    left = np.abs(distances + normals @ point).max()
+    is_better = _GAIN * left < np.abs(distances).max()
+    return np.asarray(point * formula.scale if is_better else 0.0 * formula.scale)
