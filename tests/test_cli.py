@@ -213,6 +213,39 @@ def test_settings_reach_every_parameter(tmp_path: Path) -> None:
     assert len(classifier.trace_) == 0 or len(out.read_bytes()) < 20_000
 
 
+def three_classes(folder: Path, m: int = 240) -> Path:
+    """Write rows of three classes, with missing values and text."""
+    table = make_table(m, 3).drop(columns="id")
+    third = table["income"] > table["income"].quantile(0.6)
+    table["churned"] = np.where(third, "maybe", table["churned"])
+    table.loc[::9, "income"] = np.nan
+    table.to_csv(folder / "three.csv", index=False)
+    return folder / "three.csv"
+
+
+def test_removal_and_shared_atoms_reach_the_classifier(tmp_path: Path) -> None:
+    data, out = three_classes(tmp_path), tmp_path / "m.json"
+    command = ["fit", data, "--target", "churned", *GAUSS, "--out", out, "--set", "max_iter=12"]
+    assert run(*command) == 0
+    apart = load_model(out)[-1]
+    assert (apart.removal, apart.multiclass) == (None, "one_vs_rest")
+    assert run(*command, "--removal", "backward", "--multiclass", "shared") == 0
+    together = load_model(out)[-1]
+    assert (together.removal, together.multiclass) == ("backward", "shared")
+    # An atom of a class of its own has one coefficient, a shared one has three.
+    assert ((apart.coef_ != 0.0).sum(axis=0) == 1).any()
+    assert ((together.coef_ != 0.0).sum(axis=0) == 3).all()
+    assert run(*command, "--removal", "0.25") == 0
+    assert load_model(out)[-1].removal == 0.25
+
+
+@pytest.mark.parametrize("wrong", ["forward", "0", "1", "-0.5", "nan"])
+def test_what_is_no_share_is_no_removal(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run("fit", "x.csv", "--target", "y", f"--removal={wrong}")
+    assert f"got '{wrong}'" in capsys.readouterr().err
+
+
 def test_rows_without_a_target_are_left_out_and_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

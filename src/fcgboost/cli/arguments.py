@@ -104,6 +104,11 @@ def fraction(text: str) -> float:
     return value
 
 
+def removal(text: str) -> str | float:
+    """Read "backward" or a share of a step's gain."""
+    return text if text == "backward" else fraction(text)
+
+
 def seconds(text: str) -> float:
     """Read a time of at least 0 seconds."""
     try:

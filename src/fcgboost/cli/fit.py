@@ -24,6 +24,7 @@ from fcgboost.cli.arguments import (
     add_json,
     add_split,
     add_target,
+    removal,
     seconds,
     setting,
 )
@@ -49,6 +50,7 @@ examples:
   fcgboost fit customers.csv --target churned
   fcgboost fit customers.csv --target churned --dictionary compact --out churn.json
   fcgboost fit customers.csv --target churned --test-out test.csv
+  fcgboost fit digits.parquet --target digit --multiclass shared --removal backward
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
 """
@@ -66,13 +68,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="where the model goes; an older file is replaced (default: %(default)s)",
     )
-    parser.add_argument(
-        "--dictionary",
-        choices=sorted(FAMILIES["dictionary"][1]),
-        default="auto",
-        help="the kind of atoms (default: %(default)s)",
-    )
-    parser.add_argument("--loss", choices=sorted(FAMILIES["loss"][1]), default="squared_hinge")
+    _add_parts(parser)
     parser.add_argument(
         "--drop",
         action="append",
@@ -113,6 +109,31 @@ def add(commands: Any) -> None:
         help="also write the rows held out, for evaluate and report (not for svmlight files)",
     )
     add_json(parser)
+
+
+def _add_parts(parser: Any) -> None:
+    """Add what the model is made of."""
+    parser.add_argument(
+        "--dictionary",
+        choices=sorted(FAMILIES["dictionary"][1]),
+        default="auto",
+        help="the kind of atoms (default: %(default)s)",
+    )
+    parser.add_argument("--loss", choices=sorted(FAMILIES["loss"][1]), default="squared_hinge")
+    parser.add_argument(
+        "--removal",
+        type=removal,
+        metavar="SHARE",
+        help='let atoms leave again, for a smaller model: "backward", or the share of what a '
+        "step gains that they may cost (default: they stay, but may leave a compact model)",
+    )
+    parser.add_argument(
+        "--multiclass",
+        choices=("one_vs_rest", "shared"),
+        default="one_vs_rest",
+        help="of three or more classes: own atoms for each, or the same for all "
+        "(default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

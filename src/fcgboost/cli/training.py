@@ -36,7 +36,11 @@ class TimeLimit:
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
     """Give the classifier that the options describe."""
     classifier = FCGBoostClassifier(
-        options.dictionary, loss=options.loss, random_state=options.seed
+        options.dictionary,
+        loss=options.loss,
+        removal=options.removal,
+        multiclass=options.multiclass,
+        random_state=options.seed,
     )
     return classifier.set_params(**dict(options.set))
 
