@@ -75,15 +75,6 @@ def test_the_start_is_not_written_on():
     np.testing.assert_array_equal(start, before)
 
 
-def test_moments_are_sums_over_rows():
-    pytest.importorskip("numba")
-    rng = np.random.default_rng(0)
-    G, r, s = rng.standard_normal((50, 7)), rng.standard_normal(50), rng.random(50)
-    naive = np.stack([r @ G, s @ G, s @ G**2])
-    np.testing.assert_allclose(climbing.moments(G, r, s), naive, rtol=1e-12)
-    np.testing.assert_allclose(climbing.moments(G.T.copy().T, r, s), naive, rtol=1e-12)
-
-
 def test_only_what_is_known_exactly_is_compiled(monkeypatch):
     class Steeper(ReluDictionary):
         def profile(self, z):

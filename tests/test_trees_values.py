@@ -57,7 +57,7 @@ def way(request, monkeypatch) -> str:
     """Walk with NumPy alone, or compiled."""
     if request.param == "numba" and not compiled.is_available():
         pytest.skip("numba is not installed")
-    monkeypatch.setattr(compiled, "is_loaded", lambda: request.param == "numba")
+    monkeypatch.setattr(compiled, "is_at_hand", lambda: request.param == "numba")
     monkeypatch.setattr(walking, "_WORTH_LOADING", np.inf)
     return request.param
 
@@ -132,7 +132,7 @@ def test_tensors_have_the_same_values(monkeypatch) -> None:
 
 def test_large_walks_load_the_compiled_code_once_that_pays(monkeypatch) -> None:
     calls = []
-    monkeypatch.setattr(compiled, "is_loaded", lambda: False)
+    monkeypatch.setattr(compiled, "is_at_hand", lambda: False)
     monkeypatch.setattr(compiled, "is_available", lambda: True)
     monkeypatch.setattr(compiled, "walk", lambda X, forest: calls.append(len(X)) or np.zeros(1))
     monkeypatch.setattr(walking, "_WORTH_LOADING", 250)

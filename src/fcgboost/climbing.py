@@ -46,11 +46,6 @@ class Measure(NamedTuple):
     is_centered: bool
 
 
-class _Compiled(NamedTuple):
-    climb: Callable[..., None]
-    moments: Callable[..., None]
-
-
 def is_known(dictionary: Dictionary) -> bool:
     """Whether climbs of its atoms are compiled: depends on what is installed, not on the data."""
     return _kind(dictionary) is not None and _is_available()
@@ -80,15 +75,8 @@ def climb(
     Z, residual, weights = (np.ascontiguousarray(part, dtype=np.float64) for part in rows)
     numbers = float(measure.ridge), float(measure.total_weight), bool(measure.is_centered)
     held = np.ascontiguousarray(leash)
-    _compiled().climb(_kind(dictionary), Z, residual, weights, *numbers, held, max_steps, theta)
+    _compiled()(_kind(dictionary), Z, residual, weights, *numbers, held, max_steps, theta)
     return theta
-
-
-def moments(G: Array, residual: Array, weights: Array) -> Array:
-    """Give <r, g>, <s, g> and <s, g^2> of every column of G, of shape (3, n_atoms)."""
-    found = np.zeros((3, G.shape[1]))
-    _compiled().moments(*map(np.ascontiguousarray, (G, residual, weights)), found)
-    return found
 
 
 def _kind(dictionary: Dictionary) -> int | None:
@@ -101,14 +89,14 @@ def _is_available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def _compiled() -> _Compiled:
+def _compiled() -> Callable[..., None]:
     # Threads that come first, at once, must not all compile.
     with _COMPILING:
-        return _compile_all()
+        return _compile_climb()
 
 
 @cache
-def _compile_all() -> _Compiled:
+def _compile_climb() -> Callable[..., None]:
     from numba import boolean, float64, int64, types, void
     from numba.extending import register_jitable
 
@@ -123,8 +111,7 @@ def _compile_all() -> _Compiled:
     matrix, vector, out = given(2), given(1), float64[::1]
     numbers = float64, float64, boolean
     climbs = void(int64, matrix, vector, vector, *numbers, vector, int64, out)
-    sums = void(matrix, vector, vector, float64[:, ::1])
-    return _Compiled(_compile(_climb, climbs, options), _compile(_moments, sums, options))
+    return _compile(_climb, climbs, options)  # type: ignore[no-any-return]
 
 
 def _compile(function: Callable[..., None], signature: Any, options: Any) -> Any:
@@ -139,17 +126,6 @@ def _compile(function: Callable[..., None], signature: Any, options: Any) -> Any
 
 
 # What follows is compiled.
-
-
-def _moments(G: Array, residual: Array, weights: Array, found: Array) -> None:
-    n_atoms = G.shape[1]
-    for i in range(len(G)):
-        r, s = residual[i], weights[i]
-        for j in range(n_atoms):
-            g = G[i, j]
-            found[0, j] += r * g
-            found[1, j] += s * g
-            found[2, j] += s * g * g
 
 
 def _climb(

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.inputs import Limits
-from fcgboost.sums import ExactSum, totals_of
+from fcgboost.sums import ExactSum, power_above, totals_of
 from fcgboost.validation import (
     Array,
     check_known_labels,
@@ -24,6 +24,8 @@ from fcgboost.validation import (
 
 # Distinct rows of a class from which on some can be spared for validation.
 _LEAST_ROWS = 4
+# Equal rows are made one where this share of the rows is left at most.
+_WORTH_MERGING = 0.75
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,16 @@ class Data:
         """Give the rows clipped to limits."""
         X = self.X if limits is None else limits.apply(self.X)
         return self if X is self.X else replace(self, X=X)
+
+    def merged(self) -> Data:
+        """Give equal rows of a class as one that weighs as much, where there are many of them."""
+        hashes = self.words ^ hashing.mix(self.codes.astype(np.uint64))
+        distinct, first, groups = np.unique(hashes, return_index=True, return_inverse=True)
+        if len(distinct) > _WORTH_MERGING * len(hashes):
+            return self
+        heaviest = float(self.weights.max())
+        totals = totals_of(self.weights, groups, len(distinct), heaviest)
+        return replace(self.take(first), weights=totals.value * power_above(heaviest))
 
     @cached_property
     def has_missing(self) -> bool:

@@ -265,7 +265,8 @@ def run_on(
 ) -> Run:
     """Prepare a run on rows that are split already."""
     limits = find_limits(p, classes, train)
-    design = lay_out(p, parts.dictionary, classes, train.within(limits))
+    train = train.within(limits).merged()
+    design = lay_out(p, parts.dictionary, classes, train)
     targets = make_targets(train.codes, len(classes))
     validator = None
     if validation is not None:

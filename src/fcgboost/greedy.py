@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
@@ -328,10 +329,15 @@ class _Path:
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
             removed=np.array(removed, dtype=np.intp).reshape(-1, 2),
-            gone=np.setdiff1d(
-                np.arange(coef.shape[1]), [j for output in self.outputs for j in output.atoms]
-            ),
+            gone=self._gone(),
         )
+
+    def _gone(self) -> NDArray[np.intp]:
+        """Give the positions of the atoms that no output has."""
+        is_gone = np.ones(len(self.registry.rows), dtype=bool)
+        for output in self.outputs:
+            is_gone[output.atoms] = False
+        return np.flatnonzero(is_gone)
 
     def trace(self) -> Trace:
         """Collect the steps and the atoms that entered."""

@@ -9,6 +9,7 @@ of the rows, their weights, or how they are split over machines.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def fingerprint(X: Any) -> Words:
     -------
     ndarray of uint64, shape (n_samples,)
     """
-    columns = mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _GOLDEN)
+    columns = _column_words(X.shape[1])
     if sparse.issparse(X):
         entries = _entry_words(np.asarray(X.data), columns[X.indices])
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
@@ -64,6 +65,13 @@ def fingerprint(X: Any) -> Words:
         for start in range(0, X.shape[0], rows_at_once)
     ]
     return mix(np.concatenate(blocks)) if blocks else np.zeros(0, np.uint64)
+
+
+@lru_cache(maxsize=8)
+def _column_words(n_columns: int) -> Words:
+    words = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _GOLDEN)
+    words.setflags(write=False)
+    return words
 
 
 def _entry_words(values: Any, columns: Words) -> Words:

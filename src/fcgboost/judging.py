@@ -7,22 +7,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics import check_scoring
 
+from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data
 from fcgboost.grounds import make_targets
 from fcgboost.inputs import Limits
 from fcgboost.losses import Loss, SquaredHinge
-from fcgboost.model import Model
 from fcgboost.prediction import KnownDecision, scorer_options, winners
 from fcgboost.presets import preset_of
-from fcgboost.sums import ExactSum, totals_of
+from fcgboost.sums import ExactSum, units_of
 from fcgboost.trace import Validator
 from fcgboost.validation import Array
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
 _LOSS_SHARE = 0.5
+# Rows that are evaluated at once hold so many numbers: they stay in the cache.
+_BLOCK_ENTRIES = 1 << 17
 
 
 def make_validator(
@@ -34,14 +37,17 @@ def make_validator(
     limits: Limits | None,
 ) -> Validator:
     """Give what scores the steps of one path on validation data."""
+    # A score of the user's may count rows.
+    data = data.merged() if p.scoring is None else data
     X = data.within(limits).X
     score = make_scorer(p, data, classes, loss)
-    dictionary, scale, none = design.dictionary, design.scale, np.zeros(1)
+    dictionary, scale = design.dictionary, design.scale
+    width = 1 if sparse.issparse(X) else X.shape[1]
+    blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, width))
 
     def evaluate(atom: Any) -> Array:
-        # A model of the one atom takes the rows in blocks.
-        model = Model(dictionary, atom, none[None, :], none, scale, np.zeros(1, dtype=np.intp))
-        return np.asarray(model.columns(X))
+        parts = [dictionary.evaluate(X[rows], atom, scale) for rows in blocks]
+        return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
     return Validator(evaluate, score)
 
@@ -49,12 +55,16 @@ def make_validator(
 def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
     """Give a function from decision values on validation data to a score."""
     if p.scoring is None:
-        heaviest = float(data.weights.max())
+        units = units_of(data.weights, float(data.weights.max()))
+        are_alike, codes = bool((units == units[0]).all()), np.arange(len(classes))
 
         def accuracy(decision: Array) -> float:
             values = decision[:, 0] if len(classes) == 2 else decision
-            hits = winners(values, np.arange(len(classes))) == data.codes
-            return share_of_hits(totals_of(data.weights, hits, 2, heaviest))
+            hits = winners(values, codes) == data.codes
+            if are_alike:
+                # The same number, without a sum.
+                return int(np.count_nonzero(hits)) / len(hits)
+            return share_of_hits(ExactSum.of_columns(units, hits, 2))
 
         return accuracy if preset_of(p.dictionary) is None else _steadied(accuracy, data, classes)
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
@@ -82,10 +92,10 @@ def _steadied(
     The accuracy of some hundred rows alone is too coarse to choose by.
     """
     targets = np.column_stack(make_targets(data.codes, len(classes)))
-    shares = data.weights / data.weights.sum()
+    shares, loss = data.weights / data.weights.sum(), SquaredHinge()
 
     def score(decision: Array) -> float:
-        losses = SquaredHinge().value(targets, decision)
+        losses = loss.value(targets, decision)
         return accuracy(decision) - _LOSS_SHARE * float((shares @ losses).mean())
 
     return score

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.arrays import is_tensor, namespace
-from fcgboost.backends.base import TIE, Array, Design
+from fcgboost.backends.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
     Dictionary,
     Grower,
@@ -94,14 +95,16 @@ class LearnedCandidates(Selection):
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Look at rows that stay the same during the fit."""
-        return _School(self, design, key).choose
+        name = (_School, key, *vars(self).values())
+        school = design.once(name, lambda: _School(self, design, key))
+        return partial(school.choose, design)
 
 
 class _School:
-    """What one fit learns its atoms with."""
+    """What one fit learns its atoms with; all its paths learn with the same."""
 
     def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
-        self._selection, self._design, self._key = selection, design, key
+        self._key = key
         dictionary = design.dictionary
         self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
         n_features = len(design.scale)
@@ -115,7 +118,7 @@ class _School:
         whole = design.stack([design.weights])
         self._weight = float(self._glimpse.look(whole)[0].sum())
 
-    def choose(self, request: Request) -> list[Choice | None]:
+    def choose(self, design: Design, request: Request) -> list[Choice | None]:
         """Let the families propose, and take the best on all rows."""
         residuals, active = self._glimpse.look(request.R)
         residuals = _rounded(residuals)
@@ -125,7 +128,9 @@ class _School:
             rows = self._proposals(request.k, c, residuals[:, c], active[:, c], here)
             proposals += rows
             owners += [c] * sum(len(part) for part in rows)
-        return self._best(stack_rows(proposals), np.array(owners), request)
+        atoms = stack_rows(proposals)
+        sums = design.candidates(atoms, reuse=False, store=False).sums(request.R)
+        return _best(atoms, np.array(owners), sums, request)
 
     def _proposals(
         self, k: int, c: int, residual: Any, active: Any, yardstick: Yardstick
@@ -138,24 +143,22 @@ class _School:
             rows.append(own if self._union is None else wrapped(number, own))
         return rows
 
-    def _best(self, atoms: Any, owners: Any, request: Request) -> list[Choice | None]:
-        ids = hashing.fingerprint(atoms)
-        candidates = self._design.candidates(atoms, reuse=False, store=False)
-        sums = candidates.sums(request.R)
-        if request.is_joint:
-            squares = [
-                yardstick.of_sums(sums, c) ** 2 for c, yardstick in enumerate(request.yardsticks)
-            ]
-            scores = np.where(
-                _is_new(ids, request.excluded[0]), np.sqrt(np.sum(squares, axis=0)), -1.0
-            )
-            return [_first_of_best(atoms, ids, scores)] * len(squares)
-        chosen = []
-        for c, yardstick in enumerate(request.yardsticks):
-            scores = yardstick.of_sums(sums, c)
-            scores = np.where((owners == c) & _is_new(ids, request.excluded[c]), scores, -1.0)
-            chosen.append(_first_of_best(atoms, ids, scores))
-        return chosen
+
+def _best(atoms: Any, owners: Any, sums: Sums, request: Request) -> list[Choice | None]:
+    """Take for every output the best of what was proposed for it, or for all the best for all."""
+    ids = hashing.fingerprint(atoms)
+    if request.is_joint:
+        squares = [
+            yardstick.of_sums(sums, c) ** 2 for c, yardstick in enumerate(request.yardsticks)
+        ]
+        scores = np.where(_is_new(ids, request.excluded[0]), np.sqrt(np.sum(squares, axis=0)), -1.0)
+        return [_first_of_best(atoms, ids, scores)] * len(squares)
+    chosen = []
+    for c, yardstick in enumerate(request.yardsticks):
+        scores = yardstick.of_sums(sums, c)
+        scores = np.where((owners == c) & _is_new(ids, request.excluded[c]), scores, -1.0)
+        chosen.append(_first_of_best(atoms, ids, scores))
+    return chosen
 
 
 @dataclass(frozen=True)

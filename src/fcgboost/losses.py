@@ -38,6 +38,10 @@ class Loss(Part):
 class CurvedLoss(Loss):
     """A loss with a (generalised) second derivative."""
 
+    #: Whether the second derivative is constant between some points: then where it is the same at
+    #: both ends of a line, the gradient between them is linear.
+    is_quadratic_in_pieces: bool = False
+
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
         """Give the second derivative of phi(y f) in f."""
@@ -98,6 +102,7 @@ class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """
 
     curvature_bound = 2.0
+    is_quadratic_in_pieces = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Give max(0, 1 - y f)^2."""
@@ -135,6 +140,7 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
 
     curvature_bound = 2.0
+    is_quadratic_in_pieces = True
 
     def value(self, y: Array, f: Array) -> Array:
         """Give (1 - y f)^2."""

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 _HALF = 2.0**31
 # Sums of so many whole numbers of 31 bits are exact in float64.
 _AT_ONCE = 1 << 20
+# Whole numbers below this are exact in float64.
+_EXACT = 2**53
 # Powers of two beyond these, and their reciprocals, are not for multiplying.
 _LARGEST_EXPONENT = 1000
 
@@ -74,6 +76,9 @@ class ExactSum:
     @property
     def value(self) -> Array:
         """The sums, each rounded once."""
+        if abs(self.high).max(initial=0) < _EXACT:
+            # Both parts are exact, so this rounds once as well.
+            return np.ldexp(self.high.ravel(), -31) + np.ldexp(self.low.ravel(), -62)
         return np.array([float(number) for number in self.whole()]) * 2.0**-62
 
 
@@ -89,6 +94,11 @@ def exponents_of(sizes: Any) -> NDArray[np.intp]:
     """Give e with sizes at most 2^e."""
     exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
     return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+
+
+def power_above(heaviest: float) -> float:
+    """Give a power of two that is at least as large."""
+    return float(np.ldexp(1.0, exponents_of(heaviest))[0])
 
 
 def units_of(weights: Array, heaviest: float) -> Array:

@@ -29,8 +29,10 @@ class SharedLimit:
         """Keep the BLAS to one thread."""
         with self._lock:
             if self._n_inside == 0:
-                self._before = _most_threads()
-                self._limit = ThreadpoolController().limit(limits=1, user_api="blas")
+                # Finding the libraries takes milliseconds: once is enough.
+                controller = ThreadpoolController()
+                self._before = _most_threads(controller)
+                self._limit = controller.limit(limits=1, user_api="blas")
             self._n_inside += 1
         try:
             yield
@@ -42,11 +44,11 @@ class SharedLimit:
 
     def n_threads(self) -> int:
         """Give how many threads the BLAS has when nobody keeps it to one."""
-        return self._before if self._n_inside else _most_threads()
+        return self._before if self._n_inside else _most_threads(ThreadpoolController())
 
 
-def _most_threads() -> int:
-    pools = ThreadpoolController().select(user_api="blas").info()
+def _most_threads(controller: ThreadpoolController) -> int:
+    pools = controller.select(user_api="blas").info()
     return max([1, *(int(pool["num_threads"]) for pool in pools)])
 
 

@@ -12,7 +12,7 @@ their number.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -154,6 +154,8 @@ class Columns(ABC):
     has_constant: bool
     #: The number k of columns, the constant included.
     n_columns: int
+    #: Whether A^T of a vector that is mostly zeros is worth some passes over m-vectors.
+    saves_zeros: bool = False
 
     @property
     @abstractmethod
@@ -256,6 +258,16 @@ class Design(ABC):
     @abstractmethod
     def glimpse(self, n: int, key: int) -> Glimpse:
         """Give at most n distinct rows of the data that can be looked at closely."""
+
+    def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
+        """Give what `make` gave when it was first asked for by this name.
+
+        For what the data and the dictionary decide: the paths of one fit share it.
+        """
+        made: dict[Hashable, Any] = vars(self).setdefault("_made", {})
+        if name not in made:
+            made[name] = make()
+        return made[name]
 
     @abstractmethod
     def put(self, vector: Array) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _COLUMNS_AT_FIRST, _COLUMNS_AT_FIRST_AHEAD = 1024, 128
 # One row in so many is worth gathering before a pass over the columns.
 _GATHER = 8
+# Values from which on a pass over all of them takes longer than ten over m-vectors.
+_MANY_VALUES = 1 << 17
 # Rows of one product: more of them are shared by threads.
 _ROWS_AT_ONCE = 1 << 16
 # The kept Gram matrix is recomputed after so many updates, or once a column has lost all but
@@ -60,6 +62,11 @@ class MemoryColumns(Columns):
     def A(self) -> Any:  # noqa: N802 - a matrix
         """The matrix of the columns."""
         return self._storage[:, : self.n_columns]
+
+    @property
+    def saves_zeros(self) -> bool:  # type: ignore[override]
+        """Whether zeros in a vector save much: where they can be seen, and the columns are many."""
+        return not self._place.is_ahead and self.n_columns * self._design.n_rows >= _MANY_VALUES
 
     @property
     def place(self) -> Place:
@@ -145,9 +152,11 @@ class MemoryColumns(Columns):
         """Give A^T vector; entries of zero cost little where they are most."""
         A = self.A[:, first:]
         if not self._place.is_ahead:
-            rows = np.flatnonzero(vector != 0.0)
-            if _GATHER * len(rows) < len(vector):
+            if _GATHER * np.count_nonzero(vector) < len(vector):
+                rows = np.flatnonzero(vector)
                 return A[rows].T @ vector[rows]
+            if len(vector) <= _ROWS_AT_ONCE:
+                return A.T @ vector
         return self.sum_blocks(lambda rows: A[rows].T @ vector[rows])
 
     def row_blocks(self) -> list[slice]:
@@ -171,6 +180,8 @@ class MemoryColumns(Columns):
         pending = [v if isinstance(v, Pending) else Pending((v,), _plain) for v in values]
         pending += self._unread
         self._unread = []
+        if not self._place.is_ahead:
+            return [p.finish(*p.arrays) for p in pending][: len(values)]
         arrays = iter(self._place.fetch(*(a for p in pending for a in p.arrays)))
         results = [p.finish(*(next(arrays) for _ in p.arrays)) for p in pending]
         return results[: len(values)]
@@ -204,9 +215,9 @@ class MemoryColumns(Columns):
         return vector.min()
 
 
-def _plain(value: Array) -> Any:
+def _plain(value: Any) -> Any:
     """Give a number as a float."""
-    return float(value) if value.ndim == 0 else value
+    return float(value) if np.ndim(value) == 0 else value
 
 
 class KeptGram:

@@ -110,6 +110,7 @@ class MemoryDesign(Design):
         other.dictionary, other._columns, other._expected = dictionary, {}, {}
         # The radii are asked for only by dictionaries that are screened.
         vars(other).pop("radii", None)
+        vars(other).pop("_made", None)
         return other
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
@@ -170,6 +171,8 @@ class MemoryDesign(Design):
 
     def is_worth_storing(self, n_atoms: int, reuse: bool, store: bool | Literal["auto"]) -> bool:
         """Whether the values of candidates are to be kept."""
+        if store is False:
+            return False
         n_bytes = (4 if self.is_screened else 8) * self.n_rows * n_atoms
         budget = self.memory_budget
         if store is True and n_bytes > budget:

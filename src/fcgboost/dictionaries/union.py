@@ -107,11 +107,15 @@ class UnionDictionary(Dictionary):
         """Give the number of every family that has atoms, their places and their own rows."""
         numbers = atoms[:, 0]
         numbers = numbers.cpu().numpy() if is_tensor(numbers) else numbers
+        # Mostly there is one atom, and its family the only one that need be asked.
+        present = set(numbers.tolist())
         for number, family in enumerate(self.families):
+            if number not in present:
+                continue
             places = np.flatnonzero(numbers == number)
-            if len(places):
-                width = family.n_parameters(n_features)
-                yield number, places, family.trimmed(atoms[places][:, 1 : 1 + width])
+            own = atoms if len(places) == len(numbers) else atoms[places]
+            width = family.n_parameters(n_features)
+            yield number, places, family.trimmed(own[:, 1 : 1 + width])
 
     def _parts(
         self, atoms: Any, n_features: int, scale: Array, is_prepared: bool

@@ -37,10 +37,12 @@ class KeptFactor:
     def of(self, matrix: Array) -> Array | None:
         """Give the upper factor of a symmetric matrix; None if it is not positive definite."""
         n = len(self._matrix)
-        is_larger = 0 < n <= len(matrix) and np.array_equal(self._matrix, matrix[:n, :n])
+        # The first row tells most matrices apart.
+        is_larger = 0 < n <= len(matrix) and np.array_equal(self._matrix[0], matrix[0, :n])
+        is_larger = is_larger and np.array_equal(self._matrix, matrix[:n, :n])
         factor = self._extended(matrix) if is_larger else None
         if factor is None:
-            factor, info = linalg.lapack.dpotrf(matrix)
+            factor, info = linalg.lapack.dpotrf(matrix.T)
             if info != 0:
                 return None
         self._matrix, self._factor = matrix, factor
@@ -76,6 +78,8 @@ class Memory:
         The slopes of the loss at f = 0.
     point : object
         What the solver knew of the last point.
+    penalty : k-vector
+        Lambda for every column there was.
     factor : KeptFactor
         Of the last normal equations.
     """
@@ -86,6 +90,7 @@ class Memory:
     start: Array = field(default_factory=lambda: np.zeros(0))
     start_slopes: Any = None
     point: Any = None
+    penalty: Array = field(default_factory=lambda: np.zeros(0))
     factor: KeptFactor = field(default_factory=KeptFactor)
 
 
@@ -123,9 +128,12 @@ class Problem:
     @property
     def penalty(self) -> Array:
         """Lambda for every column, 0 for the constant; a k-vector."""
-        penalty = np.full(self.columns.n_columns, self.l2)
-        penalty[: int(self.columns.has_constant)] = 0.0
-        return penalty
+        memory, n_columns = self.memory, self.columns.n_columns
+        if len(memory.penalty) != n_columns:
+            memory.penalty = np.full(n_columns, self.l2)
+            memory.penalty[: int(self.columns.has_constant)] = 0.0
+            memory.penalty.setflags(write=False)
+        return memory.penalty
 
     def values(self, coef: Array) -> Any:
         """Give f = A coef, an m-vector; from memory where the last point was the same."""

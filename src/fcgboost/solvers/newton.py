@@ -76,8 +76,8 @@ class NewtonSolver(Solver):
                 break
             # What the sums in A u and in the objective may lose.
             rounding = _ROUNDING * (point.objective + scale * float(np.abs(point.coef).sum()))
-            direction = _direction(problem, point, damping)
-            moved = _line_search(problem, point, direction, rounding)
+            direction, is_safe = _direction(problem, point, damping)
+            moved = _line_search(problem, point, direction, rounding, is_safe)
             if moved is not None:
                 point, damping = moved, _relaxed(damping)
                 n_iter += 1
@@ -124,21 +124,38 @@ def _start(problem: Problem, coef: Array) -> tuple[_Point, float]:
     return point, problem.gradient_scale(unknown)
 
 
-def _look(problem: Problem, coef: Array, f: Any, *more: Small) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class _Line:
+    """A way on which the gradient is known but for the rows whose curvature changes."""
+
+    start: _Point
+    along: Any
+    length: float
+    gradient: Array
+
+
+def _look(
+    problem: Problem, coef: Array, f: Any, *more: Small, line: _Line | None = None
+) -> tuple[Any, ...]:
     """Give what is known at a point with f = A coef, and more small values, at one go."""
     columns, shares = problem.columns, problem.shares
     terms = _curved(problem.loss).terms
     values, slopes, curvatures = columns.rows(terms, problem.y, f, n_results=3)
     slopes = columns.rows(mul, shares, slopes)
     curvatures = columns.rows(mul, shares, curvatures)
+    penalty, foreseen = problem.penalty, None
+    if line is not None:
+        foreseen, unforeseen = line.gradient, partial(_unforeseen, line.length)
+        before = line.start.slopes, line.start.curvatures
+        rest = columns.rows(unforeseen, *before, line.along, slopes, curvatures)
     risk, along, gram, *others = columns.fetch(
         columns.total(mul, shares, values),
-        columns.rmatvec(slopes),
+        columns.rmatvec(slopes if foreseen is None else rest),
         columns.gram(curvatures),
         *more,
     )
-    gradient = along + 2.0 * problem.penalty * coef
-    objective = risk + float(problem.penalty @ coef**2)
+    gradient = along + (2.0 * penalty * coef if foreseen is None else foreseen)
+    objective = risk + float(penalty @ coef**2)
     return _Point(coef, f, slopes, curvatures, objective, gradient, gram), *others
 
 
@@ -163,34 +180,35 @@ def _relaxed(damping: float) -> float:
     return damping / 100.0 if damping > _FIRST_DAMPING else 0.0
 
 
-def _direction(problem: Problem, point: _Point, damping: float) -> Array:
-    """Give the Newton direction, from the normal equations where they are safe."""
+def _direction(problem: Problem, point: _Point, damping: float) -> tuple[Array, bool]:
+    """Give the Newton direction, from the normal equations where they are safe; and say so."""
     if damping == 0.0:
         direction = _normal_direction(problem, point)
         if direction is not None:
-            return direction
+            return direction, True
     direction, left = _least_norm_direction(problem, point, point.curvatures, damping)
     if left > _FLAT_SHARE * np.abs(point.gradient).max():
         lifted = _lifted(problem, point.curvatures, point.slopes)
         direction, _ = _least_norm_direction(problem, point, lifted, damping)
-    return direction
+    return direction, False
 
 
 def _normal_direction(problem: Problem, point: _Point) -> Array | None:
     """Solve the normal equations; None where they are ill conditioned."""
     ridge = 2.0 * problem.penalty
     # With the ridge: a column that is tiny beside it would look ill conditioned.
-    sizes = np.sqrt(_unit_sizes(problem) ** 2 + ridge)
-    scaled = point.gram / (sizes[:, None] * sizes)
-    np.einsum("ii->i", scaled)[:] += ridge / sizes**2
+    units = 1.0 / np.sqrt(_unit_sizes(problem) ** 2 + ridge)
+    scaled = point.gram * units
+    scaled *= units[:, None]
+    np.einsum("ii->i", scaled)[:] += ridge * units**2
     factor = problem.memory.factor.of(scaled)
     if factor is None:
         return None
-    condition, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max())
+    condition, _ = linalg.lapack.dpocon(factor, linalg.lapack.dlange("1", scaled.T))
     if condition <= _SAFE_CONDITION:
         return None
-    solution, _ = linalg.lapack.dpotrs(factor, point.gradient / sizes)
-    return np.asarray(-solution / sizes)
+    solution, _ = linalg.lapack.dpotrs(factor, point.gradient * units)
+    return np.asarray(-solution * units)
 
 
 def _unit_sizes(problem: Problem) -> Array:
@@ -232,7 +250,7 @@ def _least_norm_direction(
 
 
 def _line_search(
-    problem: Problem, point: _Point, direction: Array, rounding: float
+    problem: Problem, point: _Point, direction: Array, rounding: float, is_safe: bool
 ) -> _Point | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
@@ -245,11 +263,16 @@ def _line_search(
         return None
     columns = problem.columns
     along = columns.matvec(direction)
-    shortest, longest, length = 0.0, np.inf, 1.0
+    shortest, longest, length, line = 0.0, np.inf, 1.0, None
+    # A sum over few rows, where the rest of the gradient is known.
+    is_foreseen = is_safe and columns.saves_zeros and _curved(problem.loss).is_quadratic_in_pieces
+    change = point.gram @ direction + 2.0 * problem.penalty * direction if is_foreseen else None
     for _ in range(_TRIALS):
         f = columns.rows(partial(_moved, length), point.f, along)
+        if change is not None:
+            line = _Line(point, along, length, point.gradient + length * change)
         moved: _Point
-        (moved,) = _look(problem, point.coef + length * direction, f)
+        (moved,) = _look(problem, point.coef + length * direction, f, line=line)
         there = float(moved.gradient @ direction)
         fallen = moved.objective <= point.objective + _ARMIJO * length * slope + rounding
         if fallen and abs(there) <= 0.5 * abs(slope):
@@ -264,6 +287,11 @@ def _line_search(
 
 def _moved(length: float, f: Any, along: Any) -> Any:
     return f + length * along
+
+
+def _unforeseen(length: float, g: Any, h: Any, along: Any, new_g: Any, new_h: Any) -> Any:
+    """Give how far slopes are from those that a constant curvature would have led to."""
+    return _where(new_h != h, new_g - g - length * (h * along), 0.0)
 
 
 def _lift(bound: float, h: Any, g: Any, s: Any) -> Any:

@@ -7,6 +7,7 @@ formulas, so the bits are those of NumPy.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Lock
@@ -36,9 +37,9 @@ def is_available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def is_loaded() -> bool:
-    """Whether the compiled code is at hand already."""
-    return _compile_all.cache_info().currsize > 0
+def is_at_hand() -> bool:
+    """Whether the compiled code is loaded, or loaded in no time because numba is."""
+    return _compile_all.cache_info().currsize > 0 or "numba" in sys.modules
 
 
 class CompiledEngine(Engine):

@@ -210,7 +210,7 @@ class TreeGrower(Grower):
         return Rules(int(depth), *limits, bool(parameters.oblivious))
 
     def _engine(self, n_values: int) -> Engine:
-        if compiled.is_loaded() or (n_values >= _WORTH_LOADING and compiled.is_available()):
+        if compiled.is_at_hand() or (n_values >= _WORTH_LOADING and compiled.is_available()):
             self._compiled = self._compiled or compiled.CompiledEngine()
             return self._compiled
         return PlainEngine()

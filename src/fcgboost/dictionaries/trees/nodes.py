@@ -8,6 +8,7 @@ at the end of a row is zeros.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,18 @@ def plant(atoms: Any, n_features: int) -> Forest:
     n_features : int
     """
     nodes = _nodes(atoms)
+    if len(nodes) == 1:
+        return _plant_one(nodes.tobytes(), n_features)
+    return _plant(nodes, n_features)
+
+
+@lru_cache(maxsize=8)
+def _plant_one(nodes: bytes, n_features: int) -> Forest:
+    """Plant a tree, or find it planted: one that enters a model is soon evaluated elsewhere."""
+    return _plant(np.frombuffer(nodes).reshape(1, -1, FIELDS), n_features)
+
+
+def _plant(nodes: Array, n_features: int) -> Forest:
     depths, is_inner = _explore(nodes, n_features)
     n_trees, n_nodes, _ = nodes.shape
     feature, value, left, kind = nodes.reshape(-1, FIELDS).T

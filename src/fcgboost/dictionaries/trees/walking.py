@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,19 +41,24 @@ class _Walker:
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
-        self._used = np.unique(forest.feature)
-        # Of sparse rows only the columns that are used are made dense.
-        feature = np.searchsorted(self._used, forest.feature)
-        self._narrow = dataclasses.replace(forest, feature=feature)
         self._n_values = 0
+
+    @cached_property
+    def _narrow(self) -> tuple[Any, Forest]:
+        """The columns that are used, and the forest over these."""
+        used = np.unique(self._forest.feature)
+        feature = np.searchsorted(used, self._forest.feature)
+        return used, dataclasses.replace(self._forest, feature=feature)
 
     def __call__(self, X: Any) -> Array:
         forest = self._forest
         if sparse.issparse(X):
-            X, forest = X[:, self._used].toarray(), self._narrow
+            # Only the columns that are used are made dense.
+            used, forest = self._narrow
+            X = X[:, used].toarray()
         X = np.ascontiguousarray(X, dtype=np.float64)
         self._n_values += len(X) * len(forest.roots)
-        if compiled.is_loaded() or (self._n_values >= _WORTH_LOADING and compiled.is_available()):
+        if compiled.is_at_hand() or (self._n_values >= _WORTH_LOADING and compiled.is_available()):
             return compiled.walk(X, forest)
         return np.asarray(_in_blocks(X, _tables(forest, X), _ENTRIES))
 
