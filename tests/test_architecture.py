@@ -55,10 +55,14 @@ CORE = {
     "inputs",
     "grounds",
     "judging",
+    "starting",
     "fitting",
     "choosing",
+    "committee",
     "presets",
 }
+
+ABOVE_FITTING = {"choosing", "committee"}
 
 SIMULATION = {
     *("__init__", "datasets", "dictionaries", "stopping"),
@@ -234,10 +238,12 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
             "validation",
         ),
     },
-    "grounds": CORE - {"choosing", "fitting", "grounds", "judging"},
-    "judging": CORE - {"choosing", "fitting", "judging"},
-    "fitting": CORE - {"choosing", "fitting"},
-    "choosing": CORE - {"choosing"},
+    "starting": {"checkpoints", "hashing", "presets", "trace"},
+    "grounds": CORE - {*ABOVE_FITTING, "fitting", "grounds", "judging"},
+    "judging": CORE - {*ABOVE_FITTING, "fitting", "judging"},
+    "fitting": CORE - {*ABOVE_FITTING, "fitting"},
+    "choosing": CORE - ABOVE_FITTING,
+    "committee": CORE - ABOVE_FITTING,
     "spread": CORE,
     "estimators": CORE,
     "search": CORE | {"estimators"},
@@ -430,6 +436,7 @@ ALL_OF_SKLEARN = {
     "parameters",
     "grounds",
     "judging",
+    "starting",
     "fitting",
     "spread",
     "estimators",

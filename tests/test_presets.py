@@ -7,12 +7,21 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, Status, choosing, hashing
+from fcgboost import (
+    FCGBoostClassifier,
+    FCGBoostClassifierCV,
+    Status,
+    choosing,
+    committee,
+    hashing,
+    load_model,
+    save_model,
+)
 from fcgboost.data import Data, split_data
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
-from fcgboost.fitting import draw_key
 from fcgboost.presets import PRESETS, preset_of
+from fcgboost.starting import draw_key
 from fcgboost.stopping import theory_steps
 
 each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
@@ -60,14 +69,29 @@ def test_auto_is_the_default() -> None:
     assert preset_of(UnionDictionary([TreeDictionary()])) is None
 
 
-def slack_of(name: str, score: float, n_rows: int) -> float:
+def raced(name: str, scores: list[np.ndarray], k0: int, n_rows: int) -> list[np.ndarray]:
+    """Cut the scores of paths, strongest ridge first, where a weaker ridge is far ahead."""
+    cut: list[np.ndarray] = []
+    for own in reversed(scores):
+        best = max(cut, key=lambda other: other.max(), default=None)
+        ends = [] if best is None else [mark for mark in (k0, 2 * k0, 4 * k0) if mark <= len(own)]
+        for end in ends:
+            ahead = best[:end].max()
+            if own[:end].max() < ahead - error_of(ahead, n_rows):
+                own = own[:end]
+                break
+        cut.append(own)
+    return cut[::-1]
+
+
+def error_of(score: float, n_rows: int) -> float:
     frequency = min(max(score, 0.0), 1.0)
-    return PRESETS[name].slack * float(np.sqrt(frequency * (1.0 - frequency) / n_rows))
+    return float(np.sqrt(frequency * (1.0 - frequency) / n_rows))
 
 
 @pytest.mark.parametrize(("max_iter", "n_classes"), [("auto", 2), ("auto", 3), (12, 2)])
 @each_preset
-def test_with_validation_data_the_smallest_of_the_good_models_wins(
+def test_with_validation_data_the_best_of_paths_wins(
     name: str, n_classes: int, max_iter: Any
 ) -> None:
     (X, y), (X_val, y_val) = noisy(n_classes=n_classes), noisy(100, n_classes, seed=1)
@@ -77,20 +101,116 @@ def test_with_validation_data_the_smallest_of_the_good_models_wins(
         make(name, l2=l2, **settings).fit(X, y, X_val=X_val, y_val=y_val)
         for l2 in ridges(name, len(y))
     ]
-    tops = [path.trace_.column("validation_score").max() for path in paths]
-    # From the weakest ridge on, until the score falls: the stronger ones are not tried then.
-    falls = [j for j in range(len(tops) - 1) if tops[j] < tops[j + 1]]
-    paths, tops = (some[max(falls, default=0) :] for some in (paths, tops))
-    enough = max(tops) - slack_of(name, max(tops), len(y_val))
+    scores = [path.trace_.forward().column("validation_score") for path in paths]
+    scores = raced(name, scores, theory_steps(len(y)), len(y_val))
+    pairs = list(zip(scores, paths, strict=True))
+    is_whole = [len(own) == len(path.trace_.forward()) for own, path in pairs]
+    tops = [
+        path.trace_.column("validation_score").max() if whole else own.max()
+        for own, path, whole in zip(scores, paths, is_whole, strict=True)
+    ]
+    enough = max(tops) - PRESETS[name].slack * error_of(max(tops), len(y_val))
     good = [path for path, top in zip(paths, tops, strict=True) if top >= enough]
-    best = min(good, key=lambda path: path.n_atoms_)
-    assert_same_model(found, best)
-    scores, sizes = (best.trace_.column(name) for name in ("validation_score", "n_atoms"))
-    np.testing.assert_array_equal(found.trace_.column("validation_score"), scores)
-    # And along its path, the smallest that is nearly as good as the best there.
-    near = np.flatnonzero(scores >= scores.max() - slack_of(name, scores.max(), len(y_val)))
-    assert found.n_atoms_ == sizes[near].min()
-    assert found.n_iter_ - 1 in near
+    if name == "compact":
+        assert_same_model(found, min(good, key=lambda path: path.n_atoms_))
+        return
+    # The strongest ridge that is good enough.
+    assert found.l2_ == good[0].l2_
+    first = found._path_
+    np.testing.assert_array_equal(
+        first.column("validation_score"), good[0].trace_.column("validation_score")
+    )
+    np.testing.assert_array_equal(first.atoms, good[0].trace_.atoms)
+    own = found.trace_.column("validation_score")
+    assert found.n_iter_ == own.argmax() + 1
+
+
+def test_of_small_models_nearly_as_good_the_smallest_is_kept() -> None:
+    (X, y), (X_val, y_val) = noisy(400), noisy(50, seed=1)
+    model = make("compact").fit(X, y, X_val=X_val, y_val=y_val)
+    scores, sizes = (model.trace_.column(name) for name in ("validation_score", "n_atoms"))
+    near = np.flatnonzero(scores >= scores.max() - 0.25 * error_of(scores.max(), len(y_val)))
+    assert len(near) > 1
+    assert model.n_atoms_ == sizes[near].min()
+    assert model.n_iter_ - 1 in near
+
+
+# The committee
+
+
+class Keyed(np.random.RandomState):
+    """Draws one number again and again."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(0)
+        self.number = number
+
+    def randint(self, *args: Any, **options: Any) -> int:
+        return self.number
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("is_held_out", [False, True])
+def test_three_paths_with_draws_of_their_own_are_averaged(
+    is_held_out: bool, n_classes: int
+) -> None:
+    (X, y), (X_val, y_val) = noisy(n_classes=n_classes), noisy(60, n_classes, seed=1)
+    given = {"X_val": X_val, "y_val": y_val} if is_held_out else {}
+    model = make().fit(X, y, **given)
+    keys = [draw_key(0), *(hashing.derive(draw_key(0), number) >> 33 for number in (1, 2))]
+    settings = {"l2": model.l2_, "max_iter": len(model.trace_)}
+    members = [make(random_state=Keyed(key), **settings).fit(X, y) for key in keys]
+    for k in {1, 2, model.n_iter_, len(model.trace_)}:
+        ends = [one.truncate(min(k, len(one.trace_))) for one in members]
+        expected = np.mean([one.decision_function(X) for one in ends], axis=0)
+        np.testing.assert_allclose(
+            model.truncate(k).decision_function(X), expected, rtol=1e-9, atol=1e-9
+        )
+    ends = [one.truncate(min(model.n_iter_, len(one.trace_))) for one in members]
+    assert model.n_atoms_ == sum(one.n_atoms_ for one in ends)
+    # Every step tells what all of them did.
+    step = model.trace_[1]
+    assert len(step.chosen) == 3 * len(step.intercept)
+    for place in step.chosen:
+        assert model.trace_.entered[place] == 2
+
+
+def test_a_file_keeps_an_average_and_its_steps(tmp_path: Path) -> None:
+    for n_classes in (2, 3):
+        X, y = noisy(n_classes=n_classes)
+        model = make().fit(X, y)
+        save_model(model, tmp_path / "model.json")
+        same = load_model(tmp_path / "model.json")
+        for k in (1, model.n_iter_, len(model.trace_)):
+            np.testing.assert_array_equal(
+                same.truncate(k).decision_function(X), model.truncate(k).decision_function(X)
+            )
+        for one, other in zip(model.trace_, same.trace_, strict=True):
+            np.testing.assert_array_equal(one.chosen, other.chosen)
+            np.testing.assert_array_equal(one.objectives, other.objectives)
+
+
+def test_who_asks_for_one_path_gets_one() -> None:
+    X, y = noisy()
+    for settings in ({"max_iter": 9}, {"l2": 0.01}, {"removal": "backward"}):
+        model = make(**settings).fit(X, y)
+        assert model.trace_ is model._path_
+        assert len(model.trace_[0].chosen) == 1
+    many = make().fit(X, y, np.full(len(y), 100.0))
+    assert len(many.trace_[0].chosen) == 1
+    # Trees are not drawn: all would be the same.
+    assert len(make().fit(with_holes(X), y).trace_[0].chosen) == 1
+
+
+def test_a_member_that_ends_early_stays_where_it_is() -> None:
+    X, y = noisy()
+    long, short = (make(l2=0.01, max_iter=k, random_state=k).fit(X, y) for k in (6, 3))
+    average = committee.averaged([long.trace_, short.trace_])
+    for k in (2, 5):
+        model = average.model(k, long.model_.dictionary, long.model_.scale, long.model_.limits)
+        both = long.truncate(k).decision_function(X), short.truncate(min(k, 3)).decision_function(X)
+        np.testing.assert_allclose(model.decision(X)[:, 0], np.mean(both, axis=0), rtol=1e-9)
+    assert average[4].chosen.tolist() == [7, -1]
 
 
 def test_the_score_is_accuracy_less_half_the_squared_hinge() -> None:
@@ -116,12 +236,14 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         m = len(known.codes)
         assert m + len(aside.codes) == len(y)
-        for j, l2 in enumerate(ridges(name, m)):
+        scores = []
+        for l2 in ridges(name, m):
             one = make(name, l2=l2, n_iter_no_change=patience_of(m))
             one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
-            scores = one.trace_.forward().column("validation_score")
-            ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
-            total[j] += scores[np.minimum(ks, len(scores)) - 1]
+            scores.append(one.trace_.forward().column("validation_score"))
+        ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
+        for j, own in enumerate(raced(name, scores, theory_steps(m), len(aside.codes))):
+            total[j] += own[np.minimum(ks, len(own)) - 1]
     j, multiple = np.unravel_index(total.argmax(), total.shape)
     return ridges(name, len(y))[j], max(1, round(multiples[multiple] * theory_steps(len(y))))
 
@@ -135,7 +257,9 @@ def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) ->
     assert found.n_iter_ == n_steps
     assert found.trace_.column("validation_score")[0] is None
     # All rows: as with these settings given.
-    assert_same_model(found, make(name, l2=found.l2_, max_iter=found.n_iter_).fit(X, y))
+    same = make(name, l2=found.l2_, max_iter=found.n_iter_).fit(X, y)
+    np.testing.assert_array_equal(found._path_.atoms, same.trace_.atoms)
+    np.testing.assert_array_equal(found._path_[-1].coef, same.trace_[-1].coef)
 
 
 def test_many_rows_are_set_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +278,7 @@ def test_many_rows_are_set_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @each_preset
 def test_a_preset_is_nothing_but_its_parts(name: str) -> None:
     X, y = noisy()
-    found, preset = make(name).fit(X, y), PRESETS[name]
+    found, preset = make(name, max_iter=8).fit(X, y), PRESETS[name]
     parts = FCGBoostClassifier(
         UnionDictionary(list(preset.families)),
         selection=preset.selection,

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from fcgboost.callbacks import CallbackSupport, with_callbacks
 from fcgboost.choosing import choose, chooses
+from fcgboost.committee import complete, n_members
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.fitting import all_or_nothing, run_in_memory
@@ -253,7 +254,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
             if path is None or watcher is not None:
                 path = run.path(rules, watcher)
-            trace, self.status_ = path
-            self.__dict__.update(run.attributes(trace))
+            first, self.status_ = path
+            n = n_members(self, parts, run) if chooses(self, parts) else 1
+            trace = complete(run, first, n)
+            # Where a continuation starts.
+            self.__dict__.update(run.attributes(trace), _path_=first)
             close(trace)
         return self

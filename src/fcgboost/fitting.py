@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
+from fcgboost import hashing
 from fcgboost.backends.base import Design
-from fcgboost.checkpoints import Identity, Writer, describe, read
+from fcgboost.checkpoints import Writer
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets
-from fcgboost.hashing import Digest
 from fcgboost.judging import make_validator
 from fcgboost.learned import LearnedCandidates
 from fcgboost.parameters import Parts
@@ -29,14 +27,9 @@ from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection, default_selection
+from fcgboost.starting import Start, digest_of, find_start
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
-from fcgboost.trace import Trace, Validator
-
-#: Parameters that may change between a fit and its continuation.
-_MAY_CHANGE = {
-    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-    *("checkpoint", "client", "device"),
-}
+from fcgboost.trace import Trace, fresh
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256
@@ -53,31 +46,6 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
             delattr(estimator, name)
         vars(estimator).update(fitted)
         raise
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a path starts: at nothing, or at the end of another one.
-
-    Attributes
-    ----------
-    identity : Identity
-        The data and the parameters that the path belongs to.
-    key : int
-        The seed of all draws.
-    resume : Trace or None
-    l2 : float or None
-        The ridge that the path has been fitted with, if known.
-    """
-
-    identity: Identity
-    key: int
-    resume: Trace | None
-    l2: float | None = None
-
-    def anew(self) -> Start:
-        """Give a start at nothing with the same seed."""
-        return replace(self, resume=None)
 
 
 class Run:
@@ -115,9 +83,6 @@ class Run:
             user has limits.
         """
         twin, limit = copy.copy(self), self.recipe.max_iter
-        validator = self.ground.validator
-        if isinstance(validator, Validator):
-            twin.ground = replace(self.ground, validator=validator.anew())
         if n_steps is not None and self.estimator.max_iter == "auto":
             limit = min(limit, max(1, n_steps))
         if twin.patience is None:
@@ -129,6 +94,15 @@ class Run:
         """Give a run with another ridge that begins at nothing and leaves no file behind."""
         twin = self.with_ridge(l2, patience=patience)
         twin.start, twin._is_trial = self.start.anew(), True
+        return twin
+
+    def member(self, number: int, n_steps: int) -> Run:
+        """Give a run with other draws that makes so many steps and is not scored."""
+        twin = copy.copy(self)
+        twin.start, twin._is_trial, twin.patience = self.start.anew(), True, None
+        twin.ground = replace(self.ground, validator=None)
+        key = hashing.derive(self.start.key, number) >> 33
+        twin.recipe = replace(self.recipe, key=key, max_iter=n_steps)
         return twin
 
     def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
@@ -149,7 +123,7 @@ class Run:
                 ground.targets,
                 self.recipe,
                 [progress, *rules],
-                ground.validator,
+                fresh(ground.validator),
                 _both(watcher, writer),
                 resume,
             )
@@ -174,6 +148,7 @@ class Run:
             "classes_": self.ground.classes,
             "model_": trace.model(k, design.dictionary, design.scale, self.ground.limits),
             "trace_": trace,
+            "_path_": trace,
             "n_iter_": k,
             "l2_": self.recipe.l2,
             "_loss_": self.recipe.loss,
@@ -188,14 +163,18 @@ class Run:
         """Give the number of steps that is best on validation, and its score.
 
         Of equals that of fewest atoms, and of these the fewest steps. Scores that are only a share
-        of a standard error below the best, or below `wanted`, are equals for a preset.
+        of a standard error below the best, or below `wanted`, are equals for a preset of small
+        models.
         """
         if self.ground.validator is None or len(trace) == 0:
             return len(trace), -np.inf
         scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
         ks = self._compared(trace)
         best = max(float(scores[k - 1]) for k in ks)
-        enough = min(best, wanted) - self.slack(min(best, wanted))
+        preset = preset_of(self.estimator.dictionary)
+        enough = min(best, wanted)
+        if preset is not None and preset.is_small:
+            enough -= self.slack(enough)
         good = [k for k in ks if float(scores[k - 1]) >= enough]
         chosen = min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
         return chosen, float(scores[chosen - 1])
@@ -216,17 +195,20 @@ class Run:
         # after that, where atoms only leave.
         return sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
 
-    def slack(self, score: float) -> float:
-        """Give how much below a score is as good, for a preset.
+    def error(self, score: float) -> float:
+        """Give the standard error of a relative frequency of the size of a score.
 
-        A share of the standard error of a relative frequency of that size; scores of presets lie
-        below the accuracy, so this is a little more than its own.
+        Scores of presets lie below the accuracy, so this is a little more than its own.
         """
-        preset, n = preset_of(self.estimator.dictionary), self.ground.n_validation
-        if preset is None or n == 0.0:
+        if self.ground.n_validation == 0.0:
             return 0.0
         frequency = min(max(score, 0.0), 1.0)
-        return preset.slack * float(np.sqrt(frequency * (1.0 - frequency) / n))
+        return float(np.sqrt(frequency * (1.0 - frequency) / self.ground.n_validation))
+
+    def slack(self, score: float) -> float:
+        """Give how much below a score is as good, for a preset."""
+        preset = preset_of(self.estimator.dictionary)
+        return 0.0 if preset is None else preset.slack * self.error(score)
 
 
 def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
@@ -331,70 +313,3 @@ def _ridge(p: Any, scheme: Scheme, m: float) -> float:
         return float(p.l2)
     preset = preset_of(p.dictionary)
     return 1.0 / m if preset is None else preset.strength / float(np.sqrt(m))
-
-
-def draw_key(random_state: Any) -> int:
-    """Give the seed of all draws of a fit."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def digest_of(
-    classes: NDArray[Any],
-    train: Digest,
-    held_out: Digest | None,
-    kind: tuple[int, float | None, bool],
-) -> tuple[Any, ...]:
-    """Give what says whether data is the same, in any order.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-    train, held_out : Digest, Digest or None
-        The rows for training, and those for validation.
-    kind : tuple
-        The number of columns, the share of rows that is set aside, whether the rows are sparse.
-    """
-    words = [(d.n_rows, d.first, d.second) for d in (train, held_out) if d is not None]
-    return (*classes.tolist(), *(word for some in words for word in some), *kind)
-
-
-def find_start(p: Any, digest: tuple[Any, ...]) -> Start:
-    """Look for a path to go on from: the last fit's, or one in a file."""
-    settings = {k: v for k, v in p.get_params(deep=False).items() if k not in _may_change(p)}
-    identity = Identity(digest, {name: describe(value) for name, value in settings.items()})
-    last = vars(p).get("_state_")
-    if p.warm_start and last is not None:
-        _check_same(last, identity)
-        return Start(identity, p._key_, p.trace_, p.l2_)
-    if p.checkpoint is not None and os.path.exists(p.checkpoint):
-        trace, key = read(p.checkpoint, identity)
-        return Start(identity, key, trace)
-    return Start(identity, draw_key(p.random_state), None)
-
-
-def _may_change(p: Any) -> set[str]:
-    """Name the parameters that may be others in a continuation.
-
-    A file does not say which ridge was chosen. It is chosen again, and the number of steps has a
-    say in that.
-    """
-    chooses = preset_of(p.dictionary) is not None and p.l2 == "auto"
-    is_from_file = p.checkpoint is not None and not p.warm_start
-    return _MAY_CHANGE - {"max_iter"} if chooses and is_from_file else _MAY_CHANGE
-
-
-def _check_same(last: Identity, identity: Identity) -> None:
-    """Raise a ValueError if warm_start can not go on."""
-    if last.data != identity.data:
-        raise ValueError(
-            "warm_start=True goes on with the same data, and this data is different: X, y, the "
-            "weights, or the rows held out for validation (n_iter_no_change alone holds out a "
-            "tenth). Set warm_start=False to start anew."
-        )
-    old, new = last.parameters, identity.parameters
-    changed = sorted(name for name in new if old[name] != new[name])
-    if changed:
-        raise ValueError(
-            f"warm_start=True goes on with the same parameters, and {changed} changed since the "
-            f"last fit. Only {sorted(_MAY_CHANGE)} may change."
-        )

@@ -14,6 +14,7 @@ from typing import Any
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
+    GrownDictionary,
     ReluDictionary,
     TreeDictionary,
     UnionDictionary,
@@ -23,6 +24,8 @@ from fcgboost.removal import Removal
 
 # Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25
+# Rows from which on a path depends so little on chance that an average is not worth its time.
+_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,14 @@ class Preset:
     limit : int
         The longest path, in multiples of k0.
     slack : float
-        Scores that are so many standard errors below the best are as good, and the smallest of
-        such models is kept.
+        Scores that are so many standard errors below the best are as good.
+    is_small : bool
+        What is kept of models that are as good: the smallest, or else those of the strongest ridge,
+        and of these the best.
     removal : Removal or None
         Which atoms leave again.
+    n_members : int
+        How many paths are averaged, where there are few rows.
     """
 
     families: tuple[Dictionary, ...]
@@ -55,8 +62,16 @@ class Preset:
     strength: float = 0.3
     clip: float = 4.0
     limit: int = 10
-    slack: float = 0.0
+    slack: float = 0.25
+    is_small: bool = False
     removal: Removal | None = None
+    n_members: int = 1
+
+    def n_averaged(self, m: float, dictionary: Dictionary) -> int:
+        """Give how many paths are averaged for m rows: one where all would be the same."""
+        families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
+        is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
+        return self.n_members if is_drawn and m <= _FEW_ROWS else 1
 
     @property
     def takes_missing(self) -> bool:
@@ -77,9 +92,10 @@ PRESETS: Mapping[str, Preset] = {
     "auto": Preset(
         (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
         LearnedCandidates(),
+        n_members=3,
     ),
     "compact": Preset(
-        (ReluDictionary(),), LearnedCandidates(), limit=5, slack=0.25, removal=Removal()
+        (ReluDictionary(),), LearnedCandidates(), limit=5, is_small=True, removal=Removal()
     ),
 }
 

@@ -23,7 +23,7 @@ from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data, check_data, check_labelled, hash_folds
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import all_or_nothing, draw_key, make_recipe
+from fcgboost.fitting import all_or_nothing, make_recipe
 from fcgboost.greedy import Recipe, fit_paths
 from fcgboost.grounds import find_limits, lay_out, make_targets
 from fcgboost.inputs import Limits
@@ -37,6 +37,7 @@ from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
+from fcgboost.starting import draw_key
 from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
 from fcgboost.trace import Trace

@@ -16,11 +16,12 @@ from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Survey
 from fcgboost.data import check_some_weight
-from fcgboost.fitting import Start, digest_of, find_start, held_out_fraction
+from fcgboost.fitting import held_out_fraction
 from fcgboost.grounds import Ground
 from fcgboost.inputs import zeros_in
 from fcgboost.judging import share_of_hits
 from fcgboost.parameters import Parts, n_deviations
+from fcgboost.starting import Start, digest_of, find_start
 from fcgboost.stopping import Step
 from fcgboost.validation import check_labels, class_weights
 

@@ -7,7 +7,7 @@ None to go on. A user's callback is the same thing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -28,6 +28,7 @@ class Status(Enum):
     EXHAUSTED = "Every candidate is in the model already."
     STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
     VALIDATION = "The validation score has not improved for n_iter_no_change steps."
+    BEHIND = "Another ridge was far ahead on validation data."
     CALLBACK = "A callback ended the fit."
 
     def __str__(self) -> str:
@@ -37,6 +38,9 @@ class Status(Enum):
 @dataclass(frozen=True, eq=False)
 class Step:
     """What is known after one step of the greedy loop.
+
+    In an average of several paths, which the preset "auto" makes, `chosen`, `scores` and
+    `objectives` have the entries of one path after the other.
 
     Attributes
     ----------
@@ -133,3 +137,31 @@ class NoImprovement:
         if step.validation_score is not None and step.validation_score > self._best:
             self._best, self._best_step = step.validation_score, step.k
         return Status.VALIDATION if step.k - self._best_step >= self.patience else None
+
+
+class FarBehind:
+    """End where another path was ahead by more than a standard error after as many steps.
+
+    Parameters
+    ----------
+    leader : ndarray of shape (n_steps,)
+        The validation scores of the other path.
+    marks : collection of int
+        The numbers of steps after which the best scores so far are compared.
+    error : callable
+        Gives the standard error of a score.
+    """
+
+    def __init__(
+        self, leader: Array, marks: Collection[int], error: Callable[[float], float]
+    ) -> None:
+        self._best_of_leader, self._marks, self._error = np.maximum.accumulate(leader), marks, error
+        self._best = -math.inf
+
+    def __call__(self, step: Step) -> Status | None:
+        """Give BEHIND at a mark."""
+        self._best = max(self._best, float(step.validation_score or 0.0))
+        if step.k not in self._marks or len(self._best_of_leader) == 0:
+            return None
+        ahead = float(self._best_of_leader[: step.k][-1])
+        return Status.BEHIND if self._best < ahead - self._error(ahead) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any, overload
 
 import numpy as np
@@ -30,7 +31,8 @@ class Trace(Sequence[Step]):
     start : ndarray of shape (n_outputs,)
         The constants before the first step.
     endings : tuple of Status or None
-        How each output ended by itself; None for one that could go on.
+        How each output ended by itself; None for one that could go on. Of an average of several
+        paths, those of one path after the other.
     """
 
     steps: tuple[Step, ...]
@@ -81,8 +83,11 @@ class Presence:
         self.atoms: list[dict[int, None]] = [{} for _ in range(n_outputs)]
 
     def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
-        """Hear of a step: what the outputs chose, -1 for nothing, and what left."""
-        for own, place in zip(self.atoms, chosen, strict=True):
+        """Hear of a step: what the outputs chose, -1 for nothing, and what left.
+
+        Of an average of several paths, what the outputs of one path after the other chose.
+        """
+        for own, place in zip(cycle(self.atoms), chosen, strict=False):
             if place >= 0:
                 own.setdefault(int(place))
         for output, place in removed:
@@ -134,20 +139,23 @@ class Validator:
 
     def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
         self._evaluate = evaluate
-        self._score = score
+        self.score = score
         self._values: Array = np.empty((0, 0))
         self._n_atoms = 0
 
     def anew(self) -> Validator:
         """Give the same for another path."""
-        return Validator(self._evaluate, self._score)
+        return Validator(self._evaluate, self.score)
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
         """Score a step; `atoms` are those that entered by then, those of the last call first."""
+        return self.score(self.decision(step, atoms))
+
+    def decision(self, step: Step, atoms: Sequence[Any]) -> Array:
+        """Give the decision values after a step; of earlier atoms only the number is asked for."""
         for atom in atoms[self._n_atoms :]:
             self._append(self._evaluate(atom))
-        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
-        return self._score(decision)
+        return np.asarray(self._values[:, : self._n_atoms] @ step.coef.T + step.intercept)
 
     def _append(self, column: Array) -> None:
         if self._n_atoms == self._values.shape[1]:
@@ -156,3 +164,8 @@ class Validator:
             self._values = larger
         self._values[:, self._n_atoms] = column[:, 0]
         self._n_atoms += 1
+
+
+def fresh(validator: StepScore | None) -> StepScore | None:
+    """Give what scores another path."""
+    return validator.anew() if isinstance(validator, Validator) else validator

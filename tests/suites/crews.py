@@ -12,9 +12,10 @@ from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Part
 from fcgboost.backends.shards import Shard
-from fcgboost.fitting import Run, Start
+from fcgboost.fitting import Run
 from fcgboost.parameters import check_parameters
 from fcgboost.spread import lay_ground
+from fcgboost.starting import Start
 
 
 class HereCrew(Crew):

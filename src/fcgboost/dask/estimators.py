@@ -20,10 +20,11 @@ from fcgboost.checkpoints import describe
 from fcgboost.dask.collections import Table, make_table
 from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import Run, Start, all_or_nothing
+from fcgboost.fitting import Run, all_or_nothing
 from fcgboost.parameters import Parts, check_parameters
 from fcgboost.prediction import has_probability, winners
 from fcgboost.spread import lay_ground
+from fcgboost.starting import Start
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
 

@@ -157,7 +157,7 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
     classes = _read_classes(fields["classes"])
     n_outputs = 1 if len(classes) == 2 else len(classes)
     model, loss, storage = read_model(fields["model"], known, n_features, n_outputs, max_bytes)
-    n_iter = _read_n_iter(fields["n_iter"], model, n_outputs)
+    n_iter = _read_n_iter(fields["n_iter"], model)
     path, importances = fields["path"], fields["feature_importances"]
     trace = None if path.is_null else read_path(path, model, storage, n_iter, max_bytes)
     if trace is not None:
@@ -206,9 +206,9 @@ def _read_classes(spot: Spot) -> NDArray[Any]:
     return classes
 
 
-def _read_n_iter(spot: Spot, model: Model, n_outputs: int) -> int:
+def _read_n_iter(spot: Spot, model: Model) -> int:
     n_iter = spot.whole(0, _LARGEST_COUNT)
-    if model.n_atoms > n_iter * n_outputs or (model.n_atoms and model.entered[-1] > n_iter):
+    if model.n_atoms and model.entered[-1] > n_iter:
         spot.refuse(f"is {n_iter}, and atoms of the model entered later")
     return n_iter
 

@@ -83,16 +83,23 @@ def read_path(
             read_entered([step for (step,) in rest[n_gone:]], n_iter + 1),
         ]
     )[order]
-    steps = _read_steps(steps_spot, n_outputs, entered, max_bytes)
+    known = _read_endings(endings, n_outputs)
+    steps = _read_steps(steps_spot, (n_outputs, len(known)), entered, max_bytes)
     if len(steps) < n_iter:
         steps_spot.refuse(f"has {len(steps)} steps, fewer than n_iter, which is {n_iter}")
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
     atoms = stack([model.atoms, others])[order] if rest else model.atoms
-    names = [None if s.is_null else s.word(*Status.__members__) for s in endings.items(n_outputs)]
-    known = tuple(None if name is None else Status[name] for name in names)
     trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known)
     _check_same(steps_spot, trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
     return trace
+
+
+def _read_endings(spot: Spot, n_outputs: int) -> tuple[Status | None, ...]:
+    """Give how the outputs ended, of one path after the other where several are averaged."""
+    names = [None if s.is_null else s.word(*Status.__members__) for s in spot.items()]
+    if not names or len(names) % n_outputs:
+        spot.refuse(f"must have an entry for every output of every path: {n_outputs} or a multiple")
+    return tuple(None if name is None else Status[name] for name in names)
 
 
 def _read_order(spot: Spot, n_kept: int, n_others: int) -> tuple[NDArray[np.intp], int]:
@@ -109,12 +116,14 @@ def _read_order(spot: Spot, n_kept: int, n_others: int) -> tuple[NDArray[np.intp
 
 
 def _read_steps(
-    spot: Spot, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
+    spot: Spot, counts: tuple[int, int], entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
+    """Give the steps; the counts are those of the outputs, once and in all paths together."""
+    n_outputs, n_choices = counts
     presence, n_entered, n_bytes, steps = Presence(n_outputs), 0, 0, []
     for k, step in enumerate(spot.items(), 1):
         fields = dict(zip(_STEP, step.fields(*_STEP), strict=True))
-        chosen = fields["chosen"].wholes(-1, len(entered) - 1, n_outputs)
+        chosen = fields["chosen"].wholes(-1, len(entered) - 1, n_choices)
         for place in chosen:
             # New atoms come in the order of entry, each at the step that it names itself.
             if place > n_entered or (place == n_entered and entered[place] != k):
@@ -152,7 +161,7 @@ def _read_step(
     n_entered: int,
 ) -> Step:
     chosen, removed = changes
-    n_outputs = len(chosen)
+    n_outputs = len(presence.atoms)
     coef, intercept = np.zeros((n_outputs, n_entered)), fields["intercept"].reals(n_outputs)
     for row, own, spot in zip(coef, presence.atoms, fields["coef"].items(n_outputs), strict=True):
         row[list(own)] = spot.reals(len(own))
@@ -162,8 +171,8 @@ def _read_step(
     return Step(
         k=k,
         chosen=np.array(chosen, dtype=np.intp),
-        scores=fields["scores"].any_reals(n_outputs),
-        objectives=fields["objectives"].any_reals(n_outputs),
+        scores=fields["scores"].any_reals(len(chosen)),
+        objectives=fields["objectives"].any_reals(len(chosen)),
         coef=coef,
         intercept=intercept,
         solver_iterations=fields["solver_iterations"].whole(),

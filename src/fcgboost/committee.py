@@ -1,0 +1,127 @@
+"""Several paths of one recipe with other draws, and their average, which depends less on chance.
+
+Atoms are drawn, so two paths differ, the more the fewer rows there are, and what they do not have
+in common is mostly wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.backends.base import Array
+from fcgboost.dictionaries import stack_rows
+from fcgboost.fitting import Run
+from fcgboost.parameters import Parts
+from fcgboost.presets import preset_of
+from fcgboost.stopping import Step
+from fcgboost.trace import Trace, Validator
+
+
+def n_members(p: Any, parts: Parts, run: Run) -> int:
+    """Give how many paths an estimator averages."""
+    preset = preset_of(p.dictionary)
+    if preset is None or p.max_iter != "auto" or parts.removal is not None:
+        # Who wants a number of steps, or few atoms, wants the atoms of one path.
+        return 1
+    return preset.n_averaged(run.ground.design.total_weight, run.ground.design.dictionary)
+
+
+def complete(run: Run, first: Trace, n: int) -> Trace:
+    """Fit the other members of a committee of n, as many steps of each, and give the average."""
+    if n == 1 or len(first) == 0:
+        return first
+    others = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
+    traces, validator = [first, *others], run.ground.validator
+    average = averaged(traces)
+    return _scored(average, traces, validator) if isinstance(validator, Validator) else average
+
+
+def _scored(average: Trace, traces: Sequence[Trace], validator: Validator) -> Trace:
+    """Judge every step of an average, by the decision values of its members."""
+    validators, steps = [validator.anew() for _ in traces], []
+    atoms = [[trace.atoms[j : j + 1] for j in range(len(trace.entered))] for trace in traces]
+    for k, step in enumerate(average, start=1):
+        decisions = []
+        for judge, trace, rows in zip(validators, traces, atoms, strict=True):
+            own = trace[min(k, len(trace)) - 1]
+            decisions.append(judge.decision(own, rows[: own.n_entered]))
+        score = validator.score(np.mean(decisions, axis=0))
+        steps.append(replace(step, validation_score=score))
+    return replace(average, steps=tuple(steps))
+
+
+def averaged(traces: Sequence[Trace]) -> Trace:
+    """Give the average of paths in which no atom leaves, step by step.
+
+    A path that is shorter than the first one stays where it ended.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+    """
+    entered = np.concatenate([trace.entered for trace in traces])
+    # In order of entry, and of the members where they entered at the same time.
+    order = np.argsort(entered, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    starts = np.cumsum([0, *(len(trace.entered) for trace in traces)])
+    members = [
+        _Member(trace, places[start:end])
+        for trace, start, end in zip(traces, starts, starts[1:], strict=False)
+    ]
+    n_entered = np.searchsorted(entered[order], np.arange(1, len(traces[0]) + 1), side="right")
+    return Trace(
+        steps=tuple(_average(members, k, int(n)) for k, n in enumerate(n_entered, start=1)),
+        atoms=stack_rows([trace.atoms for trace in traces])[order],
+        entered=entered[order],
+        start=np.mean([trace.start for trace in traces], axis=0),
+        endings=tuple(ending for trace in traces for ending in trace.endings),
+    )
+
+
+class _Member(NamedTuple):
+    """A path, and where its atoms are among those of all."""
+
+    trace: Trace
+    places: NDArray[np.intp]
+
+    def at(self, k: int) -> Step:
+        """Give the path's record after k steps, the last one if it ended before."""
+        if k <= len(self.trace):
+            return self.trace[k - 1]
+        last = self.trace[-1]
+        nothing = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
+        return replace(last, chosen=nothing[0], scores=nothing[1], solver_iterations=0)
+
+    def chosen(self, step: Step) -> NDArray[np.intp]:
+        """Give where the atoms are that a step chose."""
+        return np.where(step.chosen >= 0, self.places[step.chosen], -1)
+
+
+def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
+    """Give the record of all paths after k steps."""
+    steps = [member.at(k) for member in members]
+    coef: Array = np.zeros((len(steps[0].intercept), n_entered))
+    for member, step in zip(members, steps, strict=True):
+        coef[:, member.places[: step.n_entered]] = step.coef / len(members)
+    intercept = np.mean([step.intercept for step in steps], axis=0)
+    for values in (coef, intercept):
+        values.setflags(write=False)
+    pairs = list(zip(members, steps, strict=True))
+    return Step(
+        k=k,
+        chosen=np.concatenate([member.chosen(step) for member, step in pairs]),
+        scores=np.concatenate([step.scores for step in steps]),
+        objectives=np.concatenate([step.objectives for step in steps]),
+        coef=coef,
+        intercept=intercept,
+        solver_iterations=sum(step.solver_iterations for step in steps),
+        residual=max(step.residual for step in steps),
+        is_corrected=all(step.is_corrected for step in steps),
+        seconds=sum(step.seconds for step in steps),
+    )
