@@ -31,9 +31,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
-        Which atoms exist. "auto" learns atoms of several families in turn and chooses the ridge
-        and the number of steps on validation data of its own or given to fit; "compact" does so
-        with a tenth of the numbers. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
+        Which atoms exist. "auto" learns atoms of several families in turn, chooses the ridge
+        and the number of steps on validation data of its own or given to fit, and averages three
+        paths where there are at most 10,000 rows; "compact" makes much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
         families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such
         as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
@@ -54,7 +54,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
         validation data the best of k0, 2 k0, ..., 5 k0. For the dictionary "auto" it is chosen, at
-        most 10 k0, and for "compact" at most 5 k0.
+        most 10 k0, and for "compact" at most 5 k0. A number asks for one path, not an average.
     l2 : float or "auto", default="auto"
         The ridge lambda on the coefficients; "auto" is 1 / m, and for the dictionaries "auto" and
         "compact" what does best on validation data.
