@@ -25,6 +25,7 @@ from fcgboost.dictionaries import (
 from fcgboost.importances import n_numbers_of
 from fcgboost.model import by_family
 from fcgboost.report import write_report
+from fcgboost.report.wording import number
 from fcgboost.tables import TableEncoder
 
 pytestmark = pytest.mark.extras
@@ -65,16 +66,19 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
         "elliptic": ("elliptic", 4, 2),
         "compact in the plane": ("compact", 2, 2),
         "removal": (UnionDictionary([ReluDictionary(), TreeDictionary()]), 3, 2),
+        "shared": (union(), 4, 3),
     }[name]
     X, y = rows(n_features, n_classes)
     if name == "removal":
         options = {**options, "removal": 0.9, "max_iter": 25}
+    if name == "shared":
+        options = {**options, "multiclass": "shared"}
     return FCGBoostClassifier(dictionary, **options).fit(X, y), X, y
 
 
 NAMES = (
     *("union in the plane", "union", "trees in the plane", "trees", "elliptic"),
-    *("compact in the plane", "removal", "table", "gaps"),
+    *("compact in the plane", "removal", "shared", "table", "gaps"),
 )
 each_model = pytest.mark.parametrize("name", NAMES)
 
@@ -93,6 +97,65 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
             assert words in text
         assert "ReLU, tree, Gauss, elliptic, linear, step and constant atoms" in text
         assert "where a row has the column" in text
+
+
+STEP = "In every step an atom enters{}, and the coefficients of all are fitted again."
+LEAVE = "Atoms that are missed least leave again."
+
+
+def test_the_page_says_how_atoms_come_and_go(tmp_path: Path) -> None:
+    pages = {}
+    for name in ("union", "shared", "removal", "trees", "table"):
+        pages[name] = write_report(tmp_path / "page.html", fitted(name)[0]).read_text("utf-8")
+    assert STEP.format(" for every class") in pages["union"]
+    assert STEP.format(" for all classes") in pages["shared"]
+    assert STEP.format("") in pages["trees"]
+    assert LEAVE in pages["removal"]
+    assert not any(LEAVE in pages[name] for name in ("union", "shared", "trees", "table"))
+    ridge = fitted("table")[0][-1].l2_
+    assert f"ridge λ</dt><dd>{number(ridge)}<" in pages["table"]
+    assert "clipped to limits" in pages["table"]
+
+
+def test_only_smooth_models_have_their_slopes_measured(tmp_path: Path) -> None:
+    X, y = rows(3, 2)
+    relu = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(X, y)
+    for model, is_smooth in ((relu, True), (fitted("union")[0], False)):
+        page = write_report(tmp_path / "page.html", model).read_text("utf-8")
+        # Beside the table of the columns and below their picture.
+        said, unsaid = ("slope in a column", "value of another row")[:: 1 if is_smooth else -1]
+        assert page.count(said) >= 2
+        assert unsaid not in page
+
+
+@pytest.mark.parametrize("dictionary", ["auto", "gauss"])
+def test_a_preset_may_choose_any_step_and_says_so(dictionary: str, tmp_path: Path) -> None:
+    X, y = rows(3, 2)
+    options = {"validation_fraction": 0.3} if dictionary == "gauss" else {}
+    model = FCGBoostClassifier(dictionary, random_state=0, **options).fit(X, y)
+    page = write_report(tmp_path / "page.html", model).read_text("utf-8")
+    assert ("chosen on rows set aside" in page) == (dictionary == "auto")
+    assert ("only multiples of k₀" in page) == (dictionary == "gauss")
+
+
+def test_inspect_counts_the_atoms_of_every_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    table, data = tmp_path / "model.json", tmp_path / "rows.csv"
+    X, y = rows(3, 3)
+    pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y).to_csv(data, index=False)
+    assert main(["fit", str(data), "--target", "y", "--out", str(table)]) == 0
+    model = load_model(table)[-1].model_
+    capsys.readouterr()
+    assert main(["inspect", str(table)]) == 0
+    text = capsys.readouterr().out
+    numbers = model.atoms[:, 0].astype(int)
+    for place, family in enumerate(model.dictionary.families):
+        if (numbers == place).any():
+            assert f"{(numbers == place).sum()} of {family}" in text
+    assert "ridge and steps chosen on rows set aside" in text
+    assert "step_limit" not in text
+    assert "clipped" in text
 
 
 @each_model

@@ -149,12 +149,13 @@ def run(options: argparse.Namespace) -> int:
         console.note("Fitting again to all rows; the scores are those of the first fit.")
         model, y_train = _train(classifier, X, y, options.time_limit), y
     about = _about(options, y_train, (len(y_test), scores), time.perf_counter() - start)
+    _, fitted = split_model(model)
+    about["l2"] = float(fitted.l2_)
     if first_index is not None:
         about["data"]["first_index"] = first_index
     if options.test_out is not None:
         _write_test(options, X_test, y_test)
     save_model(model, options.out, trace=not options.no_path, about=about)
-    _, fitted = split_model(model)
     size = options.out.stat().st_size
     facts = {"model": str(options.out), "bytes": size, "n_atoms": fitted.n_atoms_}
     facts["parameters"] = _chosen(fitted)

@@ -15,6 +15,7 @@ from fcgboost.cli.rows import about_part
 from fcgboost.importances import weights_of
 from fcgboost.io import split_model
 from fcgboost.model import by_family
+from fcgboost.presets import preset_of
 from fcgboost.scores import TITLES
 
 _TEXT = """\
@@ -23,8 +24,8 @@ features that matter, what it was fitted to and how well it did there.
 
 Of every atom the features are shown that set it apart most. A feature's
 influence is the mean size of the model's slope in it, in standardised units, or
-of models with trees the mean size of what changes with its value; all influences
-sum to one.
+of models with trees or several families the mean size of what changes with its
+value; all influences sum to one.
 
 examples:
   fcgboost inspect model.json
@@ -64,6 +65,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
     names = _feature_names(encoder, classifier)
     facts: dict[str, Any] = {
         "dictionary": " ".join(str(model.dictionary).split()),
+        "families": _count_families(model),
         "loss": str(classifier.loss),
         "classes": [str(name) for name in classifier.classes_],
         "n_atoms": classifier.n_atoms_,
@@ -102,8 +104,15 @@ def _describe_column(column: Any) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
     classes = ", ".join(facts["classes"])
-    print(f"{facts['n_atoms']} atoms of {facts['dictionary']} tell apart {classes}.")
-    print(f"Loss {facts['loss']}; {facts['n_steps']} steps; ended {facts['status']}")
+    print(f"{_families(facts)} tell apart {classes}.")
+    about, n_steps = facts["about"], f"{facts['n_steps']} steps"
+    ridge = f"; ridge {about['l2']:.3g}" if isinstance(about.get("l2"), float) else ""
+    if preset_of(classifier.dictionary) is not None and classifier.l2 == "auto":
+        print(f"Loss {facts['loss']}{ridge}; {n_steps}; ridge and steps chosen on rows set aside.")
+    else:
+        print(f"Loss {facts['loss']}{ridge}; {n_steps}; ended {facts['status']}")
+    if "limits" in facts:
+        print("Inputs are clipped to limits that the training rows gave.")
     _print_about(facts["about"])
     if "columns" in facts:
         print("\nColumns:")
@@ -115,6 +124,24 @@ def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
         shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
         console.print_table(("feature", "influence"), shares)
     _print_atoms(classifier.model_, facts["features"], top)
+
+
+def _families(facts: dict[str, Any]) -> str:
+    """Say how many atoms of which families there are."""
+    atoms = "1 atom" if facts["n_atoms"] == 1 else f"{facts['n_atoms']} atoms"
+    counts = facts["families"]
+    if len(counts) < 2:
+        return f"{atoms} of {next(iter(counts), facts['dictionary'])}"
+    return f"{atoms} ({', '.join(f'{n} of {family}' for family, n in counts.items())})"
+
+
+def _count_families(model: Any) -> dict[str, int]:
+    """Give the number of atoms of every family that has some."""
+    counts: dict[str, int] = {}
+    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+        name = " ".join(str(family).split())
+        counts[name] = counts.get(name, 0) + len(places)
+    return counts
 
 
 def _print_about(about: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.report.document import Cell, Head, Table
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import count, listed, number, percent, quoted, shortened
@@ -50,11 +51,15 @@ def _notes(subject: Subject, judged: Judged | None, n_shown: int) -> list[str]:
     if judged is not None and len(subject.classes) == 2:
         notes.append(f"In colour: rows of the class {quoted(subject.classes[1])}.")
     if subject.influence is not None:
-        notes.append(
-            "Influence: the mean size of the model's slope in a column, in standard deviations, "
-            "as a share of all columns'."
-        )
+        notes.append(f"Influence: {influence_words(subject)}, as a share of all columns'.")
     return notes
+
+
+def influence_words(subject: Subject) -> str:
+    """Say what influence is."""
+    if isinstance(subject.classifier.model_.dictionary, SmoothDictionary):
+        return "the mean size of the model's slope in a column, in standard deviations"
+    return "the mean size of the model's change where a row has the column's value of another row"
 
 
 def _influence(influence: Array, place: int) -> Cell:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
+from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from fcgboost.dictionaries import UnionDictionary
 from fcgboost.importances import n_numbers_of
 from fcgboost.report.atoms import atom_table, dictionary_name
 from fcgboost.report.boundary import find_plane
@@ -38,6 +40,7 @@ from fcgboost.report.wording import (
     interval,
     label,
     listed,
+    number,
     percent,
     quoted,
     score,
@@ -289,6 +292,8 @@ def _choice(path: FitPath) -> str:
     k, k0 = classifier.n_iter_, path.subject.k0
     if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
         return ""
+    if _is_preset(_found(path.subject)):
+        return ""
     if k == 0 or (k % k0 and k != path.n_steps):
         return ""
     return (
@@ -298,11 +303,38 @@ def _choice(path: FitPath) -> str:
 
 
 def _step(subject: Subject) -> str:
-    scheme: Any = vars(subject.classifier)["scheme"]
-    each = "" if len(subject.classes) == 2 else " for every class"
-    if scheme == "fully_corrective" or isinstance(scheme, FullyCorrective):
-        return f"In every step an atom enters{each}, and the coefficients of all are fitted again."
-    return f"In every step the coefficient of one atom moves{each}."
+    given: Any = vars(_found(subject))
+    several = " for all classes" if given.get("multiclass") == "shared" else " for every class"
+    each = "" if len(subject.classes) == 2 else several
+    if not _is_corrective(given["scheme"]):
+        return f"In every step the coefficient of one atom moves{each}."
+    leave = " Atoms that are missed least leave again." if _has_removal(subject) else ""
+    return (
+        f"In every step an atom enters{each}, and the coefficients of all are fitted again.{leave}"
+    )
+
+
+def _found(subject: Subject) -> Any:
+    """Give the classifier; of a search, the one that it found."""
+    return vars(subject.classifier).get("best_estimator_", subject.classifier)
+
+
+def _is_corrective(scheme: Any) -> bool:
+    return scheme == "fully_corrective" or isinstance(scheme, FullyCorrective)
+
+
+def _has_removal(subject: Subject) -> bool:
+    """Whether atoms have left: by the user's wish or, as a preset has it, by the path."""
+    found = _found(subject)
+    sizes = [step.n_atoms for step in found.trace_]
+    return found.removal is not None or any(after < before for before, after in pairwise(sizes))
+
+
+def _is_preset(found: Any) -> bool:
+    """Whether a name stands for several families, with their ridge and steps to be chosen."""
+    return isinstance(found.dictionary, str) and isinstance(
+        found.model_.dictionary, UnionDictionary
+    )
 
 
 def _no_path(subject: Subject) -> str:
@@ -312,11 +344,15 @@ def _no_path(subject: Subject) -> str:
 
 
 def _ending(subject: Subject) -> str:
+    found = _found(subject)
+    is_chosen = _is_preset(found) and found.max_iter == found.l2 == "auto"
+    if is_chosen and found.status_.name == "STEP_LIMIT":
+        return "The number of steps was chosen on rows set aside."
     return f"How the fit ended: {subject.classifier.status_.value}"
 
 
 def _making(subject: Subject) -> list[Block]:
-    found: Any = vars(subject.classifier).get("best_estimator_", subject.classifier)
+    found = _found(subject)
     model = found.model_
     facts = [
         ("dictionary", repr(model.dictionary)),
@@ -327,6 +363,11 @@ def _making(subject: Subject) -> list[Block]:
     ]
     if subject.k0 is not None:
         facts.insert(3, ("k₀ of the theory", count(subject.k0)))
+    ridge = vars(found).get("l2_", subject.about.get("l2"))
+    if isinstance(ridge, Real):
+        facts.insert(2, ("ridge λ", number(float(ridge))))
+    if model.limits is not None:
+        facts.insert(2, ("inputs", "clipped to limits that the training rows gave"))
     for key, name in (("created", "created"), ("fcgboost", "fitted with fcgboost")):
         if isinstance(subject.about.get(key), str):
             facts.append((name, shortened(subject.about[key])))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import (
     CLASS_COLORS,
     AtomDisplay,
@@ -21,6 +20,7 @@ from fcgboost.plotting import (
 from fcgboost.plotting.atoms import has_values
 from fcgboost.plotting.canvas import colors_of, ink, legend_below, set_labels
 from fcgboost.report.boundary import Plane
+from fcgboost.report.columns import influence_words
 from fcgboost.report.document import Picture
 from fcgboost.report.effects import Dependence, dependences, shuffled_losses
 from fcgboost.report.path import Path
@@ -117,14 +117,8 @@ def _of_model(subject: Subject) -> Iterator[Picture]:
         names = [shortened(column.name) for column in subject.columns]
         with drawing(subject.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
             FeatureInfluenceDisplay(subject.influence, names, xlabel="influence").plot(ax)
-        is_smooth = isinstance(subject.classifier.model_.dictionary, SmoothDictionary)
-        what = (
-            "slope, in standard deviations of the column,"
-            if is_smooth
-            else ("change where a row has the column's value of another row,")
-        )
-        caption = f"How strongly the model reacts to each column: the mean size of its {what} as a "
-        caption += "share of all."
+        words = influence_words(subject)
+        caption = f"How strongly the model reacts to each column: {words}, as a share of all."
         yield _picture(ax, "influence", "Influence of the columns", caption)
     if has_values(subject.classifier.model_):
         yield _atoms(subject)
