@@ -97,7 +97,7 @@ class FeatureInfluenceDisplay(Display):
         X, y : data for permutations, or None, default=None
             Best data that the fit has not seen.
         method : {"slopes", "permutation"}, default="slopes"
-            The mean size of the slope in every standardised feature, of models with trees that of
+            The mean size of the slope in every standardised feature, of trees and unions that of
             the change where it has another row's value (`feature_importances_`; in a Pipeline, of
             what the classifier sees), or what the accuracy loses when a column of X
             is shuffled, with the standard deviation over the shuffles.
