@@ -135,6 +135,9 @@ def test_a_preset_may_choose_any_step_and_says_so(dictionary: str, tmp_path: Pat
     model = FCGBoostClassifier(dictionary, random_state=0, **options).fit(X, y)
     page = write_report(tmp_path / "page.html", model).read_text("utf-8")
     assert ("chosen on rows set aside" in page) == (dictionary == "auto")
+    n_paths = len(model.trace_[0].objectives)
+    assert (f"The model is the mean of {n_paths} paths." in page) == (n_paths > 1)
+    assert (n_paths > 1) == (dictionary == "auto")
     assert ("only multiples of k₀" in page) == (dictionary == "gauss")
 
 

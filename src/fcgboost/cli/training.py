@@ -9,9 +9,9 @@ from fcgboost import FCGBoostClassifier, Step, theory_steps
 from fcgboost.cli import console
 from fcgboost.presets import preset_of
 
-# A preset makes about so many paths, the last one included. Of few rows it makes more, which take
-# no time.
-_PATHS = 4
+# A preset makes at most so many paths, those that are averaged included. Of few rows it makes more,
+# which take no time.
+_PATHS = 6
 
 
 class TimeLimit:

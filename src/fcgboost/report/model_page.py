@@ -309,9 +309,20 @@ def _step(subject: Subject) -> str:
     if not _is_corrective(given["scheme"]):
         return f"In every step the coefficient of one atom moves{each}."
     leave = " Atoms that are missed least leave again." if _has_removal(subject) else ""
+    n_paths = _n_paths(subject)
+    mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
+    step = "In every step of each" if n_paths > 1 else "In every step"
     return (
-        f"In every step an atom enters{each}, and the coefficients of all are fitted again.{leave}"
+        f"{mean}{step} an atom enters{each}, and the coefficients of all are fitted again.{leave}"
     )
+
+
+def _n_paths(subject: Subject) -> int:
+    """Give how many paths a model averages: a step of it has the objectives of all."""
+    found = _found(subject)
+    if len(found.trace_) == 0:
+        return 1
+    return max(1, len(found.trace_[0].objectives) // len(found.model_.intercept))
 
 
 def _found(subject: Subject) -> Any:
