@@ -431,6 +431,14 @@ def test_names_of_plain_inputs_are_told(tmp_path: Path) -> None:
     compile_c(tmp_path, f"{text}int main(void) {{ return 0; }}\n")
 
 
+def test_what_happens_to_inputs_is_told() -> None:
+    told = {"gaps": (True, False), "gaps_3": (True, True), "clipped_relu": (False, True)}
+    for name, (is_missing, is_clipped) in {**told, "relu_2_square": (False, False)}.items():
+        text = to_c(case(name).model)
+        assert ("Inputs may be NAN" in text) == is_missing
+        assert ("Inputs are clipped" in text) == is_clipped
+
+
 def test_a_saved_and_loaded_model_gives_the_same_text(tmp_path: Path) -> None:
     for name in ("table_relu_3", "sparse_gauss", "label_odd"):
         model = case(name).model

@@ -122,10 +122,21 @@ def _introduction(formula: Formula, name: str, precision: Precision, given: str,
         lines.append(
             f"void {name}_proba({given}, {real} out[{n_classes}]): the classes' probabilities."
         )
+    lines += _inputs(formula)
     if formula.names is not None:
         lines.append("")
         lines += [f"x[{j}] is {comment(column)}" for j, column in enumerate(formula.names)]
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
+
+
+def _inputs(formula: Formula) -> list[str]:
+    """Give lines that say what happens to inputs."""
+    lines = []
+    if formula.takes_missing and formula.encoder is None:
+        lines.append("Inputs may be NAN, which is a missing value.")
+    if formula.limits is not None and formula.blocks:
+        lines.append("Inputs are clipped to limits that the training data gave.")
+    return ["", *lines] if lines else []
 
 
 def _shapes(formula: Formula) -> list[str]:
