@@ -16,8 +16,11 @@ from fcgboost.experiments import atoms, calibration, leaves, robustness, runner,
 from fcgboost.experiments.protocol import Data
 from fcgboost.experiments.reporting.ledger import beyond
 from fcgboost.experiments.robust import (
+    Average,
+    Reseeded,
     Reweighted,
     Trimmed,
+    again,
     capped_weights,
     out_of_fold_margins,
 )
@@ -283,6 +286,41 @@ def test_an_option_is_never_worse_on_the_validation_part(option, is_second_kind)
     first = estimator().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
     assert fitted.score(data.X_val, data.y_val) >= first.score(data.X_val, data.y_val)
     assert set(fitted.classes_) == {-1.0, 1.0}
+
+
+def default():
+    return FCGBoostClassifier(random_state=0)
+
+
+def test_what_is_fitted_again_averages_as_many_paths_as_the_default():
+    data = sample(0.3)
+    first = default().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    assert first.n_atoms_ == 3 * first.n_iter_
+    fitted = again(default(), first).fit(data.X, data.y)
+    settings = [(one.l2_, one.n_iter_, one.n_atoms_) for one in fitted.members_]
+    assert settings == [(first.l2_, first.n_iter_, first.n_iter_)] * 3
+    decisions = np.array([one.decision_function(data.X_test) for one in fitted.members_])
+    assert_allclose(fitted.decision_function(data.X_test), decisions.mean(axis=0))
+    assert_array_equal(fitted.predict(data.X_test), np.where(decisions.mean(axis=0) > 0, 1, -1))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        assert not np.array_equal(decisions[i], decisions[j])
+
+
+def test_one_path_is_fitted_again_as_one_path():
+    data = sample(0.3)
+    first = estimator().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    (path,) = again(estimator(), first).fit(data.X, data.y).members_
+    plain = estimator().set_params(l2=first.l2_, max_iter=first.n_iter_).fit(data.X, data.y)
+    assert_array_equal(path.coef_, plain.coef_)
+
+
+def test_the_control_tries_averages_with_other_draws():
+    data = sample(0.3)
+    first = default().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    tries = [fitted for _, fitted in Reseeded(default(), n_seeds=2)._tries(first, data.X, data.y)]
+    assert all(isinstance(one, Average) and len(one.members_) == 3 for one in tries)
+    seeds = [member.random_state for one in tries for member in one.members_]
+    assert len(set(seeds)) == len(seeds) == 6
 
 
 def test_margins_are_those_of_classifiers_that_have_not_seen_the_row():

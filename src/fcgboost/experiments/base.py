@@ -60,7 +60,7 @@ class Experiment(ABC, Generic[U]):
     results: ClassVar[tuple[str, ...]]
     #: Whether it measures time and so must run alone.
     is_timed: ClassVar[bool] = False
-    #: Whether "all" runs it; what needs other libraries is run by its own name only.
+    #: Whether "all" runs it; what goes beyond the paper is run by its own name only.
     in_all: ClassVar[bool] = True
     #: Whether its units depend on how real data are split.
     has_splits: ClassVar[bool] = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.reporting.document import Section
@@ -19,11 +19,33 @@ if TYPE_CHECKING:
 
 #: Where an output folder holds the rows.
 ROWS = "rows"
-TITLE = "The paper's experiments, run again"
-INTRO = (
-    "Every table and figure here is drawn from stored rows, one file per experiment. "
-    "“Paper” are the figures printed in the paper; a difference is ours minus the paper's.",
-    "A cell with a footnote sign departs from the paper's protocol as the footnote says.",
+
+
+class Heading(NamedTuple):
+    """What stands above the sections."""
+
+    title: str
+    intro: tuple[str, ...]
+
+
+PAPER = Heading(
+    "The paper's experiments, run again",
+    (
+        "Every table and figure here is drawn from stored rows, one file per experiment. "
+        "“Paper” are the figures printed in the paper; a difference is ours minus the paper's.",
+        "A cell with a footnote sign departs from the paper's protocol as the footnote says.",
+    ),
+)
+BEYOND = Heading(
+    "Experiments beyond the paper",
+    (
+        "Every table here is drawn from stored rows, one file per experiment. None of it is in "
+        "the paper. The first table of a section has what was to be found out, with verdicts that "
+        "follow from the rows.",
+        "A cell with a footnote sign was made with less effort than others, as the footnote says. "
+        "Seconds may have been measured beside other work: ratios within a table are what they "
+        "are good for.",
+    ),
 )
 
 #: Judges the paper's claims by the rows of all experiments.
@@ -48,14 +70,21 @@ def write_report(
     Path
         Of the HTML file.
     """
-    loaded = [(experiment, *_load(experiment, out / ROWS)) for experiment in experiments]
+    shown = list(experiments)
+    loaded = [(experiment, *_load(experiment, out / ROWS)) for experiment in shown]
     sections = [section(*found) for found in loaded]
     frames = {experiment.name: frame for experiment, frame, _ in loaded if frame is not None}
     first = ledger(frames) if ledger is not None else None
     if first is not None:
         sections.insert(0, first)
     sections.append(circumstances(loaded))
-    return _write(out, sections)
+    return _write(out, heading(shown), sections)
+
+
+def heading(experiments: Sequence[Experiment[Any]]) -> Heading:
+    """Give the paper's heading, unless nothing here is the paper's."""
+    is_paper = not experiments or any(experiment.in_all for experiment in experiments)
+    return PAPER if is_paper else BEYOND
 
 
 def _load(
@@ -67,11 +96,11 @@ def _load(
     return load(experiment, folder)
 
 
-def _write(out: Path, sections: Sequence[Section]) -> Path:
+def _write(out: Path, head: Heading, sections: Sequence[Section]) -> Path:
     for part in sections:
         for picture in part.figures:
             replace_file(out / "figures" / f"{picture.name}.png", picture.png)
-    replace_file(out / "REPORT.md", write_markdown(TITLE, INTRO, sections))
+    replace_file(out / "REPORT.md", write_markdown(*head, sections))
     page = out / "report.html"
-    replace_file(page, write_page(TITLE, INTRO, sections))
+    replace_file(page, write_page(*head, sections))
     return page

@@ -45,7 +45,8 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     how = (
         "Labels of the training part and of the validation part are flipped, the same rows for "
         "all; test labels are clean. Options start from the default's fit and have its ridge and "
-        "number of steps; how much they do is chosen by accuracy on the noisy validation part."
+        "number of steps, and average as many paths; how much they do is chosen by accuracy on the "
+        "noisy validation part."
     )
     return Body((how,), tuple(tables))
 
