@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 from fcgboost.backends.base import Array
 from fcgboost.dictionaries import stack_rows
 from fcgboost.fitting import Run
-from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
 from fcgboost.stopping import Step
 from fcgboost.trace import Trace, Validator
 
 
-def n_members(p: Any, parts: Parts, run: Run) -> int:
+def n_members(p: Any, run: Run) -> int:
     """Give how many paths an estimator averages."""
     preset = preset_of(p.dictionary)
-    if preset is None or p.max_iter != "auto" or parts.removal is not None:
-        # Who wants a number of steps, or few atoms, wants the atoms of one path.
+    if preset is None or p.max_iter != "auto" or p.removal is not None:
+        # Who wants a number of steps, or atoms that leave, wants those of one path.
         return 1
     return preset.n_averaged(run.ground.design.total_weight, run.ground.design.dictionary)
 
@@ -35,6 +34,7 @@ def complete(run: Run, first: Trace, n: int) -> Trace:
     """Fit the other members of a committee of n, as many steps of each, and give the average."""
     if n == 1 or len(first) == 0:
         return first
+    first = first.forward()
     others = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
     traces, validator = [first, *others], run.ground.validator
     average = averaged(traces)
@@ -56,7 +56,7 @@ def _scored(average: Trace, traces: Sequence[Trace], validator: Validator) -> Tr
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:
-    """Give the average of paths in which no atom leaves, step by step.
+    """Give the average of paths, step by step.
 
     A path that is shorter than the first one stays where it ended.
 
@@ -95,12 +95,21 @@ class _Member(NamedTuple):
         if k <= len(self.trace):
             return self.trace[k - 1]
         last = self.trace[-1]
-        nothing = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
-        return replace(last, chosen=nothing[0], scores=nothing[1], solver_iterations=0)
+        return replace(
+            last,
+            chosen=np.full_like(last.chosen, -1),
+            scores=np.zeros_like(last.scores),
+            solver_iterations=0,
+            removed=last.removed[:0],
+        )
 
     def chosen(self, step: Step) -> NDArray[np.intp]:
         """Give where the atoms are that a step chose."""
         return np.where(step.chosen >= 0, self.places[step.chosen], -1)
+
+    def removed(self, step: Step) -> NDArray[np.intp]:
+        """Give the outputs and where the atoms are that left in a step."""
+        return np.column_stack([step.removed[:, 0], self.places[step.removed[:, 1]]])
 
 
 def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
@@ -124,4 +133,6 @@ def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
         residual=max(step.residual for step in steps),
         is_corrected=all(step.is_corrected for step in steps),
         seconds=sum(step.seconds for step in steps),
+        removed=np.vstack([member.removed(step) for member, step in pairs]),
+        gone=np.sort(np.concatenate([member.places[step.gone] for member, step in pairs])),
     )

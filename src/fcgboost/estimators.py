@@ -33,9 +33,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dictionary : str or Dictionary, default="auto"
         Which atoms exist. "auto" learns atoms of several families in turn, chooses the ridge
         and the number of steps on validation data of its own or given to fit, and averages three
-        paths where there are at most 10,000 rows; "compact" makes much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
-        families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such
-        as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
+        paths where there are at most 10,000 rows; "compact" makes much smaller models. "gauss",
+        "polynomial", "sigmoid" and "relu" are the paper's families; "elliptic", "linear", "step",
+        "constant" and "tree" are others. Objects such as `GaussDictionary(width=0.5)` or
+        `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities.
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -256,7 +257,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             if path is None or watcher is not None:
                 path = run.path(rules, watcher)
             first, self.status_ = path
-            n = n_members(self, parts, run) if chooses(self, parts) else 1
+            n = n_members(self, run) if chooses(self, parts) else 1
             trace = complete(run, first, n)
             # Where a continuation starts.
             self.__dict__.update(run.attributes(trace), _path_=first)

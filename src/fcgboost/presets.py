@@ -24,8 +24,6 @@ from fcgboost.removal import Removal
 
 # Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25
-# Rows from which on a path depends so little on chance that an average is not worth its time.
-_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,9 @@ class Preset:
         and of these the best.
     removal : Removal or None
         Which atoms leave again.
-    n_members : int
-        How many paths are averaged, where there are few rows.
+    n_members, n_few : int
+        How many paths are averaged, and up to how many rows: of many rows a path depends so little
+        on chance that an average is not worth its time, or its size.
     """
 
     families: tuple[Dictionary, ...]
@@ -66,12 +65,13 @@ class Preset:
     is_small: bool = False
     removal: Removal | None = None
     n_members: int = 1
+    n_few: int = 0
 
     def n_averaged(self, m: float, dictionary: Dictionary) -> int:
         """Give how many paths are averaged for m rows: one where all would be the same."""
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
         is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
-        return self.n_members if is_drawn and m <= _FEW_ROWS else 1
+        return self.n_members if is_drawn and m <= self.n_few else 1
 
     @property
     def takes_missing(self) -> bool:
@@ -93,6 +93,7 @@ PRESETS: Mapping[str, Preset] = {
         (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
         LearnedCandidates(),
         n_members=3,
+        n_few=10_000,
     ),
     "compact": Preset(
         (ReluDictionary(),), LearnedCandidates(), limit=5, is_small=True, removal=Removal()
