@@ -96,7 +96,13 @@ PRESETS: Mapping[str, Preset] = {
         n_few=10_000,
     ),
     "compact": Preset(
-        (ReluDictionary(),), LearnedCandidates(), limit=5, is_small=True, removal=Removal()
+        (ReluDictionary(),),
+        LearnedCandidates(),
+        limit=5,
+        is_small=True,
+        removal=Removal(0.25, prune=False),
+        n_members=3,
+        n_few=2_000,
     ),
 }
 
