@@ -9,7 +9,7 @@
 #   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
-#   make findings      draw docs/results and the ledger in docs/findings.md again from the stored rows
+#   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
 #   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above

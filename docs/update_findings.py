@@ -1,4 +1,8 @@
-"""Draw docs/results again from its rows, and put the ledger into docs/findings.md."""
+"""Draw docs/results and docs/beyond again from their rows, and put the verdicts into the pages.
+
+docs/findings.md has the ledger of the paper's claims, docs/beyond.md the first table of every
+experiment beyond the paper.
+"""
 
 from pathlib import Path
 
@@ -7,7 +11,9 @@ from fcgboost.experiments.report import write_report
 from fcgboost.experiments.reporting import ledger
 
 DOCS = Path(__file__).parent
-BEGIN, END = "<!-- ledger: begin -->\n", "<!-- ledger: end -->"
+#: The paper's experiments and what belongs to them, and those beyond it, each by its own name.
+PAPER = [experiment for experiment in EXPERIMENTS.values() if experiment.in_all]
+BEYOND = [experiment for experiment in EXPERIMENTS.values() if not experiment.in_all]
 
 
 def ledger_of(report: str) -> str:
@@ -16,13 +22,38 @@ def ledger_of(report: str) -> str:
     return "".join(f"{line}\n" for line in section.splitlines() if line.startswith("|"))
 
 
+def verdicts_of(report: str, name: str) -> str:
+    """Give the lines of an experiment's first table."""
+    table = report.partition(f"**Table {name}-1.**")[2].partition("**Table")[0]
+    return "".join(f"{line}\n" for line in table.splitlines() if line.startswith("|"))
+
+
+def put(page: str, name: str, lines: str) -> str:
+    """Put lines between the two marks of a name."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, mark, rest = page.partition(begin)
+    assert mark, f"no place for {name}"
+    return f"{before}{begin}\n{lines}\n{end}{rest.partition(end)[2]}"
+
+
 def main() -> None:
-    write_report(DOCS / "results", EXPERIMENTS.values(), ledger.section)
+    write_report(DOCS / "results", PAPER, ledger.section)
     report = (DOCS / "results" / "REPORT.md").read_text(encoding="utf-8")
     page = DOCS / "findings.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}\n{ledger_of(report)}\n{END}{after}", encoding="utf-8")
+    page.write_text(
+        put(page.read_text(encoding="utf-8"), "ledger", ledger_of(report)), encoding="utf-8"
+    )
+    write_beyond()
+
+
+def write_beyond() -> None:
+    write_report(DOCS / "beyond", BEYOND)
+    report = (DOCS / "beyond" / "REPORT.md").read_text(encoding="utf-8")
+    page = DOCS / "beyond.md"
+    text = page.read_text(encoding="utf-8")
+    for experiment in BEYOND:
+        text = put(text, experiment.name, verdicts_of(report, experiment.name))
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

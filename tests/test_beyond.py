@@ -1,0 +1,65 @@
+"""The page on experiments beyond the paper says what their committed rows say."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from fcgboost.experiments.base import Experiment
+from fcgboost.experiments.registry import EXPERIMENTS
+from fcgboost.experiments.report import BEYOND, PAPER, heading, write_report
+from fcgboost.experiments.reporting.ledger import beyond, contest
+from fcgboost.experiments.runner import load
+
+DOCS = Path(__file__).parents[1] / "docs"
+RESULTS = DOCS / "beyond"
+SHOWN = {name: one for name, one in EXPERIMENTS.items() if not one.in_all}
+CLAIMS = {
+    "contest": contest.CLAIMS,
+    "robustness": beyond.ROBUSTNESS,
+    "calibration": beyond.CALIBRATION,
+    "atoms": beyond.ATOMS,
+    "leaves": beyond.LEAVES,
+}
+each_experiment = pytest.mark.parametrize("experiment", SHOWN.values(), ids=SHOWN)
+
+
+def report() -> str:
+    return (RESULTS / "REPORT.md").read_text(encoding="utf-8")
+
+
+def page() -> str:
+    return (DOCS / "beyond.md").read_text(encoding="utf-8")
+
+
+@each_experiment
+def test_rows_are_those_of_a_standard_run(experiment: Experiment) -> None:
+    frame, facts = load(experiment, RESULTS / "rows")
+    assert facts["preset"] == "standard"
+    assert facts["obstacle"] is None
+    units = {unit.key for unit in experiment.units("standard", None)}
+    assert 0 < len(frame[frame["row"] == 1]) <= len(units) == facts["n_units"]
+
+
+def test_the_report_is_what_the_rows_give(tmp_path) -> None:
+    (tmp_path / "rows").symlink_to(RESULTS / "rows")
+    write_report(tmp_path, SHOWN.values())
+    assert (tmp_path / "REPORT.md").read_text(encoding="utf-8") == report()
+    assert not (tmp_path / "figures").exists()
+
+
+@each_experiment
+def test_the_page_holds_the_verdicts_of_the_report(experiment: Experiment) -> None:
+    script = runpy.run_path(str(DOCS / "update_findings.py"))
+    lines = script["verdicts_of"](report(), experiment.name)
+    assert len(lines.splitlines()) == len(CLAIMS[experiment.name]) + 2
+    assert lines.startswith("| Claim | Verdict | Evidence |\n")
+    name = experiment.name
+    assert f"<!-- {name}: begin -->\n\n{lines}\n<!-- {name}: end -->" in page()
+
+
+def test_a_report_is_the_papers_if_something_in_it_is() -> None:
+    assert heading([EXPERIMENTS["contest"], EXPERIMENTS["leaves"]]) == BEYOND
+    assert heading([EXPERIMENTS["sim1"], EXPERIMENTS["leaves"]]) == PAPER
+    assert report().startswith(f"# {BEYOND.title}\n")
+    assert "paper's" not in BEYOND.title
