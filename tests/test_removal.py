@@ -12,7 +12,7 @@ from suites.crews import fit_on, make_crew
 from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_data, run_on_matrix
 from suites.solvers import MatrixDictionary
 
-from fcgboost import FCGBoostClassifier, Removal
+from fcgboost import FCGBoostClassifier, Removal, theory_steps
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
 from fcgboost.datasets import make_simulation
@@ -347,6 +347,15 @@ def test_without_validation_data_nothing_is_pruned() -> None:
     X, y = noisy()
     model = FCGBoostClassifier("relu", max_iter=12, removal="backward", random_state=0).fit(X, y)
     assert len(model.trace_) == model.n_iter_ == 12
+
+
+def test_where_atoms_leave_and_steps_are_chosen_a_path_may_be_twice_as_long() -> None:
+    X, y = make_simulation(80, noise="uniform", level=0.3, random_state=0)
+    made = FCGBoostClassifier("gauss", removal=Removal(prune=False), random_state=0)
+    k0 = theory_steps(60)
+    model = made.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
+    assert len(model.trace_) == 10 * k0
+    assert len(made.fit(X[:60], y[:60]).trace_) == 5 * k0
 
 
 def test_a_callback_that_ends_a_fit_ends_it_without_pruning() -> None:

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.data import Data
 from fcgboost.datasets import make_simulation
 
 FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
@@ -124,6 +125,35 @@ def test_a_weight_equals_a_repetition_in_a_search(changes, n_classes):
     )
     assert weighted.best_index_ == plain.best_index_
     assert_same_model(weighted, plain, X)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+def test_equal_rows_of_a_class_become_one_where_there_are_many(is_sparse):
+    generator = np.random.default_rng(0)
+    X, y = generator.integers(0, 4, size=(300, 2)).astype(float), generator.integers(0, 2, size=300)
+    weights = generator.uniform(0.1, 2.0, size=300)
+    data = Data(sparse.csr_array(X) if is_sparse else X, y, weights).merged()
+    rows = data.X.toarray() if is_sparse else data.X
+    found = {
+        (*row, code): w
+        for row, code, w in zip(rows.tolist(), data.codes, data.weights, strict=True)
+    }
+    expected: dict = {}
+    for row, code, weight in zip(X.tolist(), y, weights, strict=True):
+        expected[(*row, code)] = expected.get((*row, code), 0.0) + weight
+    assert len(found) == len(rows)
+    assert found == pytest.approx(expected, rel=1e-14)
+    # In any order the same rows in the same order.
+    order = generator.permutation(300)
+    again = Data(X[order], y[order], weights[order]).merged()
+    np.testing.assert_array_equal(again.X, rows)
+    np.testing.assert_array_equal(again.weights, data.weights)
+
+
+def test_few_equal_rows_stay_as_they_are():
+    X, y, _ = counted()
+    data = Data(np.vstack([X, X[:5]]), np.append(y, y[:5]) > 0, np.ones(65))
+    assert data.merged() is data
 
 
 def test_a_row_of_weight_zero_is_not_there():

@@ -28,6 +28,7 @@ FIGURES = {
     "skin": Figure("A large public set"),
     "search": Figure("Model choice by cross-validation"),
     "trees": Figure("One tree beside one of LightGBM", threads=1),
+    "auto": Figure("The default beside one path of it", threads=1),
     "latency": Figure("Prediction of one row", threads=1),
     "path": Figure("The default path"),
     "growth": Figure("Growth with the number of rows", limit=600.0),

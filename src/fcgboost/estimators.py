@@ -54,8 +54,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The size n of a dictionary that is scored in full; None is the number of distinct rows.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
-        validation data the best of k0, 2 k0, ..., 5 k0. For the dictionary "auto" it is chosen, at
-        most 10 k0, and for "compact" at most 5 k0. A number asks for one path, not an average.
+        validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. For the
+        dictionary "auto" it is chosen, at most 10 k0, and for "compact" at most 5 k0; a number asks
+        for one path, not an average.
     l2 : float or "auto", default="auto"
         The ridge lambda on the coefficients; "auto" is 1 / m, and for the dictionaries "auto" and
         "compact" what does best on validation data.

@@ -63,7 +63,8 @@ class Run:
         self.estimator, self._parts = estimator, parts
         self.ground, self.start, self._is_trial = ground, start, False
         self.patience: int | None = estimator.n_iter_no_change
-        self.recipe = make_recipe(estimator, parts, ground.design, start.key)
+        is_scored = ground.validator is not None
+        self.recipe = make_recipe(estimator, parts, ground.design, start.key, is_scored)
         self.k0 = theory_steps(ground.design.total_weight)
         n_steps = 0 if start.resume is None else len(start.resume.forward())
         if n_steps > self.recipe.max_iter:
@@ -265,11 +266,13 @@ def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
     return None if p.validation_fraction is None else float(p.validation_fraction)
 
 
-def make_recipe(p: Any, parts: Parts, design: Design, key: int) -> Recipe:
-    """Fill in what an estimator's parameters leave to the data."""
+def make_recipe(p: Any, parts: Parts, design: Design, key: int, is_scored: bool = False) -> Recipe:
+    """Fill in what an estimator's parameters leave to the data, which may choose the steps."""
     m = design.total_weight
     preset, k0 = preset_of(p.dictionary), theory_steps(m)
-    limits = {"auto": 5 * k0 if preset is None else preset.n_steps(m, k0), "theory": k0}
+    # Where atoms leave it takes longer to get as far, and a path that is too long does no harm.
+    longest = 10 * k0 if parts.removal is not None and is_scored else 5 * k0
+    limits = {"auto": longest if preset is None else preset.n_steps(m, k0), "theory": k0}
     selection = parts.selection or _default_selection(p, design)
     n = 0
     if selection.is_fixed:

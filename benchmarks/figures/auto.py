@@ -1,0 +1,64 @@
+"""The default: what choosing costs beside one path of it, and beside LightGBM with early stopping.
+
+Of the rows not in the test part a third chooses. The single path has the ridge that was chosen and
+as many steps; LightGBM is fitted for three numbers of leaves, as in the experiment `contest`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import lightgbm
+from lightgbm import LGBMClassifier
+
+from benchmarks.data import halves, load, make_rows
+from benchmarks.measure import Record, at_most, interleaved, medians
+from fcgboost import FCGBoostClassifier
+
+SETS = ("magic_gamma_telescope", "musk2", "Skin_NonSkin")
+LEAVES, MOST_TREES, PATIENCE = (4, 16, 64), 1000, 50
+#: How many times as long as one path the default may take.
+MULTIPLE = 6.0
+
+
+def measure(quick: bool) -> list[Record]:
+    names, runs = (SETS[:1], 1) if quick else (SETS, 3)
+    FCGBoostClassifier(random_state=0).fit(*make_rows(300, 3))
+    return [record for name in names for record in _records(name, quick, runs)]
+
+
+def _records(name: str, quick: bool, runs: int) -> Iterator[Record]:
+    split = halves(*load(name, quick), 0)
+    n = len(split.y) * 2 // 3
+    parts = (split.X[:n], split.y[:n], split.X[n:], split.y[n:])
+    chosen = _default(parts)
+    times = medians(
+        interleaved(
+            runs,
+            default=lambda: _default(parts),
+            single=lambda: _default(parts, l2=chosen.l2_, max_iter=len(chosen.trace_)),
+            rival=lambda: _tuned(parts),
+        )
+    )
+    where = f"{name}, {n:,} rows"
+    about = {"steps": len(chosen.trace_), "atoms": chosen.n_atoms_, "ridge": chosen.l2_}
+    multiple = at_most(MULTIPLE)
+    yield Record(
+        f"{where}: default", "s", times["default"], times["single"], "one path", multiple, about
+    )
+    version = f"LightGBM {lightgbm.__version__}, {len(LEAVES)} sizes, early stopping"
+    yield Record(f"{where}: default", "s", times["default"], times["rival"], version)
+
+
+def _default(parts: tuple[Any, ...], **settings: Any) -> FCGBoostClassifier:
+    X, y, X_val, y_val = parts
+    return FCGBoostClassifier(random_state=0, **settings).fit(X, y, X_val=X_val, y_val=y_val)
+
+
+def _tuned(parts: tuple[Any, ...]) -> None:
+    X, y, X_val, y_val = parts
+    for leaves in LEAVES:
+        stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+        model = LGBMClassifier(n_estimators=MOST_TREES, num_leaves=leaves, n_jobs=1, verbose=-1)
+        model.fit(X, y, eval_set=[(X_val, y_val)], callbacks=[stop])
