@@ -25,7 +25,8 @@ _OPTIONAL = "earthquake"
 
 _REPRODUCE = """\
 Run the paper's experiments again and write a report with every table and figure, ours beside
-the published figures. The contest with other libraries is no part of "all": name it to run it.
+the published figures. What goes beyond the paper (contest, robustness, calibration, atoms, leaves)
+is no part of "all": name it to run it.
 
 Every finished unit of work is stored at once in DIR/rows/EXPERIMENT.csv. An interrupted run
 loses at most the units in work (one per job); --resume continues it. The report is drawn from
