@@ -99,6 +99,7 @@ PRESETS: Mapping[str, Preset] = {
         (ReluDictionary(),),
         LearnedCandidates(),
         limit=5,
+        slack=0.5,
         is_small=True,
         removal=Removal(0.25, prune=False),
         n_members=3,
