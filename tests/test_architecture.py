@@ -352,7 +352,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "experiments.atoms": {"__init__", *BEYOND},
     "experiments.leaves": {"__init__", "experiments.atoms", *CONTEST, *BEYOND},
     "experiments.calibration": {"__init__", "experiments.atoms", *CONTEST, *BEYOND},
-    "experiments.robust": {"__init__"},
+    "experiments.robust": {"__init__", "hashing"},
     "experiments.robustness": {
         *("__init__", "datasets", "experiments.contest", "experiments.robust"),
         *(*CONTEST, *BEYOND),
