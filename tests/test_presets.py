@@ -1,5 +1,6 @@
 """The presets "auto" and "compact": what they choose, by what, and what becomes of odd data."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 from fcgboost.presets import PRESETS, preset_of
 from fcgboost.starting import draw_key
-from fcgboost.stopping import theory_steps
+from fcgboost.stopping import FarBehind, theory_steps
 
 each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
 
@@ -300,6 +301,59 @@ def test_a_given_ridge_or_number_of_steps_is_kept(name: str) -> None:
     model = make(name, max_iter=4).fit(X, y)
     assert model.n_iter_ == 4
     assert any(model.l2_ == pytest.approx(l2) for l2 in ridges(name, len(y)))
+
+
+@pytest.mark.parametrize("max_iter", [40, "theory"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: int) -> None:
+    X, y = make_simulation(120, noise="uniform", level=0.3, random_state=seed)
+    found = make(max_iter=max_iter).fit(X, y)
+    codes, weights, key = (y > 0).astype(np.intp), np.ones(len(y)), draw_key(0)
+    total = np.zeros(3)
+    for i in range(4):
+        data = Data(X, codes, weights)
+        known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
+        for j, l2 in enumerate(ridges("auto", len(known.codes))):
+            one = make(l2=l2, max_iter=max_iter).fit(
+                known.X, known.codes, X_val=aside.X, y_val=aside.codes
+            )
+            total[j] += one.trace_[-1].validation_score
+    assert found.l2_ == pytest.approx(ridges("auto", len(y))[total.argmax()])
+
+
+def test_steps_are_chosen_for_a_given_ridge() -> None:
+    X, y = make_simulation(200, noise="uniform", level=0.3, random_state=1)
+    model = make(l2=0.001).fit(X, y)
+    assert model.l2_ == 0.001
+    # Such a weak ridge learns the noise by heart in some steps.
+    assert model.n_iter_ == len(model.trace_) <= 3 * theory_steps(200)
+
+
+def test_a_rare_class_leaves_the_choice_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = []
+    original = choosing.split_data
+    monkeypatch.setattr(choosing, "split_data", lambda *args: splits.append(1) or original(*args))
+    X, y = noisy(60)
+    X, y = np.vstack([X, X[:3] + 5.0]), np.append(y, [7.0, 7.0, 7.0])
+    model = make().fit(X, y)
+    assert len(splits) == 4
+    assert model.predict(X).shape == y.shape
+    # A score of the user's may need all classes.
+    make(scoring="balanced_accuracy").fit(X, y)
+    assert len(splits) == 4
+
+
+def test_scores_that_are_no_frequencies_do_not_end_the_race_at_once() -> None:
+    X, y = noisy(200)
+    (X_val, y_val) = noisy(100, seed=1)
+    model = make(scoring="neg_log_loss").fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.trace_[model.n_iter_ - 1].validation_score < 0.0
+    run_error = 0.5 / np.sqrt(100)
+    rule = FarBehind(np.array([-0.3]), [1], lambda score: run_error)
+    assert rule(replace(model.trace_[0], validation_score=-0.34)) is None
+    assert rule(replace(model.trace_[0], k=1, validation_score=-0.36)) is None
+    behind = FarBehind(np.array([-0.3]), [1], lambda score: run_error)
+    assert behind(replace(model.trace_[0], validation_score=-0.36)) is Status.BEHIND
 
 
 @pytest.mark.parametrize("scheme", ["original", "shrinkage"])

@@ -1,4 +1,4 @@
-"""Choosing the ridge and the number of steps: what l2="auto" means for a preset.
+"""Choosing the ridge and the number of steps: what "auto" means for them in a preset.
 
 Paths are fitted for several strengths of the ridge, weakest first, and one that falls far behind
 the best so far is given up. With validation data the best path is the result. Without, rows are set
@@ -9,6 +9,7 @@ chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from fcgboost import hashing
 from fcgboost.data import Data, can_be_split, split_data
 from fcgboost.fitting import Run, run_on
 from fcgboost.parameters import Parts
-from fcgboost.presets import Preset, preset_of
+from fcgboost.presets import preset_of
 from fcgboost.schemes import FullyCorrective
 from fcgboost.stopping import FarBehind, Status, StoppingRule
 from fcgboost.trace import Trace
@@ -52,9 +53,9 @@ class Chosen(NamedTuple):
 
 
 def chooses(p: Any, parts: Parts) -> bool:
-    """Whether an estimator's parameters leave the ridge to validation."""
-    is_ridge = isinstance(parts.scheme, FullyCorrective)
-    return preset_of(p.dictionary) is not None and p.l2 == "auto" and is_ridge
+    """Whether an estimator's parameters leave the ridge or the number of steps to validation."""
+    is_left = "auto" in (p.l2, p.max_iter) and isinstance(parts.scheme, FullyCorrective)
+    return preset_of(p.dictionary) is not None and is_left
 
 
 def choose(
@@ -82,9 +83,8 @@ def choose(
         n_steps = None if has_validation_data else len(resume.forward())
         return Chosen(run.with_ridge(run.start.l2, n_steps, patience), None)
     if not has_validation_data:
-        strength, multiple = _vote(p, run, parts, data, preset, rules)
-        return Chosen(run.with_ridge(_ridge(run, strength), round(multiple * run.k0)), None)
-    trials, paths = _race(run, preset, rules)
+        return Chosen(run.with_ridge(*_vote(p, run, parts, data, rules)), None)
+    trials, paths = _race(run, _ridges(p, run), rules)
     best = (_smallest if preset.is_small else _strongest)(trials, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
     path = paths[best] if p.checkpoint is None else None
@@ -92,13 +92,13 @@ def choose(
 
 
 def _race(
-    run: Run, preset: Preset, rules: list[StoppingRule]
+    run: Run, ridges: Sequence[float], rules: list[StoppingRule]
 ) -> tuple[list[Run], list[tuple[Trace, Status]]]:
-    """Try every strength; give up those that fall far behind the best of the weaker ones."""
+    """Try every ridge; give up those that fall far behind the best of the weaker ones."""
     trials, paths, leader = [], [], np.zeros(0)
     marks = [multiple * run.k0 for multiple in _MARKS]
-    for strength in reversed(preset.strengths):
-        trials.append(_trial(run, strength))
+    for l2 in reversed(ridges):
+        trials.append(run.trial(l2, _patience(run)))
         rule = FarBehind(leader, marks, run.error)
         paths.append(trials[-1].path([rule, *rules], None))
         scores = paths[-1][0].forward().column("validation_score")
@@ -133,38 +133,50 @@ def _vote(
     run: Run,
     parts: Parts,
     data: tuple[NDArray[Any], Data],
-    preset: Preset,
     rules: list[StoppingRule],
-) -> tuple[float, float]:
-    """Give the strength and the multiple of k0 that did best on rows set aside."""
-    classes, train = data
-    if not can_be_split(train):
+) -> tuple[float, int]:
+    """Give the ridge and the number of steps that did best on rows set aside."""
+    (classes, train), ridges = data, _ridges(p, run)
+    if not can_be_split(train, needs_all=p.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
-        return preset.strength, 5.0
-    total: NDArray[np.float64] = np.zeros((len(preset.strengths), len(_MULTIPLES)))
+        return ridges[len(ridges) // 2], 5 * run.k0
+    total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
     n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
     for i in range(n_splits):
         key = hashing.derive(run.start.key, -1 - i) >> 33
         kept, aside = split_data(train, _SHARE, key)
         split = run_on(p, parts, classes, kept, aside, run.start.anew())
-        _, paths = _race(split, preset, rules)
-        for row, (trace, _) in zip(total, paths, strict=True):
+        for row, trace in zip(total, _compared(p, split, rules), strict=True):
             row += _at_multiples(trace, split.k0)
     best, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
-    return preset.strengths[int(best)], _MULTIPLES[int(multiple)]
+    return ridges[int(best)], round(_MULTIPLES[int(multiple)] * run.k0)
 
 
-def _trial(run: Run, strength: float) -> Run:
-    """Give a run that ends when its score has not risen for a while."""
-    return run.trial(_ridge(run, strength), _patience(run))
+def _compared(p: Any, run: Run, rules: list[StoppingRule]) -> list[Trace]:
+    """Give the paths of all ridges whose scores are compared, or the ends of them.
+
+    Where the number of steps is given, no other one matters.
+    """
+    ridges = _ridges(p, run)
+    if p.max_iter == "auto":
+        return [trace for trace, _ in _race(run, ridges, rules)[1]]
+    traces = [run.trial(l2, None).path(rules, None)[0].forward() for l2 in ridges]
+    return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
+
+
+def _ridges(p: Any, run: Run) -> list[float]:
+    """Give what the ridge may be, strongest first: of equals that one wins."""
+    preset = preset_of(p.dictionary)
+    assert preset is not None
+    if p.l2 != "auto":
+        return [float(p.l2)]
+    return [
+        strength / float(np.sqrt(run.ground.design.total_weight)) for strength in preset.strengths
+    ]
 
 
 def _patience(run: Run) -> int:
     return max(_PATIENCE, run.k0)
-
-
-def _ridge(run: Run, strength: float) -> float:
-    return strength / float(np.sqrt(run.ground.design.total_weight))
 
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:

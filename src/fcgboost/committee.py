@@ -23,11 +23,12 @@ from fcgboost.trace import Trace, Validator
 
 def n_members(p: Any, run: Run) -> int:
     """Give how many paths an estimator averages."""
-    preset = preset_of(p.dictionary)
-    if preset is None or p.max_iter != "auto" or p.removal is not None:
-        # Who wants a number of steps, or atoms that leave, wants those of one path.
+    preset, ground = preset_of(p.dictionary), run.ground
+    if preset is None or (p.max_iter, p.l2, p.removal) != ("auto", "auto", None):
+        # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
         return 1
-    return preset.n_averaged(run.ground.design.total_weight, run.ground.design.dictionary)
+    n_rows = ground.design.total_weight * len(ground.targets)
+    return preset.n_averaged(n_rows, ground.design.dictionary)
 
 
 def complete(run: Run, first: Trace, n: int) -> Trace:
@@ -35,8 +36,8 @@ def complete(run: Run, first: Trace, n: int) -> Trace:
     if n == 1 or len(first) == 0:
         return first
     first = first.forward()
-    others = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
-    traces, validator = [first, *others], run.ground.validator
+    paths = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
+    traces, validator = [first, *filter(len, paths)], run.ground.validator
     average = averaged(traces)
     return _scored(average, traces, validator) if isinstance(validator, Validator) else average
 

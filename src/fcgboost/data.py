@@ -57,8 +57,11 @@ class Data:
         if len(distinct) > _WORTH_MERGING * len(hashes):
             return self
         heaviest = float(self.weights.max())
-        totals = totals_of(self.weights, groups, len(distinct), heaviest)
-        return replace(self.take(first), weights=totals.value * power_above(heaviest))
+        totals = totals_of(self.weights, groups, len(distinct), heaviest).value
+        if not totals.all():
+            # So light beside the heaviest that they are lost in units of it.
+            return self
+        return replace(self.take(first), weights=totals * power_above(heaviest))
 
     @cached_property
     def has_missing(self) -> bool:
@@ -149,7 +152,7 @@ def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[An
 
 def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
     """Set rows aside for validation."""
-    is_validation = hash_split(data.X, data.codes, data.weights, fraction, key)
+    is_validation = hash_split(data.words, data.codes, data.weights, fraction, key)
     if not is_validation.any():
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
@@ -158,21 +161,23 @@ def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
     return data.take(~is_validation), data.take(is_validation)
 
 
-def can_be_split(data: Data) -> bool:
-    """Whether every class has rows for training and for validation, a few of them."""
+def can_be_split(data: Data, needs_all: bool = True) -> bool:
+    """Whether every class, or two of them, have a few rows for training and for validation."""
     counts = [len(np.unique(data.words[data.codes == code])) for code in np.unique(data.codes)]
-    return min(counts) >= _LEAST_ROWS
+    n_large = sum(count >= _LEAST_ROWS for count in counts)
+    return n_large == len(counts) if needs_all else n_large >= 2
 
 
 def hash_split(
-    X: Any, codes: NDArray[np.intp], weights: Array, fraction: float, key: int
+    words: hashing.Words, codes: NDArray[np.intp], weights: Array, fraction: float, key: int
 ) -> NDArray[np.bool_]:
     """Say which rows go to validation: of every class, those with the smallest keyed hashes.
 
     Equal rows of a class stay together, and weights count as repetitions, so the split does not
-    depend on how the data is written down. Every class keeps at least one row for training.
+    depend on how the data is written down. Every class keeps at least one row for training. The
+    words are the rows' fingerprints.
     """
-    hashes = hashing.keyed(hashing.fingerprint(X), key)
+    hashes = hashing.keyed(words, key)
     is_validation = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)

@@ -91,7 +91,7 @@ class Run:
         twin.recipe = replace(self.recipe, l2=l2, max_iter=limit)
         return twin
 
-    def trial(self, l2: float, patience: int) -> Run:
+    def trial(self, l2: float, patience: int | None) -> Run:
         """Give a run with another ridge that begins at nothing and leaves no file behind."""
         twin = self.with_ridge(l2, patience=patience)
         twin.start, twin._is_trial = self.start.anew(), True
@@ -199,11 +199,11 @@ class Run:
     def error(self, score: float) -> float:
         """Give the standard error of a relative frequency of the size of a score.
 
-        Scores of presets lie below the accuracy, so this is a little more than its own.
+        For scores that are none, the largest that there is.
         """
         if self.ground.n_validation == 0.0:
             return 0.0
-        frequency = min(max(score, 0.0), 1.0)
+        frequency = score if 0.0 < score <= 1.0 else 0.5
         return float(np.sqrt(frequency * (1.0 - frequency) / self.ground.n_validation))
 
     def slack(self, score: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -175,8 +175,9 @@ class _Lessons:
     rows: Any
     frame: Sample
 
+    @cached_property
     def standardized(self) -> Any:
-        """Give the rows, dense and standardised."""
+        """The rows, dense and standardised."""
         rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
         shift, scale = self.frame.shift, self.frame.scale
         if is_tensor(rows):
@@ -223,7 +224,7 @@ class _Draws(_Proposer):
 
     def __init__(self, family: Dictionary, selection: LearnedCandidates, lessons: _Lessons) -> None:
         self._family, self._selection, self._lessons = family, selection, lessons
-        self._Z = lessons.standardized()
+        self._Z = lessons.standardized
         self._ones = np.ones(lessons.frame.n_features)
 
     def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:

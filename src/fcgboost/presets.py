@@ -67,11 +67,14 @@ class Preset:
     n_members: int = 1
     n_few: int = 0
 
-    def n_averaged(self, m: float, dictionary: Dictionary) -> int:
-        """Give how many paths are averaged for m rows: one where all would be the same."""
+    def n_averaged(self, n_rows: float, dictionary: Dictionary) -> int:
+        """Give how many paths are averaged, one where all would be the same.
+
+        Rows count once for every output.
+        """
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
         is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
-        return self.n_members if is_drawn and m <= self.n_few else 1
+        return self.n_members if is_drawn and n_rows <= self.n_few else 1
 
     @property
     def takes_missing(self) -> bool:

@@ -110,7 +110,7 @@ _IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or
 # What to do about values that are not finite.
 _ADVICE = {
     "NaN": "impute such values (for example with sklearn.impute.SimpleImputer), drop the row, or "
-    "use dictionary='auto' or 'tree'",
+    "use dictionary='auto' or 'tree' with dense X",
     "infinity": "clip such values or drop the row",
 }
 _FITTED_WITHOUT = (

@@ -260,14 +260,15 @@ class Design(ABC):
         """Give at most n distinct rows of the data that can be looked at closely."""
 
     def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
-        """Give what `make` gave when it was first asked for by this name.
+        """Give what `make` gave when it was last asked for by this name; another name replaces it.
 
         For what the data and the dictionary decide: the paths of one fit share it.
         """
-        made: dict[Hashable, Any] = vars(self).setdefault("_made", {})
-        if name not in made:
-            made[name] = make()
-        return made[name]
+        made: tuple[Hashable, Any] | None = vars(self).get("_made")
+        if made is None or made[0] != name:
+            vars(self).pop("_made", None)
+            made = vars(self)["_made"] = (name, make())
+        return made[1]
 
     @abstractmethod
     def put(self, vector: Array) -> Any:

@@ -158,13 +158,14 @@ def _needs_half(goal: str, criterion: str, frame: DataFrame) -> Finding | None:
         return None
     learned, again = (atom_ratios(rows, goal, way) for way in ("learned", "again"))
     halved = [str(name) for name in learned.index[learned <= _HALF]]
+    named = f" ({', '.join(halved)})" if halved else ""
     control = int((again <= _HALF).sum())
     missed = int(np.isinf(learned).sum())
     return Finding(
         graded(int(len(halved) >= _SETS_HALVED), 1),
-        f"Half as many on {len(halved)} of {len(learned)} sets"
-        f"{f' ({chr(44).join(halved)})' if halved else ''}; the goal is missed on {missed}. A "
-        f"random path with another seed: {control} sets, missed on {int(np.isinf(again).sum())}.",
+        f"Half as many on {len(halved)} of {len(learned)} sets{named}; the goal is missed on "
+        f"{missed}. A random path with another seed: {control} sets, missed on "
+        f"{int(np.isinf(again).sum())}.",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting.beyond import by_set, in_points, verdicts
+from fcgboost.experiments.reporting.beyond import by_set, common, in_points, verdicts
 from fcgboost.experiments.reporting.document import Body
 from fcgboost.experiments.reporting.ledger.beyond import OPTIONS, ROBUSTNESS
 from fcgboost.experiments.reporting.summaries import NOTHING, marks, summaries
@@ -54,6 +54,9 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
 def _accuracies(rows: DataFrame, name: str) -> Table:
     noises = sorted(rows["noise"].unique())
     models = present(tuple(LABELS), rows, "model")
+    shared = common(rows, models, ("noise", "repetition"))
+    # Of an unfinished run, what is there.
+    rows = shared if len(shared) else rows
     found = summaries(
         rows.assign(accuracy=100.0 * rows["accuracy"]), ["model", "noise"], "accuracy"
     )
@@ -72,7 +75,9 @@ def _accuracies(rows: DataFrame, name: str) -> Table:
         )
         lines.append(row(LABELS.get(model, model), str(n), *cells))
     header = ("method", "splits", *(f"{noise:.0%} flipped" for noise in noises))
-    return Table(f"Test accuracies in percent, {name}.", header, tuple(lines), n_labels=2)
+    where = "; means over the splits that all have" if len(shared) else ""
+    caption = f"Test accuracies in percent, {name}{where}."
+    return Table(caption, header, tuple(lines), n_labels=2)
 
 
 def _gains(frame: DataFrame, sets: list[str]) -> Table:
@@ -84,7 +89,7 @@ def _gains(frame: DataFrame, sets: list[str]) -> Table:
             shown = (signed_plus_minus(in_points(found.get(name, NOTHING)), 2) for name in sets)
             lines.append(row(option, f"{noise:.0%}", *shown))
     return Table(
-        "Points of accuracy gained over the default.",
+        "Points of accuracy gained over the default, on all of its splits.",
         ("option", "flipped", *sets),
         tuple(lines),
         ("± is the standard error of the difference on the same splits.",),
