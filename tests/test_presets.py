@@ -377,6 +377,15 @@ def test_few_rows_of_a_class_leave_nothing_to_choose() -> None:
     assert again.l2_ == pytest.approx(PRESETS["auto"].strength / np.sqrt(3 * len(y)))
 
 
+def test_progress_says_which_path_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = noisy(60)
+    make(verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    kinds = [line.partition("step ")[0].partition(", ridge")[0] for line in lines]
+    assert set(kinds) == {"to choose", "", "path 2: ", "path 3: "}
+    assert kinds == sorted(kinds, key=["to choose", "", "path 2: ", "path 3: "].index)
+
+
 def test_two_rows_are_enough() -> None:
     model = make().fit([[0.0], [1.0]], ["a", "b"])
     assert model.predict([[0.0], [1.0]]).tolist() == ["a", "b"]

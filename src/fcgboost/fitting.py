@@ -62,6 +62,8 @@ class Run:
     def __init__(self, estimator: Any, parts: Parts, ground: Ground, start: Start) -> None:
         self.estimator, self._parts = estimator, parts
         self.ground, self.start, self._is_trial = ground, start, False
+        #: What its progress is shown under.
+        self.title = ""
         self.patience: int | None = estimator.n_iter_no_change
         is_scored = ground.validator is not None
         self.recipe = make_recipe(estimator, parts, ground.design, start.key, is_scored)
@@ -95,13 +97,14 @@ class Run:
         """Give a run with another ridge that begins at nothing and leaves no file behind."""
         twin = self.with_ridge(l2, patience=patience)
         twin.start, twin._is_trial = self.start.anew(), True
+        twin.title = f"to choose, ridge {l2:.2g}: "
         return twin
 
     def member(self, number: int, n_steps: int) -> Run:
         """Give a run with other draws that makes so many steps and is not scored."""
         twin = copy.copy(self)
         twin.start, twin._is_trial, twin.patience = self.start.anew(), True, None
-        twin.ground = replace(self.ground, validator=None)
+        twin.ground, twin.title = replace(self.ground, validator=None), f"path {number + 1}: "
         key = hashing.derive(self.start.key, number) >> 33
         twin.recipe = replace(self.recipe, key=key, max_iter=n_steps)
         return twin
@@ -116,7 +119,7 @@ class Run:
             if resume and ending is not None:
                 return resume, ending
             rules = [patience, *rules]
-        progress = Progress(self.recipe.max_iter, int(p.verbose))
+        progress = Progress(self.recipe.max_iter, int(p.verbose), self.title)
         writer = self._writer()
         try:
             trace, status = fit_path(

@@ -19,12 +19,16 @@ class Progress:
     max_iter : int
     verbose : int
         1: a progress line on standard error. 2: every step also goes to the log.
+    title : str, default=""
+        Which of several paths it is.
     stream : text stream, default=None
         None is standard error.
     """
 
-    def __init__(self, max_iter: int, verbose: int, stream: TextIO | None = None) -> None:
-        self.max_iter = max_iter
+    def __init__(
+        self, max_iter: int, verbose: int, title: str = "", stream: TextIO | None = None
+    ) -> None:
+        self.max_iter, self.title = max_iter, title
         self.verbose = verbose
         self.stream = sys.stderr if stream is None else stream
 
@@ -51,7 +55,7 @@ class Progress:
         if step.validation_score is not None:
             validation = f"  validation {step.validation_score:.4f}"
         return (
-            f"step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
+            f"{self.title}step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
             f"objective {step.objectives.mean():.4f}{validation}  "
             f"{step.seconds:.1f} s, {left:.1f} s left"
         )
