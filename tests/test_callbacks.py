@@ -258,7 +258,7 @@ def test_without_verbosity_the_log_is_quiet_at_its_usual_level(caplog):
 def test_a_terminal_gets_one_line_that_moves():
     main, other = os.openpty()
     with os.fdopen(other, "w", encoding="utf-8") as stream:
-        progress = Progress(3, 1, stream)
+        progress = Progress(3, 1, stream=stream)
         for step in make(max_iter=3).fit(*noisy()).trace_:
             progress(step)
         progress.close()

@@ -166,7 +166,7 @@ WRONG_DATA = {
     "one row": ((X[:1], Y[:1]), "1 sample"),
     "no columns": ((X[:, :0], Y), "0 feature"),
     "a vector": ((X[:, 0], Y), "Expected 2D array"),
-    "words": (([["a", "b"]] * 60, Y), "could not convert string"),
+    "words": (([["a", "b"]] * 60, Y), "could not convert string.*TableEncoder"),
     "complex": ((X + 1j, Y), "Complex data not supported"),
     "one class": ((X, np.ones(60)), r"only one class \(1.0\)"),
     "one class of words": ((X, np.full(60, "yes")), r"only one class \('yes'\)"),

@@ -24,6 +24,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.presets import PRESETS
+from fcgboost.stopping import theory_steps
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "relu": {"dictionary": "relu", "selection": "learned"},
@@ -124,8 +125,9 @@ def test_a_preset_on_other_machines_has_a_ridge_of_its_own(name: str, n_classes:
     weights = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
     there = fit_on(make_crew(X, y, weights, [30, 90], 2), dictionary=name, random_state=1)
     preset = PRESETS[name]
-    l2 = preset.strength / np.sqrt(weights.sum())
-    here = FCGBoostClassifier(name, l2=l2, random_state=1).fit(X, y, weights)
+    l2, m = preset.strength / np.sqrt(weights.sum()), float(weights.sum())
+    n_steps = preset.n_steps(m, theory_steps(m))
+    here = FCGBoostClassifier(name, l2=l2, max_iter=n_steps, random_state=1).fit(X, y, weights)
     assert_close(there, here)
     assert there.model_.limits is not None
     np.testing.assert_array_equal(there.model_.limits.low, here.model_.limits.low)

@@ -148,8 +148,21 @@ def _vote(
         split = run_on(p, parts, classes, kept, aside, run.start.anew())
         for row, trace in zip(total, _compared(p, split, rules), strict=True):
             row += _at_multiples(trace, split.k0)
-    best, multiple = np.unravel_index(int(np.argmax(total)), total.shape)
-    return ridges[int(best)], round(_MULTIPLES[int(multiple)] * run.k0)
+    best, multiple = _winner(p, split, total / n_splits)
+    return ridges[best], round(_MULTIPLES[multiple] * run.k0)
+
+
+def _winner(p: Any, run: Run, scores: NDArray[np.float64]) -> tuple[int, int]:
+    """Give the place of the best of mean scores: a row per ridge, a column per number of steps.
+
+    Of small models, the fewest steps that are as good, and of these the best.
+    """
+    preset, top = preset_of(p.dictionary), float(scores.max())
+    if preset is not None and preset.is_small:
+        fewest = int(np.argmax((scores >= top - run.slack(top)).any(axis=0)))
+        return int(np.argmax(scores[:, fewest])), fewest
+    row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    return int(row), int(column)
 
 
 def _compared(p: Any, run: Run, rules: list[StoppingRule]) -> list[Trace]:

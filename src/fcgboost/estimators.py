@@ -26,17 +26,17 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     In every step the atom of a dictionary that is most correlated with the residual enters the
     model, and the coefficients of all atoms are fitted again. Several classes are fitted one
-    against the rest.
+    against the rest, with atoms of their own or the same for all.
 
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
         Which atoms exist. "auto" learns atoms of several families in turn, chooses the ridge
         and the number of steps on validation data of its own or given to fit, and averages three
-        paths where there are at most 10,000 rows; "compact" makes much smaller models. "gauss",
-        "polynomial", "sigmoid" and "relu" are the paper's families; "elliptic", "linear", "step",
-        "constant" and "tree" are others. Objects such as `GaussDictionary(width=0.5)` or
-        `UnionDictionary([...])` give full control.
+        paths where there are at most 10,000 rows (times classes, if more than two); "compact"
+        makes much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
+        families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such as
+        `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities.
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -51,7 +51,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         sample on its own parameters. "auto" samples where m x n exceeds ten million, and learns
         where families take turns or atoms are grown.
     n_candidates : int or None, default=None
-        The size n of a dictionary that is scored in full; None is the number of distinct rows.
+        The size n of a dictionary that is scored in full; None is the number of distinct rows. It
+        has no effect where atoms are sampled or learned.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
         validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. For the
@@ -84,13 +85,14 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         share one sequence of atoms, each with its own coefficients. Shared atoms make smaller and
         faster models, as a step chooses one atom and not one per class.
     validation_fraction : float or None, default=None
-        Share of the rows set aside to choose the number of steps. None is none, but 0.1 where
-        n_iter_no_change is set and fit gets no validation data.
+        Share of the rows set aside to choose the number of steps, and for "auto" and "compact" the
+        ridge. None is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
     n_iter_no_change : int or None, default=None
         Steps without a better validation score after which the fit ends.
     scoring : str, callable or None, default=None
-        The validation score, as in scikit-learn; None is accuracy. A function is called with
-        an object that predicts for the validation data; it gets weights if it takes them.
+        The validation score, as in scikit-learn; None is accuracy, and for the dictionaries "auto"
+        and "compact" accuracy less half the squared hinge. A function is called with an object
+        that predicts for the validation data; it gets weights if it takes them.
     tol : float, default=1e-6
         A best score below tol times the first one ends the fit.
     class_weight : dict, "balanced" or None, default=None

@@ -70,6 +70,7 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
             f"X is sparse, and device={p.device!r} takes dense arrays only: use device='cpu', or "
             "X.toarray() if there is room for it."
         )
+    dictionary.check_rows(train.X)
     weights = _training_weights(p, classes, train)
     return MemoryDesign(
         dictionary,

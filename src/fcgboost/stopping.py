@@ -27,7 +27,7 @@ class Status(Enum):
     ZERO_SCORE = "No candidate is correlated with the residual: nothing is left to fit."
     EXHAUSTED = "Every candidate is in the model already."
     STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
-    VALIDATION = "The validation score has not improved for n_iter_no_change steps."
+    VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."
     BEHIND = "Another ridge was far ahead on validation data."
     CALLBACK = "A callback ended the fit."
 

@@ -227,3 +227,17 @@ def test_names_are_moved_apart_and_no_further_than_needed() -> None:
     assert_array_equal(np.argsort(spread), np.argsort(heights))
     assert_allclose(spread[[2, 3]], heights[[2, 3]])
     assert_allclose(spread[:2], [0.48, 0.53])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_atoms_of_an_average_are_drawn(n_classes: int, ax: Axes) -> None:
+    rows, labels = make_simulation(60, random_state=2)
+    labels = labels if n_classes == 2 else np.digitize(rows[:, 0], [0.3, 0.6])
+    model = FCGBoostClassifier(random_state=0).fit(rows, labels)
+    row = 0 if n_classes == 2 else 1
+    display = CoefficientPathDisplay.from_estimator(model, class_of_interest=1, ax=ax)
+    expected = np.flatnonzero(model.trace_[model.n_iter_ - 1].coef[row])
+    drawn = display.atoms[np.nan_to_num(display.coefs[model.n_iter_ - 1]) != 0.0]
+    # Atoms are numbered from 1.
+    assert_array_equal(drawn - 1, expected)
+    assert len(expected) > model.n_iter_

@@ -147,6 +147,9 @@ class Dictionary(Part):
         """Tell which features hold codes of categories, which are not to be clipped."""
         return np.zeros(n_features, dtype=bool)
 
+    def check_rows(self, X: Any) -> None:
+        """Raise a ValueError if the family can not be fitted to rows."""
+
     def trimmed(self, atoms: Any) -> Any:
         """Give rows without the zeros at the end that only longer rows of other atoms need."""
         return atoms

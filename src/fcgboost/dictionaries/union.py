@@ -66,6 +66,11 @@ class UnionDictionary(Dictionary):
         found = [family.categories(n_features) for family in self.families]
         return np.asarray(np.any(found, axis=0))
 
+    def check_rows(self, X: Any) -> None:
+        """Let every family look."""
+        for family in self.families:
+            family.check_rows(X)
+
     def at_step(self, k: int) -> list[int]:
         """Give the numbers of the families that propose in step k = 1, 2, ..."""
         n = len(self.families)

@@ -206,8 +206,10 @@ def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
     entered: dict[int, int] = {}
     for step in trace:
         coefs[step.k - 1, : step.n_entered] = step.coef[output]
-        if step.chosen[output] >= 0:
-            entered.setdefault(int(step.chosen[output]), step.k)
+        # Of an average every path has chosen one.
+        for atom in step.chosen[output :: len(step.coef)].tolist():
+            if atom >= 0:
+                entered.setdefault(atom, step.k)
     # An atom of several outputs enters each of them at a step of its own.
     for atom, k in entered.items():
         coefs[: k - 1, atom] = np.nan

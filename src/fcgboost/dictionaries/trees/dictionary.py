@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees import compiled
@@ -15,6 +16,7 @@ from fcgboost.dictionaries.trees.growing import exact_weights, group_rows, grow_
 from fcgboost.dictionaries.trees.levels import Engine, Rules
 from fcgboost.dictionaries.trees.nodes import (
     FIELDS,
+    N_CODES,
     Truths,
     multiplied,
     plant,
@@ -64,8 +66,8 @@ class TreeDictionary(GrownDictionary):
         The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
         distinct values; at most 254.
     categorical_features : array-like of bool or int, or None, default=None
-        A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
-        value counts as missing there.
+        A mask, or the indices of features that hold the codes 0, ..., 51 of categories, or NaN. A
+        classifier refuses to be fitted to others; in predictions they count as missing.
     scaling : {"none", "max", "norm"}, default="none"
     """
 
@@ -125,6 +127,19 @@ class TreeDictionary(GrownDictionary):
     def grower(self, sample: Sample) -> TreeGrower:
         """Give what grows trees; raise a ValueError if there are no such categorical features."""
         return TreeGrower(self, self.categories(sample.n_features))
+
+    def check_rows(self, X: Any) -> None:
+        """Refuse codes of categories that can not be told apart and would count as missing."""
+        for column in np.flatnonzero(self.categories(X.shape[1])):
+            values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
+            bad = values[~np.isnan(values) & ~np.isin(values, np.arange(N_CODES))]
+            if len(bad):
+                raise ValueError(
+                    f"Column {column} is categorical and has the value {bad[0]:g}: codes are the "
+                    f"whole numbers from 0 to {N_CODES - 1}, or NaN. Encode it (for example with "
+                    "sklearn.preprocessing.OrdinalEncoder(max_categories=...)), or leave it out of "
+                    "categorical_features."
+                )
 
     def categories(self, n_features: int) -> Truths:
         """Tell which features hold codes of categories."""
