@@ -431,14 +431,14 @@ def test_an_engine_alone_grows_what_the_grower_does() -> None:
         np.testing.assert_array_equal(grow_tree(bins, groups, rules, engine()), expected)
 
 
-@pytest.mark.parametrize("code", [52.0, -1.0, 2.5])
+@pytest.mark.parametrize("code", [52.0, 1e6])
 def test_an_estimator_refuses_codes_that_trees_can_not_tell_apart(code: float) -> None:
     X = np.column_stack([np.arange(40) % 7, np.arange(40) / 40.0]).astype(float)
     X[3, 0] = code
     model = FCGBoostClassifier(TreeDictionary(2, categorical_features=[0]), max_iter=2)
-    with pytest.raises(ValueError, match=rf"Column 0 is categorical and has the value {code:g}:"):
+    with pytest.raises(ValueError, match="Column 0 is categorical and has the code "):
         model.fit(X, X[:, 1] > 0.5)
-    # Elsewhere it counts as missing, and NaN is one of the categories.
+    # In predictions it counts as missing.
     X[3, 0] = np.nan
     model.fit(X, X[:, 1] > 0.5)
     model.predict(np.full((1, 2), code))

@@ -66,8 +66,8 @@ class TreeDictionary(GrownDictionary):
         The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
         distinct values; at most 254.
     categorical_features : array-like of bool or int, or None, default=None
-        A mask, or the indices of features that hold the codes 0, ..., 51 of categories, or NaN. A
-        classifier refuses to be fitted to others; in predictions they count as missing.
+        A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
+        value counts as missing there; a classifier refuses to be fitted to larger ones.
     scaling : {"none", "max", "norm"}, default="none"
     """
 
@@ -132,10 +132,10 @@ class TreeDictionary(GrownDictionary):
         """Refuse codes of categories that can not be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
             values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
-            bad = values[~np.isnan(values) & ~np.isin(values, np.arange(N_CODES))]
+            bad = values[values >= N_CODES]
             if len(bad):
                 raise ValueError(
-                    f"Column {column} is categorical and has the value {bad[0]:g}: codes are the "
+                    f"Column {column} is categorical and has the code {bad[0]:g}: codes are the "
                     f"whole numbers from 0 to {N_CODES - 1}, or NaN. Encode it (for example with "
                     "sklearn.preprocessing.OrdinalEncoder(max_categories=...)), or leave it out of "
                     "categorical_features."
