@@ -278,7 +278,9 @@ def test_a_step_waits_once_for_its_choice_and_once_for_every_point_of_the_solver
     model = FCGBoostClassifier(dictionary, device="torch", random_state=0, **parameters)
     looks: list[int] = []
     look = newton._look
-    monkeypatch.setattr(newton, "_look", lambda *args: looks.append(len(args)) or look(*args))
+    monkeypatch.setattr(
+        newton, "_look", lambda *args, **line: looks.append(len(args)) or look(*args, **line)
+    )
     with watched() as (fetched, waits):
         model.fit(X, y)
     trace, n_outputs = model.trace_, 1 if n_classes == 2 else n_classes

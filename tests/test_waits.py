@@ -75,9 +75,9 @@ def test_a_step_is_few_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     per_trial: list[int] = []
     look = newton._look
 
-    def watched_look(*args: Any) -> Any:
+    def watched_look(*args: Any, **line: Any) -> Any:
         before = len(names)
-        found = look(*args)
+        found = look(*args, **line)
         per_trial.append(len(names) - before)
         return found
 

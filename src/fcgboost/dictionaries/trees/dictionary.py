@@ -132,7 +132,7 @@ class TreeDictionary(GrownDictionary):
         """Refuse codes of categories that can not be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
             values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
-            bad = values[values >= N_CODES]
+            bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
                     f"Column {column} is categorical and has the code {bad[0]:g}: codes are the "
