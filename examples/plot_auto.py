@@ -46,8 +46,9 @@ figure.suptitle("Decision values by family, and the true boundary (dashed)")
 # How the number of steps is chosen
 # ---------------------------------
 #
-# With validation data the paths of all ridges that are tried are judged by it, and the model is a
-# point of one of them. `trace_` has the score of every step of that path.
+# With validation data the paths of all ridges that are tried are judged by it. Of few rows the best
+# path is averaged with two others of its ridge, and the model is a point of the average. `trace_`
+# has the score of every step of it.
 X_val, y_val = make_simulation(400, noise="uniform", level=0.2, random_state=2)
 chosen = FCGBoostClassifier(random_state=0).fit(X, y, X_val=X_val, y_val=y_val)
 scores = chosen.trace_.column("validation_score")

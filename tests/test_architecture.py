@@ -336,7 +336,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "experiments.earthquake": {"datasets", "experiments.base", "experiments.uci", *REAL_DATA},
     "experiments.contest.measures": NOTHING,
     "experiments.contest.counting": {
-        *("__init__", "dictionaries", "experiments.contest.measures"),
+        *("__init__", "dictionaries", "experiments.contest.measures", "model"),
     },
     "experiments.contest.tuning": {
         *("experiments.base", "experiments.contest.measures", "experiments.protocol"),

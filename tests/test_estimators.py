@@ -42,7 +42,7 @@ FEW = {"max_iter": 8, "random_state": 0}
 CHECKED = [
     FCGBoostClassifier(),
     FCGBoostClassifier("gauss"),
-    FCGBoostClassifier("compact", **FEW),
+    FCGBoostClassifier("compact"),
     FCGBoostClassifier(TreeDictionary(depth=3), **FEW),
     FCGBoostClassifier(UnionDictionary([ReluDictionary(), TreeDictionary()]), **FEW),
     *(FCGBoostClassifier(name, **FEW) for name in DICTIONARIES),

@@ -377,10 +377,13 @@ def test_one_engine_grows_tree_after_tree(engine) -> None:
 
 def test_nothing_is_written_on() -> None:
     data = make_data(0)
+    before = [array.copy() for array in data]
     for array in data:
         array.flags.writeable = False
     for engine in ENGINES.values():
         grow(data, engine())
+        for array, own in zip(data, before, strict=True):
+            np.testing.assert_array_equal(array, own)
 
 
 @pytest.mark.parametrize(

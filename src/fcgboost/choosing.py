@@ -139,7 +139,7 @@ def _vote(
     (classes, train), ridges = data, _ridges(p, run)
     if not can_be_split(train, needs_all=p.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
-        return ridges[len(ridges) // 2], 5 * run.k0
+        return run.recipe.l2, 5 * run.k0
     total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
     n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
     for i in range(n_splits):

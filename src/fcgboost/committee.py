@@ -18,7 +18,7 @@ from fcgboost.dictionaries import stack_rows
 from fcgboost.fitting import Run
 from fcgboost.presets import preset_of
 from fcgboost.stopping import Step
-from fcgboost.trace import Trace, Validator
+from fcgboost.trace import StepScore, Trace, fresh
 
 
 def n_members(p: Any, run: Run) -> int:
@@ -37,23 +37,16 @@ def complete(run: Run, first: Trace, n: int) -> Trace:
         return first
     first = first.forward()
     paths = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
-    traces, validator = [first, *filter(len, paths)], run.ground.validator
-    average = averaged(traces)
-    return _scored(average, traces, validator) if isinstance(validator, Validator) else average
+    average, judge = averaged([first, *filter(len, paths)]), fresh(run.ground.validator)
+    return average if judge is None else _scored(average, judge)
 
 
-def _scored(average: Trace, traces: Sequence[Trace], validator: Validator) -> Trace:
-    """Judge every step of an average, by the decision values of its members."""
-    validators, steps = [validator.anew() for _ in traces], []
-    atoms = [[trace.atoms[j : j + 1] for j in range(len(trace.entered))] for trace in traces]
-    for k, step in enumerate(average, start=1):
-        decisions = []
-        for judge, trace, rows in zip(validators, traces, atoms, strict=True):
-            own = trace[min(k, len(trace)) - 1]
-            decisions.append(judge.decision(own, rows[: own.n_entered]))
-        score = validator.score(np.mean(decisions, axis=0))
-        steps.append(replace(step, validation_score=score))
-    return replace(average, steps=tuple(steps))
+def _scored(average: Trace, judge: StepScore) -> Trace:
+    """Judge every step of an average."""
+    atoms = [average.atoms[j : j + 1] for j in range(len(average.entered))]
+    scores = [judge(step, atoms[: step.n_entered]) for step in average]
+    pairs = zip(average, scores, strict=True)
+    return replace(average, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:

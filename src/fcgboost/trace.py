@@ -139,23 +139,20 @@ class Validator:
 
     def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
         self._evaluate = evaluate
-        self.score = score
+        self._score = score
         self._values: Array = np.empty((0, 0))
         self._n_atoms = 0
 
     def anew(self) -> Validator:
         """Give the same for another path."""
-        return Validator(self._evaluate, self.score)
+        return Validator(self._evaluate, self._score)
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
         """Score a step; `atoms` are those that entered by then, those of the last call first."""
-        return self.score(self.decision(step, atoms))
-
-    def decision(self, step: Step, atoms: Sequence[Any]) -> Array:
-        """Give the decision values after a step; of earlier atoms only the number is asked for."""
         for atom in atoms[self._n_atoms :]:
             self._append(self._evaluate(atom))
-        return np.asarray(self._values[:, : self._n_atoms] @ step.coef.T + step.intercept)
+        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
+        return self._score(decision)
 
     def _append(self, column: Array) -> None:
         if self._n_atoms == self._values.shape[1]:

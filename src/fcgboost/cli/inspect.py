@@ -107,7 +107,8 @@ def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
     print(f"{_families(facts)} tell apart {classes}.")
     about, n_steps = facts["about"], f"{facts['n_steps']} steps"
     ridge = f"; ridge {about['l2']:.3g}" if isinstance(about.get("l2"), float) else ""
-    if preset_of(classifier.dictionary) is not None and classifier.l2 == "auto":
+    is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
+    if preset_of(classifier.dictionary) is not None and is_chosen:
         print(f"Loss {facts['loss']}{ridge}; {n_steps}; ridge and steps chosen on rows set aside.")
     else:
         print(f"Loss {facts['loss']}{ridge}; {n_steps}; ended {facts['status']}")

@@ -9,10 +9,6 @@ from fcgboost import FCGBoostClassifier, Step, theory_steps
 from fcgboost.cli import console
 from fcgboost.presets import preset_of
 
-# A preset makes at most so many paths, those that are averaged included. Of few rows it makes more,
-# which take no time.
-_PATHS = 6
-
 
 class TimeLimit:
     """A stopping rule: ends a path that has taken long enough.
@@ -56,8 +52,12 @@ def train(classifier: FCGBoostClassifier, X: Any, y: Any, seconds: float) -> FCG
     seconds : float
         The time limit of the fit; 0 is none.
     """
-    chooses = preset_of(classifier.dictionary) is not None and classifier.l2 == "auto"
-    limit = TimeLimit(seconds / _PATHS if chooses else seconds)
+    preset = preset_of(classifier.dictionary)
+    # A path for every ridge and for every member of an average; of few rows there are more, which
+    # take no time.
+    n_paths = 1 if preset is None else len(preset.strengths) + preset.n_members
+    chooses = "auto" in (classifier.l2, classifier.max_iter)
+    limit = TimeLimit(seconds / n_paths if chooses else seconds)
     n_steps = _n_steps(classifier, len(y))
     with console.progress("Fitting", n_steps, has_paths=chooses) as show:
         classifier.set_callbacks(show, limit)
