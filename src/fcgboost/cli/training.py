@@ -56,7 +56,7 @@ def train(classifier: FCGBoostClassifier, X: Any, y: Any, seconds: float) -> FCG
     # A path for every ridge and for every member of an average; of few rows there are more, which
     # take no time.
     n_paths = 1 if preset is None else len(preset.strengths) + preset.n_members
-    chooses = "auto" in (classifier.l2, classifier.max_iter)
+    chooses = preset is not None and "auto" in (classifier.l2, classifier.max_iter)
     limit = TimeLimit(seconds / n_paths if chooses else seconds)
     n_steps = _n_steps(classifier, len(y))
     with console.progress("Fitting", n_steps, has_paths=chooses) as show:
