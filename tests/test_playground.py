@@ -321,6 +321,16 @@ class TestManyRequests:
         assert outcome == ["dropped"]
         assert newer.n_steps == 10
 
+    def test_an_older_one_that_comes_in_late_ends_nothing(self) -> None:
+        desk = Desk()
+        with desk.turn(SMALL, "tab", 1):
+            newest = desk._newest["tab"]
+            with pytest.raises(SupersededError):
+                desk.fit(replace(SMALL, seed=1), "tab", 0)
+            assert not desk._is_stale(newest)
+            assert desk._line == [newest]
+        assert desk.fit(replace(SMALL, seed=1), "tab", 0).n_steps == 10
+
     def test_requests_that_wait_are_dropped_at_once_but_for_the_newest(self) -> None:
         desk, blocker = Desk(), Request("other", SMALL)
         desk._line.append(blocker)
@@ -479,7 +489,8 @@ class TestManyRequests:
         assert time.monotonic() < start + 3
 
     def test_one_that_leaves_before_its_answer_does_no_harm(self, client, capfd) -> None:
-        body = json.dumps({"settings": asdict(replace(SMALL, seed=99))}).encode()
+        left = {"settings": asdict(replace(SMALL, seed=99)), "tab": "left"}
+        body = json.dumps(left).encode()
         request = head(client, len(body)) + body
         connection = socket.create_connection(("127.0.0.1", client.port))
         # Closing with a reset, so that the answer meets a connection that is gone.

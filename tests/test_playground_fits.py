@@ -59,6 +59,12 @@ class TestSettings:
         with pytest.raises(SettingError, match="tab must be a text of at most 40"):
             read_wish({"tab": tab})
 
+    @pytest.mark.parametrize("order", [-1, 0.5, "1", None, True, 2**54])
+    def test_an_order_that_is_no_count_is_refused(self, order) -> None:
+        assert read_wish({"order": 7}).order == 7
+        with pytest.raises(SettingError, match="order must be a whole number from 0"):
+            read_wish({"order": order})
+
 
 class TestNumbers:
     def test_decision_values_are_those_of_the_same_fit_to_the_last_bit(self, client) -> None:

@@ -25,6 +25,7 @@ class Request:
 
     tab: str
     settings: Settings
+    order: int = 0
 
 
 class Desk:
@@ -39,18 +40,28 @@ class Desk:
         self._kept: OrderedDict[Settings, Fit] = OrderedDict()
 
     @contextmanager
-    def turn(self, settings: Settings, tab: str = "") -> Iterator[Fit]:
+    def turn(self, settings: Settings, tab: str = "", order: int = 0) -> Iterator[Fit]:
         """Give the fit of some settings; no other one is made while the context is open.
 
         What is computed beside a fit that begins can slow it down many times.
 
+        Parameters
+        ----------
+        settings : Settings
+        tab : str
+        order : int
+            Requests of a tab may come in otherwise than they were sent: the highest is the newest,
+            of equals the last to come in.
+
         Raises
         ------
         SupersededError
-            If another request of the same tab comes in before it is done.
+            If there is a newer request of the same tab, or one comes in before it is done.
         """
-        request = Request(tab, settings)
+        request = Request(tab, settings, order)
         with self._changed:
+            if tab in self._newest and self._newest[tab].order > order:
+                raise SupersededError
             self._newest[tab] = request
             self._line.append(request)
             self._changed.notify_all()
@@ -61,15 +72,15 @@ class Desk:
         finally:
             self._leave(request)
 
-    def fit(self, settings: Settings, tab: str = "") -> Fit:
+    def fit(self, settings: Settings, tab: str = "", order: int = 0) -> Fit:
         """Give the fit of some settings, as `turn` does."""
-        with self.turn(settings, tab) as fit:
+        with self.turn(settings, tab, order) as fit:
             return fit
 
-    def step(self, settings: Settings, tab: str = "") -> Fit:
+    def step(self, settings: Settings, tab: str = "", order: int = 0) -> Fit:
         """Give a fit to look at one of its steps: a kept one disturbs nobody."""
         # In a line of its own: a step that was asked for does not end the tab's next fit.
-        return self._kept_fit(settings) or self.fit(settings, f"step of {tab}")
+        return self._kept_fit(settings) or self.fit(settings, f"step of {tab}", order)
 
     def close(self) -> None:
         """Drop the fit in work and all that wait."""

@@ -138,13 +138,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_fit(self) -> None:
         wish = self._read_wish()
-        with self.server.desk.turn(wish.settings, wish.tab) as fit:
+        with self.server.desk.turn(wish.settings, wish.tab, wish.order) as fit:
             answer = {**fit.summary(), "step": fit.step(wish.k)}
         self._send_json(answer)
 
     def _send_step(self) -> None:
         wish = self._read_wish()
-        fit = self.server.desk.step(wish.settings, wish.tab)
+        fit = self.server.desk.step(wish.settings, wish.tab, wish.order)
         self._send_json({"step": fit.step(wish.k)})
 
     def _read_wish(self) -> Wish:

@@ -12,8 +12,9 @@
   // What takes longer is announced.
   const WAIT = 400;
   const WAITING = "Waiting for a fit … Fits of several tabs are made one after another.";
-  // The server leaves the older of two fits of the same tab.
+  // The server leaves the older of two fits of the same tab, in whatever order they come in.
   const tab = crypto.randomUUID();
+  let nSent = 0;
 
   // Positions of a slider on a logarithmic scale, as round numbers.
   const scale = (n, value) => Array.from({ length: n }, (_, i) => Number(value(i).toPrecision(2)));
@@ -162,7 +163,7 @@
   }
 
   const fits = newestOnly(async ({ settings, k, since }, signal) => {
-    const answer = await ask("/fit", { settings, k: k ?? "auto", tab }, signal);
+    const answer = await ask("/fit", { settings, k: k ?? "auto", tab, order: nSent++ }, signal);
     shown.fit = answer;
     shown.settings = settings;
     shown.steps = new Map();
@@ -172,7 +173,7 @@
     say(`${answer.path.test.length - 1} steps in ${duration(answer.milliseconds)}. ${answer.path.status}`, answer.path.is_cut);
   });
   const steps = newestOnly(async (move, signal) => {
-    const answer = await ask("/step", { settings: move.settings, k: move.k, tab }, signal);
+    const answer = await ask("/step", { settings: move.settings, k: move.k, tab, order: nSent++ }, signal);
     // A fit that came in meanwhile has other steps.
     if (move.settings === shown.settings) takeStep(answer.step, move);
   });

@@ -132,6 +132,8 @@ CHECKS: Mapping[str, Check] = {
 }
 _STEPS = Number(0, MOST_STEPS, is_whole=True, has_auto=True)
 _LONGEST_TAB = 40
+# Up to here a page counts exactly.
+_ORDER = Number(0, 2**53, is_whole=True)
 
 
 @dataclass(frozen=True)
@@ -145,23 +147,33 @@ class Wish:
         None is the theory's number of steps.
     tab : str
         A name that the tab has given itself.
+    order : int
+        How many requests the tab had sent before.
     """
 
     settings: Settings
     k: int | None = None
     tab: str = ""
+    order: int = 0
 
 
 def read_wish(document: Any) -> Wish:
-    """Read {"settings": {...}, "k": ..., "tab": ...}; "auto" is the theory's number of steps."""
-    if not isinstance(document, dict) or not document.keys() <= {"settings", "k", "tab"}:
-        raise SettingError('The body must be an object with the keys "settings", "k" and "tab".')
-    k, tab = document.get("k", AUTO), document.get("tab", "")
+    """Read {"settings": {...}, "k": ..., "tab": ..., "order": ...}.
+
+    "auto" is the theory's number of steps.
+    """
+    if not isinstance(document, dict) or not document.keys() <= {"settings", "k", "tab", "order"}:
+        raise SettingError(
+            'The body must be an object with the keys "settings", "k", "tab" and "order".'
+        )
+    k, tab, order = document.get("k", AUTO), document.get("tab", ""), document.get("order", 0)
     if not _STEPS.accepts(k):
         raise SettingError(f"k must be {_STEPS}.")
     if type(tab) is not str or len(tab) > _LONGEST_TAB:
         raise SettingError(f"tab must be a text of at most {_LONGEST_TAB} characters.")
-    return Wish(read_settings(document.get("settings", {})), None if k == AUTO else k, tab)
+    if not _ORDER.accepts(order):
+        raise SettingError(f"order must be {_ORDER}.")
+    return Wish(read_settings(document.get("settings", {})), None if k == AUTO else k, tab, order)
 
 
 def read_settings(document: Any) -> Settings:
