@@ -10,7 +10,7 @@ there.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.svm import SVC
 
 from fcgboost import FCGBoostClassifier
@@ -66,10 +66,20 @@ assert models["fcgboost (relu)"].n_atoms_ < svc.n_support_.sum() / 4
 # --------------------
 #
 # The probability is the *loss's*: squared hinge, square loss and cubed hinge determine one, the
-# hinge does not. It is cut at 0 and 1, so rows far from the boundary get exactly 0 or 1: for
-# the log loss, which punishes a wrong 0 without limit, a calibrated probability is still
-# better.
+# hinge does not. It is cut at 0 and 1, so rows far from the boundary get exactly 0 or 1, which the
+# log loss punishes without limit where it is wrong.
 probability = models["fcgboost (relu)"].predict_proba(X_test)[:, 1]
 sure = (probability == 0.0) | (probability == 1.0)
 print(f"{sure.mean():.1%} of the probabilities are 0 or 1; the largest true one among the zeros:")
 print(f"{truth[probability == 0.0].max():.3f}")
+
+# %%
+# A link is never certain: a curve of two parameters that is fitted to rows held out. The default,
+# ``FCGBoostClassifier()``, has one; other dictionaries get one where there are such rows.
+options = {"validation_fraction": 0.25, "random_state": 0}
+theory = FCGBoostClassifier("relu", **options).fit(X, y)
+linked = FCGBoostClassifier("relu", link="power", **options).fit(X, y)
+print(linked.link_)
+losses = [log_loss(y_test, model.predict_proba(X_test)) for model in (theory, linked)]
+print(f"log loss {losses[0]:.4f} by the loss's formula, {losses[1]:.4f} by the link")
+assert losses[1] < losses[0]

@@ -283,7 +283,15 @@ FARS: dict[str, Callable[[], Case]] = {
     # More inputs than atoms: the atoms do not tell where the data lie in all directions.
     **{f"off_{name}": (lambda name=name: far(name, 100.0, 20)) for name in DICTIONARIES},
 }
-CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES}
+HELD_OUT = {"validation_fraction": 0.3, "link": "power"}
+LINKS: dict[str, Callable[[], Case]] = {
+    "link": lambda: plain("gauss", **HELD_OUT),
+    "link_4": lambda: plain("relu", 4, **HELD_OUT),
+    "link_hinge": lambda: plain("gauss", loss="hinge", **HELD_OUT),
+    "link_hinge_4": lambda: plain("gauss", 4, loss="hinge", **HELD_OUT),
+    "link_chosen": lambda: plain("compact", 3, max_iter="auto"),
+}
+CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES, **LINKS}
 
 
 @cache

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.data import Data, can_be_split, split_data
 from fcgboost.fitting import Run, run_on
+from fcgboost.links import HeldOut
 from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
 from fcgboost.schemes import FullyCorrective
@@ -46,10 +47,13 @@ class Chosen(NamedTuple):
     run : Run
     path : (Trace, Status) or None
         Its path, where the choice has made it already.
+    held_out : list of HeldOut
+        What models like the chosen one say about rows that were set aside for the choice only.
     """
 
     run: Run
-    path: tuple[Trace, Status] | None
+    path: tuple[Trace, Status] | None = None
+    held_out: Sequence[HeldOut] = ()
 
 
 def chooses(p: Any, parts: Parts) -> bool:
@@ -81,9 +85,9 @@ def choose(
     if resume is not None and run.start.l2 is not None:
         # The path that goes on has its ridge, and without validation data its number of steps.
         n_steps = None if has_validation_data else len(resume.forward())
-        return Chosen(run.with_ridge(run.start.l2, n_steps, patience), None)
+        return Chosen(run.with_ridge(run.start.l2, n_steps, patience))
     if not has_validation_data:
-        return Chosen(run.with_ridge(*_vote(p, run, parts, data, rules)), None)
+        return _vote(p, run, parts, data, rules)
     trials, paths = _race(run, _ridges(p, run), rules)
     best = (_smallest if preset.is_small else _strongest)(trials, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
@@ -134,22 +138,35 @@ def _vote(
     parts: Parts,
     data: tuple[NDArray[Any], Data],
     rules: list[StoppingRule],
-) -> tuple[float, int]:
-    """Give the ridge and the number of steps that did best on rows set aside."""
+) -> Chosen:
+    """Choose the ridge and the number of steps that did best on rows set aside."""
     (classes, train), ridges = data, _ridges(p, run)
     if not can_be_split(train, needs_all=p.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
-        return run.recipe.l2, 5 * run.k0
+        return Chosen(run.with_ridge(run.recipe.l2, 5 * run.k0))
     total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
     n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
+    splits = []
     for i in range(n_splits):
         key = hashing.derive(run.start.key, -1 - i) >> 33
         kept, aside = split_data(train, _SHARE, key)
         split = run_on(p, parts, classes, kept, aside, run.start.anew())
-        for row, trace in zip(total, _compared(p, split, rules), strict=True):
+        splits.append((split, _compared(p, split, rules)))
+        for row, trace in zip(total, splits[-1][1], strict=True):
             row += _at_multiples(trace, split.k0)
-    best, multiple = _winner(p, split, total / n_splits)
-    return ridges[best], round(_MULTIPLES[multiple] * run.k0)
+    best, number = _winner(p, split, total / n_splits)
+    multiple = _MULTIPLES[number]
+    held_out = [_held_out(split, traces[best], multiple) for split, traces in splits]
+    return Chosen(run.with_ridge(ridges[best], round(multiple * run.k0)), None, held_out)
+
+
+def _held_out(run: Run, trace: Trace, multiple: float) -> HeldOut:
+    """Give what the model after a multiple of k0 steps says about the rows set aside."""
+    design, data = run.ground.design, run.ground.held_out
+    assert data is not None
+    k = _end(trace, multiple, run.k0)
+    model = trace.model(k, design.dictionary, design.scale, run.ground.limits)
+    return HeldOut(model.decision(data.X), data.codes, data.weights)
 
 
 def _winner(p: Any, run: Run, scores: NDArray[np.float64]) -> tuple[int, int]:
@@ -197,5 +214,9 @@ def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
     scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace.forward()]
     if not scores:
         return np.zeros(len(_MULTIPLES))
-    ends = [min(max(1, round(multiple * k0)), len(scores)) for multiple in _MULTIPLES]
-    return np.array([scores[end - 1] for end in ends])
+    return np.array([scores[_end(trace, multiple, k0) - 1] for multiple in _MULTIPLES])
+
+
+def _end(trace: Trace, multiple: float, k0: int) -> int:
+    """Give a multiple of k0 steps as a number, at most the whole path, at least one step of it."""
+    return min(max(1, round(multiple * k0)), len(trace.forward()))

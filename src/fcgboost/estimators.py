@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from fcgboost.callbacks import CallbackSupport, with_callbacks
-from fcgboost.choosing import choose, chooses
+from fcgboost.choosing import Chosen, choose, chooses
 from fcgboost.committee import complete, n_members
 from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
@@ -38,7 +38,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such as
         `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
-        What is minimised. All but the hinge determine probabilities.
+        What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
             or Scheme, default="fully_corrective"
         How coefficients move in a step. Only full correction uses `solver` and `l2`.
@@ -84,6 +84,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         With more than two classes: whether each class chooses atoms of its own, or all classes
         share one sequence of atoms, each with its own coefficients. Shared atoms make smaller and
         faster models, as a step chooses one atom and not one per class.
+    link : {"auto", "theory", "power"}, default="auto"
+        How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
+        for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
+        never certain, to rows held out: those that choose the ridge and the steps. "auto" is
+        "power" for the dictionaries "auto" and "compact" where rows are held out, and "theory"
+        elsewhere. The predicted classes are the same.
     validation_fraction : float or None, default=None
         Share of the rows set aside to choose the number of steps, and for "auto" and "compact" the
         ridge. None is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
@@ -128,6 +134,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         The number of steps in the model.
     l2_ : float
         The ridge that was used.
+    link_ : PowerLink or None
+        What turns decision values into probabilities; None is the formula of the loss.
     trace_ : Trace
         A record of every step, also of those that validation did not keep.
     status_ : Status
@@ -178,6 +186,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         reselect: bool = False,
         removal: Literal["backward"] | float | Removal | None = None,
         multiclass: Literal["one_vs_rest", "shared"] = "one_vs_rest",
+        link: Literal["auto", "theory", "power"] = "auto",
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         scoring: Any = None,
@@ -205,6 +214,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.reselect = reselect
         self.removal = removal
         self.multiclass = multiclass
+        self.link = link
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.scoring = scoring
@@ -251,10 +261,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             classes, train, validation = check_data(self, X, y, sample_weight, given)
             if train.has_missing or (validation is not None and validation.has_missing):
                 parts = for_missing(self, parts)
-            run, path = run_in_memory(self, parts, classes, train, validation), None
-            rules = self.stopping_rules()
+            run = run_in_memory(self, parts, classes, train, validation)
+            chosen, rules = Chosen(run), self.stopping_rules()
             if chooses(self, parts):
-                run, path = choose(self, run, parts, (classes, train), rules)
+                chosen = choose(self, run, parts, (classes, train), rules)
+            run, path, held_out = chosen
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
             if path is None or watcher is not None:
@@ -264,5 +275,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             trace = complete(run, first, n)
             # Where a continuation starts.
             self.__dict__.update(run.attributes(trace), _path_=first)
+            self.link_ = run.link(self.model_, held_out)
             close(trace)
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,10 @@ from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets
 from fcgboost.judging import make_validator
 from fcgboost.learned import LearnedCandidates
-from fcgboost.parameters import Parts
+from fcgboost.links import HeldOut, PowerLink, fit_link
+from fcgboost.losses import ProbabilityLoss
+from fcgboost.model import Model
+from fcgboost.parameters import NO_LINK, Parts
 from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
@@ -155,6 +158,7 @@ class Run:
             "_path_": trace,
             "n_iter_": k,
             "l2_": self.recipe.l2,
+            "link_": None,
             "_loss_": self.recipe.loss,
             "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
             "_deviation_": design.deviation,
@@ -162,6 +166,28 @@ class Run:
             "_key_": self.start.key,
             "_k0_": self.k0,
         }
+
+    def link(self, model: Model, held_out: Sequence[HeldOut]) -> PowerLink | None:
+        """Give what turns decision values into probabilities; None is the loss's own formula.
+
+        Parameters
+        ----------
+        model : Model
+        held_out : sequence of HeldOut
+            What models like it say about rows that the choice has set aside.
+        """
+        wanted, preset = self.estimator.link, preset_of(self.estimator.dictionary)
+        has_formula = isinstance(self.recipe.loss, ProbabilityLoss)
+        if wanted == "theory" or (wanted == "auto" and (preset is None or not has_formula)):
+            return None
+        data = self.ground.held_out
+        if data is not None:
+            held_out = [HeldOut(model.decision(data.X), data.codes, data.weights)]
+        if held_out:
+            return fit_link(held_out)
+        if self.start.link is None and wanted == "power":
+            raise ValueError(NO_LINK)
+        return self.start.link
 
     def kept(self, trace: Trace, wanted: float = np.inf) -> tuple[int, float]:
         """Give the number of steps that is best on validation, and its score.
@@ -257,8 +283,7 @@ def run_on(
     validator = None
     if validation is not None:
         validator = make_validator(p, design, parts.loss, classes, validation, limits)
-    n_validation = 0.0 if validation is None else float(validation.weights.sum())
-    ground = Ground(classes, design, targets, validator, limits, n_validation)
+    ground = Ground(classes, design, targets, validator, limits, validation)
     return Run(p, parts, ground, start)
 
 

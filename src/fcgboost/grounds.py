@@ -40,8 +40,8 @@ class Ground:
         Scores a step on validation data.
     limits : Limits or None
         What the rows were clipped to.
-    n_validation : float
-        The weight of the validation data; 0 where there is none, or where it is not known here.
+    held_out : Data or None
+        The validation data; None where there is none, or where it is not here.
     """
 
     classes: NDArray[Any]
@@ -49,7 +49,12 @@ class Ground:
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
-    n_validation: float = 0.0
+    held_out: Data | None = None
+
+    @property
+    def n_validation(self) -> float:
+        """The weight of the validation data, 0 where it is not here."""
+        return 0.0 if self.held_out is None else float(self.held_out.weights.sum())
 
 
 def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:

@@ -15,8 +15,9 @@ from fcgboost.backends.memory import MemoryDesign
 from fcgboost.data import Data
 from fcgboost.grounds import make_targets
 from fcgboost.inputs import Limits
+from fcgboost.known import KnownDecision, scorer_options
 from fcgboost.losses import Loss, SquaredHinge
-from fcgboost.prediction import KnownDecision, scorer_options, winners
+from fcgboost.prediction import winners
 from fcgboost.presets import preset_of
 from fcgboost.sums import ExactSum, units_of
 from fcgboost.trace import Validator

@@ -11,14 +11,20 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
+from fcgboost.known import KnownDecision
 from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
-from fcgboost.prediction import KnownDecision
 from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.validation import check_number, check_word, make_part, make_solver
+
+#: What is said where a link is wanted and there is nothing to fit it to.
+NO_LINK = (
+    "link='power' is fitted to rows held out, and there are none: give X_val and y_val to fit, or "
+    "set validation_fraction, or use link='theory'."
+)
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,7 @@ def _check_numbers(p: Any) -> None:
     if not (p.clip is None or (isinstance(p.clip, str) and p.clip == "auto")):
         check_number("clip (None, 'auto' or a number)", p.clip, 0, strict=True)
     check_word("multiclass", p.multiclass, ("one_vs_rest", "shared"))
+    check_word("link", p.link, ("auto", "theory", "power"))
     for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
@@ -153,3 +160,7 @@ def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) 
             raise ValueError("Give X_val or validation_fraction, not both.")
     if p.n_iter_no_change is not None:
         check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
+    holds_out = (p.validation_fraction, p.n_iter_no_change) != (None, None)
+    chooses = preset_of(p.dictionary) is not None and "auto" in (p.l2, p.max_iter)
+    if p.link == "power" and not (has_validation_data or holds_out or chooses or p.warm_start):
+        raise ValueError(NO_LINK)

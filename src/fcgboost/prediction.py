@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.arrays import is_tensor
 from fcgboost.documents import PARAMETERS, Content, plain_about, write
 from fcgboost.importances import importances_of
+from fcgboost.links import PowerLink
 from fcgboost.losses import ProbabilityLoss, class_probabilities
 from fcgboost.model import Model, beside
 from fcgboost.presets import PRESETS
@@ -39,14 +39,15 @@ from fcgboost.validation import (
 
 
 def has_probability(estimator: Any) -> bool:
-    """Whether the loss of an estimator determines probabilities; else raise an AttributeError."""
+    """Whether the loss or the link determines probabilities; else raise an AttributeError."""
     loss = vars(estimator).get("_loss_", estimator.loss)
-    if isinstance(make_part("loss", loss), ProbabilityLoss):
+    link = vars(estimator).get("link_", vars(estimator).get("link") == "power")
+    if link or isinstance(make_part("loss", loss), ProbabilityLoss):
         return True
     raise AttributeError(
         f"loss={loss!r} determines a class but no probability, so there is no "
-        "predict_proba. Use loss='squared_hinge', or calibrate with "
-        "sklearn.calibration.CalibratedClassifierCV."
+        "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
+        "data."
     )
 
 
@@ -76,6 +77,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     trace_: Trace
     n_iter_: int
     status_: Status
+    link: Any
+    link_: PowerLink | None
     # The loss of the fit, whatever the parameter is now.
     _loss_: ProbabilityLoss
     # A few training rows and the columns' deviations, for feature_importances_.
@@ -198,12 +201,11 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give class probabilities, which the loss determines (no calibration step).
+        """Give class probabilities: those of the link, or of the loss where there is none.
 
         For a torch tensor they are a tensor of its precision on its device.
         """
-        decision = self._decision(X)
-        return in_kind(class_probabilities(self._loss_, decision), X)
+        return in_kind(self._probabilities(self._decision(X)), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the share of the rows that are classified correctly, wherever they lie."""
@@ -226,9 +228,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Give the class probabilities after 1, 2, ..., n_iter_ steps."""
+        """Give the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
         for decision in self._staged_decision(X):
-            yield in_kind(class_probabilities(self._loss_, decision), X)
+            yield in_kind(self._probabilities(decision), X)
 
     def truncate(self, k: int) -> Self:
         """Give a fitted copy of the classifier as it was after k steps of its path.
@@ -256,6 +258,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def _decision(self, X: Any) -> Any:
         """Give decision values in full precision, where they were computed."""
         return self._shape(self._fitted().decision(check_rows(self, X)))
+
+    def _probabilities(self, decision: Any) -> Any:
+        return probabilities_of(self._loss_, self.link_, decision)
 
     def _has_path(self) -> bool:
         """Whether the steps are known; of a path that was not saved not even the start is."""
@@ -313,6 +318,7 @@ def content_of(
         feature_names=getattr(classifier, "feature_names_in_", None),
         model=model,
         loss=classifier._loss_,
+        link=classifier.link_,
         trace=classifier.trace_ if trace and classifier._has_path() else None,
         n_iter=classifier.n_iter_,
         k0=found._k0_,
@@ -321,6 +327,13 @@ def content_of(
         importances=getattr(classifier, "feature_importances_", None),
         about=classifier.about_ if about is None else plain_about(about),
     )
+
+
+def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
+    """Give class probabilities by a link, or by the formula of a loss where there is none."""
+    if link is not None:
+        return link.probabilities(decision)
+    return class_probabilities(loss, decision)
 
 
 def in_kind(values: Any, X: Any) -> Any:
@@ -338,53 +351,3 @@ def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
     if is_tensor(X) and classes.dtype.kind in "biuf":
         return beside(classes, X)[beside(codes, X)]
     return classes[to_host(codes)]
-
-
-class KnownDecision(ClassifierMixin, BaseEstimator):
-    """A classifier whose decision values are known already, for scikit-learn's scorers.
-
-    Parameters
-    ----------
-    loss : Loss
-    classes : ndarray of shape (n_classes,) or None
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-    """
-
-    def __init__(self, loss: Any, classes: Any = None, decision: Any = None) -> None:
-        self.loss = loss
-        self.classes = classes
-        self.decision = decision
-
-    @property
-    def classes_(self) -> Any:
-        """The classes."""
-        return self.classes
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Do nothing."""
-        return self
-
-    def decision_function(self, X: Any) -> Any:
-        """Give the known values."""
-        return self.decision
-
-    def predict(self, X: Any) -> Any:
-        """Give the classes of the known values."""
-        return winners(self.decision, self.classes)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Give the probabilities of the known values."""
-        has_probability(self)
-        return class_probabilities(self.loss, self.decision)
-
-
-def judged(classifier: BaseFCGBoost, decision: Any) -> KnownDecision:
-    """Give what a classifier says where its decision values are known: they are computed once."""
-    return KnownDecision(classifier._loss_, classifier.classes_, decision)
-
-
-def scorer_options(scorer: Any, weights: Array) -> dict[str, Array]:
-    """Give what a scorer is called with: a plain function need not know of weights."""
-    parameters = inspect.signature(scorer).parameters.values()
-    takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-    return {"sample_weight": weights} if takes_weights else {}

@@ -55,7 +55,7 @@ Folds = list[Fold]
 
 #: The attributes of the refitted classifier that the search shows as its own.
 _SHOWN = (
-    *("classes_", "model_", "trace_", "n_iter_", "status_"),
+    *("classes_", "model_", "trace_", "n_iter_", "status_", "link_"),
     *("_loss_", "_sample_", "_deviation_"),
 )
 

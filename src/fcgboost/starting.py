@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from fcgboost.checkpoints import Identity, describe, read
 from fcgboost.hashing import Digest
+from fcgboost.links import PowerLink
 from fcgboost.presets import preset_of
 from fcgboost.trace import Trace
 
@@ -34,12 +35,15 @@ class Start:
     resume : Trace or None
     l2 : float or None
         The ridge that the path has been fitted with, if known.
+    link : PowerLink or None
+        The link of the path, if known.
     """
 
     identity: Identity
     key: int
     resume: Trace | None
     l2: float | None = None
+    link: PowerLink | None = None
 
     def anew(self) -> Start:
         """Give a start at nothing with the same seed."""
@@ -78,7 +82,7 @@ def find_start(p: Any, digest: tuple[Any, ...]) -> Start:
     last = vars(p).get("_state_")
     if p.warm_start and last is not None:
         _check_same(last, identity)
-        return Start(identity, p._key_, p._path_, p.l2_)
+        return Start(identity, p._key_, p._path_, p.l2_, p.link_)
     if p.checkpoint is not None and os.path.exists(p.checkpoint):
         trace, key = read(p.checkpoint, identity)
         return Start(identity, key, trace)

@@ -12,7 +12,7 @@ from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
 from fcgboost.cli.rows import labelled_batches
 from fcgboost.io import split_model
-from fcgboost.prediction import judged
+from fcgboost.known import judged
 from fcgboost.scores import score_predictions
 
 _TEXT = f"""\

@@ -134,6 +134,13 @@ def _add_parts(parser: Any) -> None:
         help="of three or more classes: own atoms for each, or the same for all "
         "(default: %(default)s)",
     )
+    parser.add_argument(
+        "--link",
+        choices=("auto", "theory", "power"),
+        default="auto",
+        help='what gives probabilities: the loss ("theory"), or a curve fitted to rows set aside '
+        '("power"; default: power for auto and compact, theory for others)',
+    )
 
 
 def run(options: argparse.Namespace) -> int:

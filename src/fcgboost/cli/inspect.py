@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
         "dictionary": " ".join(str(model.dictionary).split()),
         "families": _count_families(model),
         "loss": str(classifier.loss),
+        "link": None if classifier.link_ is None else asdict(classifier.link_),
         "classes": [str(name) for name in classifier.classes_],
         "n_atoms": classifier.n_atoms_,
         "n_steps": classifier.n_iter_,
@@ -112,6 +114,11 @@ def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
         print(f"Loss {facts['loss']}{ridge}; {n_steps}; ridge and steps chosen on rows set aside.")
     else:
         print(f"Loss {facts['loss']}{ridge}; {n_steps}; ended {facts['status']}")
+    if classifier.link_ is not None:
+        slope, power = classifier.link_.slope, classifier.link_.power
+        print(
+            f"Probabilities by a link fitted to rows set aside: slope {slope:g}, power {power:g}."
+        )
     if "limits" in facts:
         print("Inputs are clipped to limits that the training rows gave.")
     _print_about(facts["about"])

@@ -13,7 +13,7 @@ from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
 from fcgboost.cli.rows import check_outputs, model_batches, open_for
 from fcgboost.io import split_model
-from fcgboost.prediction import judged
+from fcgboost.known import judged
 from fcgboost.readers import write_rows
 
 _TEXT = f"""\

@@ -36,6 +36,7 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         loss=options.loss,
         removal=options.removal,
         multiclass=options.multiclass,
+        link=options.link,
         random_state=options.seed,
     )
     return classifier.set_params(**dict(options.set))

@@ -47,7 +47,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     **parameters
         All others are those of `FCGBoostClassifier`, with the same defaults. `device` is "cpu" and
         `n_jobs` is not used: every worker takes as many threads as it has. `scoring` is accuracy
-        (None). Missing values are refused.
+        (None). Probabilities are those of the loss. Missing values are refused.
 
     Notes
     -----
@@ -175,6 +175,11 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             raise ValueError(
                 f"device={self.device!r}: on a Dask cluster rows are on the workers' processors; "
                 "use device='cpu'."
+            )
+        if self.link == "power":
+            raise ValueError(
+                "link='power' needs the decision values of validation data in one place; on a Dask "
+                "cluster probabilities are those of the loss: use link='auto' or 'theory'."
             )
         is_accuracy = self.scoring is None or self.scoring == "accuracy"
         if not is_accuracy:
@@ -305,7 +310,7 @@ def _token(local: FCGBoostClassifier) -> str:
     model = local.model_
     limits = () if model.limits is None else (model.limits.low, model.limits.high)
     numbers = (model.coef, model.intercept, model.scale, *limits, local.classes_)
-    parts = (describe(model.dictionary), describe(local._loss_))
+    parts = (describe(model.dictionary), describe(local._loss_), repr(local.link_))
     return str(
         tokenize(model.atoms, *numbers, str(local.classes_.dtype), *parts, local.n_features_in_)
     )

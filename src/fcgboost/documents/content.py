@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,7 @@ from fcgboost.documents.parts import (
 )
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.spots import Array, Spot, is_deeper, specials
+from fcgboost.links import PowerLink
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.parts import Part
@@ -38,7 +39,8 @@ VERSION = 2
 
 _KEYS = (
     *("format", "version", "written_by", "about", "encoder", "n_features", "feature_names"),
-    *("classes", "parameters", "n_iter", "k0", "status", "feature_importances", "model", "path"),
+    *("classes", "parameters", "n_iter", "k0", "status", "feature_importances", "link", "model"),
+    "path",
 )
 _LABELS = r"bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object"
 _LABEL_TYPES: Mapping[str, set[type]] = {
@@ -65,6 +67,8 @@ class Content:
     model : Model
     loss : Loss
         The loss that the decision values belong to.
+    link : PowerLink or None
+        What turns them into probabilities; None is the formula of the loss.
     trace : Trace or None
         The whole path; None where only the model is kept.
     n_iter : int
@@ -83,6 +87,7 @@ class Content:
     feature_names: NDArray[Any] | None
     model: Model
     loss: Loss
+    link: PowerLink | None
     trace: Trace | None
     n_iter: int
     k0: int
@@ -115,6 +120,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "k0": int(content.k0),
         "status": content.status.name,
         "feature_importances": None if importances is None else specials(importances),
+        "link": None if content.link is None else asdict(content.link),
         "model": model_document(content.model, content.loss),
         "path": None if trace is None else path_document(trace, content.n_iter, dictionary),
     }
@@ -168,6 +174,7 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
         feature_names=_read_names(fields["feature_names"], n_features),
         model=model,
         loss=loss,
+        link=_read_link(fields["link"]),
         trace=trace,
         n_iter=n_iter,
         k0=fields["k0"].whole(1, _LARGEST_COUNT),
@@ -176,6 +183,16 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
         about=read_about(fields["about"]),
         encoder=read_encoder(fields["encoder"], n_features),
     )
+
+
+def _read_link(spot: Spot) -> PowerLink | None:
+    if spot.is_null:
+        return None
+    slope, power = (side.number() for side in spot.fields("slope", "power"))
+    try:
+        return PowerLink(float(slope), float(power))
+    except ValueError as error:
+        spot.refuse(f"is no link: {error}")
 
 
 def _read_names(spot: Spot, n_features: int) -> NDArray[Any] | None:

@@ -231,6 +231,7 @@ _READERS: Mapping[str, Callable[[Spot], Any]] = {
     "normalize": Spot.flag,
     "reselect": Spot.flag,
     "multiclass": lambda spot: spot.word("one_vs_rest", "shared"),
+    "link": lambda spot: spot.word("auto", "theory", "power"),
     "validation_fraction": _nothing_or(_fraction),
     "n_iter_no_change": _nothing_or(_count),
     "scoring": _nothing_or(Spot.text),

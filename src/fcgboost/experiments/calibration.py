@@ -2,7 +2,7 @@
 
 The squared hinge's minimiser is f = 2 eta - 1, so (1 + pi f) / 2 is a probability without any
 fit, pi f being f cut to [-1, 1]. A link that was fitted to the validation part maps f to another
-probability.
+probability; that of the default is one of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
 from fcgboost.experiments.contest.field import CONTESTANTS, FOREST_TREES
 from fcgboost.experiments.protocol import Data, seed_of
 from fcgboost.experiments.uci import SETS, UciUnit, deal, missing_sets
+from fcgboost.links import HeldOut, fit_link
 
 Array = NDArray[np.float64]
 #: From decision values to probabilities of +1.
@@ -198,27 +199,19 @@ def _logistic(f: Array, y: Array) -> tuple[Link, str]:
 
 
 def _power(f: Array, y: Array) -> tuple[Link, str]:
-    """Two parameters: 1 / (1 + exp(-a sign(f) |f|^b)), b between 1/4 and 4."""
-
-    def odds(point: Array, f: Array) -> Array:
-        return np.asarray(np.exp(point[0]) * np.sign(f) * np.abs(f) ** np.exp(point[1]))
-
-    point = _smallest(
-        lambda point: _likelihood(expit(odds(point, f)), _targets(y)),
-        (np.log(3.0), 0.0),
-        ((-5.0, 5.0), (-np.log(4.0), np.log(4.0))),
-    )
-    said = f"a={np.exp(point[0]):.4g} b={np.exp(point[1]):.4g}"
-    return lambda f: expit(odds(point, f)), said
+    """Two parameters: what the default itself fits, 1 / (1 + exp(-a f (1 + f^2)^((b - 1) / 2)))."""
+    link = fit_link([HeldOut(f[:, None], (y > 0.0).astype(np.intp), np.ones(len(y)))])
+    return lambda f: link.probabilities(f)[:, 1], f"a={link.slope:.4g} b={link.power:.4g}"
 
 
 def _platt(f: Array, y: Array) -> tuple[Link, str]:
     """Two parameters: Platt's 1 / (1 + exp(-(a f + b)))."""
-    a, b = _smallest(
-        lambda point: _likelihood(expit(point[0] * f + point[1]), _targets(y)),
-        (3.0, 0.0),
-        ((0.0, 150.0), (-20.0, 20.0)),
-    )
+
+    def loss(point: Array) -> float:
+        return _likelihood(expit(point[0] * f + point[1]), _targets(y))
+
+    bounds = ((0.0, 150.0), (-20.0, 20.0))
+    a, b = minimize(loss, (3.0, 0.0), bounds=bounds, method="L-BFGS-B").x
     return lambda f: expit(a * f + b), f"a={a:.4g} b={b:.4g}"
 
 
@@ -228,7 +221,7 @@ def _isotonic(f: Array, y: Array) -> tuple[Link, str]:
     return lambda f: np.asarray(curve.predict(f)), f"steps={len(curve.X_thresholds_)}"
 
 
-#: What the decision values become; the first one is ours as it is.
+#: What the decision values become; the first one is the loss's, "power" the default's.
 LINKS: Mapping[str, Callable[[Array, Array], tuple[Link, str]]] = {
     "theory": _theory,
     "shrunk": _shrunk,
@@ -250,11 +243,3 @@ def _targets(y: Array) -> Array:
 def _likelihood(p: Array, targets: Array) -> float:
     tiny = 1e-300
     return float(-np.mean(targets * np.log(p + tiny) + (1.0 - targets) * np.log(1.0 - p + tiny)))
-
-
-def _smallest(
-    loss: Callable[[Array], float],
-    start: tuple[float, float],
-    bounds: tuple[tuple[float, float], tuple[float, float]],
-) -> Array:
-    return np.asarray(minimize(loss, start, bounds=bounds, method="L-BFGS-B").x)

@@ -12,6 +12,7 @@ from fcgboost.export.c_sum import Code, sum_code
 from fcgboost.export.c_text import PRECISIONS, Precision, comment, text_table
 from fcgboost.export.formula import Formula, formula_of, package_version
 from fcgboost.files import write_whole
+from fcgboost.links import LARGEST, PowerLink
 
 _SHAPES = {
     "gauss": "exp(-|(x - c) / s|^2 / (2 sigma^2))",
@@ -184,7 +185,9 @@ def _prediction(formula: Formula, name: str, precision: Precision, given: str) -
 
 
 def _probabilities(formula: Formula, name: str, precision: Precision, given: str) -> Code:
-    """Write `class_probabilities` of the losses."""
+    """Write the probabilities of the link, or `class_probabilities` of the losses."""
+    if isinstance(formula.probability, PowerLink):
+        return _linked(formula, name, precision, given)
     real = precision.real
     half = precision.number(0.5)
     if formula.probability == "linear":
@@ -210,6 +213,35 @@ def _probabilities(formula: Formula, name: str, precision: Precision, given: str
     else:
         rest = _projection(formula, name, precision)
     return Code([], one + head + rest)
+
+
+def _linked(formula: Formula, name: str, precision: Precision, given: str) -> Code:
+    """Write the log-odds of a link, and their softmax."""
+    real, n, number = precision.real, len(formula.labels), precision.number
+    link, most, each = formula.probability, number(LARGEST), f"for (int k = 0; k < {n}; k++)"
+    assert isinstance(link, PowerLink)
+    if formula.n_outputs == 1:
+        odds = f"    out[1] = {number(0.5)} * {name}_log_odds(out[0]);\n    out[0] = -out[1];\n"
+    else:
+        odds = f"    {each} out[k] = {name}_log_odds(out[k]);\n"
+    power = f"pow{precision.suffix}(1 + f * f, {number(0.5 * (link.power - 1.0))})"
+    return Code(
+        [],
+        f"static inline {real} {name}_log_odds({real} f) {{\n"
+        f"    if (f > {most}) f = {most};\n"
+        f"    if (f < -{most}) f = -{most};\n"
+        f"    return {number(link.slope)} * f * {power};\n"
+        "}\n\n"
+        f"static inline void {name}_proba({given}, {real} out[{n}]) {{\n"
+        f"    {real} top, total = 0;\n"
+        f"    {name}_decision(x, out);\n"
+        f"{odds}"
+        "    top = out[0];\n"
+        f"    {each} if (out[k] > top) top = out[k];\n"
+        f"    {each} total += out[k] = exp{precision.suffix}(out[k] - top);\n"
+        f"    {each} out[k] /= total;\n"
+        "}\n",
+    )
 
 
 def _projection(formula: Formula, name: str, precision: Precision) -> str:

@@ -27,6 +27,7 @@ from fcgboost.dictionaries import (
 from fcgboost.export.forests import Forest, forest_of
 from fcgboost.inputs import Limits
 from fcgboost.io import split_model
+from fcgboost.links import PowerLink
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.model import Model
 
@@ -111,9 +112,9 @@ class Formula:
     takes_missing : bool
         Whether inputs may be NaN.
     intercept : ndarray of shape (n_outputs,)
-    probability : {"linear", "squares"} or None
-        How a decision value becomes a probability: (1 + f) / 2, or the ratio of the squares of
-        1 + f and 1 - f; None where the loss determines none.
+    probability : {"linear", "squares"}, PowerLink or None
+        How a decision value becomes a probability: (1 + f) / 2, the ratio of the squares of
+        1 + f and 1 - f, or a link; None where the loss determines none.
     labels : list of bool, int, float or str
     names : list of str or None
         The names of the inputs, where the training data had them.
@@ -128,7 +129,7 @@ class Formula:
     limits: Limits | None
     takes_missing: bool
     intercept: Array
-    probability: str | None
+    probability: str | PowerLink | None
     labels: list[Any]
     names: list[str] | None
     encoder: Any
@@ -182,7 +183,7 @@ def formula_of(model: Any) -> Formula:
         limits=fitted.limits,
         takes_missing=bool(fitted.dictionary.takes_missing),
         intercept=intercept,
-        probability=_probability(classifier._loss_),
+        probability=classifier.link_ or _probability(classifier._loss_),
         labels=_labels(classifier.classes_),
         names=None if names is None or encoder is not None else [str(name) for name in names],
         encoder=encoder,

@@ -21,6 +21,7 @@ from fcgboost.export.onnx_graph import (
     utf8,
 )
 from fcgboost.files import write_whole
+from fcgboost.links import LARGEST, PowerLink
 from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
 
 _TYPES = {"float": "FLOAT", "double": "DOUBLE"}
@@ -254,7 +255,9 @@ def _label_type(labels: list[Any]) -> tuple[int, Any]:
 
 
 def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
-    """Give `class_probabilities` of the losses."""
+    """Give the probabilities of the link, or `class_probabilities` of the losses."""
+    if isinstance(formula.probability, PowerLink):
+        return _linked(graph, formula.probability, decision, formula.n_outputs)
     one = graph.constant(1.0)
     clipped = graph.add("Clip", decision, graph.constant(-1.0), one)
     up = graph.add("Add", one, clipped)
@@ -268,6 +271,18 @@ def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
         return graph.add("Concat", graph.add("Sub", one, chance), chance, axis=1)
     tails = graph.add("Mul", graph.add("Sub", decision, clipped), graph.constant(0.5))
     return _projected(graph, graph.add("Add", chance, tails), formula.n_outputs)
+
+
+def _linked(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str:
+    """Give the softmax of the log-odds; of two classes, half of them each with opposite signs."""
+    f = graph.add("Clip", decision, graph.constant(-LARGEST), graph.constant(LARGEST))
+    squares = graph.add("Add", graph.add("Mul", f, f), graph.constant(1.0))
+    powers = graph.add("Pow", squares, graph.constant(0.5 * (link.power - 1.0)))
+    slope = link.slope if n_outputs > 1 else 0.5 * link.slope
+    odds = graph.add("Mul", graph.add("Mul", f, graph.constant(slope)), powers)
+    if n_outputs == 1:
+        odds = graph.add("Concat", graph.add("Neg", odds), odds, axis=1)
+    return graph.add("Softmax", odds, axis=1)
 
 
 def _projected(graph: Graph, points: str, n: int) -> str:

@@ -124,6 +124,7 @@ def _classifier(content: Content) -> FCGBoostClassifier:
         "trace_": _no_path(content) if content.trace is None else content.trace,
         "n_iter_": content.n_iter,
         "status_": content.status,
+        "link_": content.link,
         "_loss_": content.loss,
         "_k0_": content.k0,
         "_loaded_": Loaded(model, content.about, content.importances),

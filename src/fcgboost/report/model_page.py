@@ -363,11 +363,11 @@ def _ending(subject: Subject) -> str:
 
 
 def _making(subject: Subject) -> list[Block]:
-    found = _found(subject)
-    model = found.model_
+    model = (found := _found(subject)).model_
     facts = [
         ("dictionary", repr(model.dictionary)),
         ("loss", repr(found._loss_)),
+        ("link", "theory" if found.link_ is None else repr(found.link_)),
         ("steps", f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}"),
         ("ended", found.status_.name.lower().replace("_", " ")),
         ("fcgboost", version("fcgboost")),

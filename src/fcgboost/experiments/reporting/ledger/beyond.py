@@ -87,7 +87,7 @@ ROBUSTNESS = tuple(
 LINKS: Mapping[str, str] = {
     "shrunk": "(1 + s πf)/2",
     "logistic": "1/(1 + exp(−a f))",
-    "power": "1/(1 + exp(−a sign(f) |f|^b))",
+    "power": "1/(1 + exp(−a f (1 + f²)^((b−1)/2)))",
     "platt": "1/(1 + exp(−a f − b)), Platt's",
 }
 _SCORES = ("brier", "log_loss")

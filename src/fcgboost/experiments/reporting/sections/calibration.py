@@ -17,7 +17,7 @@ LINKS: Mapping[str, str] = {
     "theory": "(1 + πf)/2",
     "shrunk": "shrunk, 1 parameter",
     "logistic": "logistic, 1 parameter",
-    "power": "power, 2 parameters",
+    "power": "power, 2 parameters (the default's)",
     "platt": "Platt, 2 parameters",
     "isotonic": "isotonic",
 }

@@ -1,0 +1,141 @@
+"""From decision values to probabilities by a curve that is fitted to rows held out.
+
+A loss determines probabilities without a fit: (1 + f) / 2 for the squared hinge, if f is the best
+function there is. Decision values of a model from some rows reach -1 and 1, where that formula is
+certain, and sometimes wrong. A link has two parameters, keeps the predicted class, and is never
+certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from fcgboost.arrays import namespace
+
+Array = NDArray[np.float64]
+
+#: Decision values beyond it count as at it: their powers stay finite in single precision.
+LARGEST = 1e8
+_LARGEST_SLOPE, _LARGEST_POWER = 1e3, 4.0
+# Of the logarithm of the slope, and of the power.
+_START = (np.log(3.0), 1.0)
+_BOUNDS = ((-5.0, 5.0), (0.25, _LARGEST_POWER))
+_EXACT = {"ftol": 1e-14, "gtol": 1e-9}
+# Sums in another order differ in the last digits; links do not.
+_DIGITS = 6
+
+
+class HeldOut(NamedTuple):
+    """What a model says about rows that it was not fitted to.
+
+    Attributes
+    ----------
+    decision : ndarray of shape (n_samples, 1 or n_classes)
+    codes : ndarray of shape (n_samples,)
+        The numbers of the classes.
+    weights : ndarray of shape (n_samples,)
+    """
+
+    decision: Array
+    codes: NDArray[np.intp]
+    weights: Array
+
+
+@dataclass(frozen=True)
+class PowerLink:
+    """Log-odds that are a times f near 0, and far from it as large as a power of f.
+
+    A decision value f stands for the log-odds o(f) = a f (1 + f^2)^((b - 1) / 2), growing with f.
+    Two classes have the probabilities 1 / (1 + exp(o)) and 1 / (1 + exp(-o)); several classes,
+    with a value each, exp(o) divided by the sum of all (softmax).
+
+    Attributes
+    ----------
+    slope : float
+        a, greater than 0 and at most 1000.
+    power : float
+        b, greater than 0 and at most 4.
+    """
+
+    slope: float
+    power: float
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.slope <= _LARGEST_SLOPE and 0.0 < self.power <= _LARGEST_POWER):
+            raise ValueError(
+                f"A link has a slope from 0 to {_LARGEST_SLOPE:g} and a power from 0 to "
+                f"{_LARGEST_POWER:g}, got {self.slope!r} and {self.power!r}."
+            )
+
+    def log_odds(self, decision: Any) -> Any:
+        """Give o(f)."""
+        f = namespace(decision).clip(decision, -LARGEST, LARGEST)
+        return self.slope * f * (1.0 + f * f) ** (0.5 * (self.power - 1.0))
+
+    def probabilities(self, decision: Any) -> Any:
+        """Give class probabilities.
+
+        Parameters
+        ----------
+        decision : ndarray or tensor of shape (n_samples,) or (n_samples, n_classes)
+
+        Returns
+        -------
+        ndarray or tensor of shape (n_samples, n_classes)
+        """
+        xp, odds = namespace(decision), self.log_odds(decision)
+        if odds.ndim == 1:
+            odds = xp.stack([-0.5 * odds, 0.5 * odds], 1)
+        shares = xp.exp(odds - xp.amax(odds, axis=1)[:, None])
+        return shares / shares.sum(1)[:, None]
+
+
+def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
+    """Give the link under which the labels of rows held out are most likely.
+
+    Labels count as right with the probability (n + 1) / (n + 2), n the number of rows: classes
+    that n rows tell apart without a mistake need not be certain elsewhere.
+
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+        Of models like the one that the link is for.
+    """
+    decision = np.concatenate([part.decision for part in parts])
+    weights = np.concatenate([part.weights for part in parts])
+    # Two classes have half of the log-odds each, with opposite signs.
+    factor = 0.5 if decision.shape[1] == 1 else 1.0
+    if decision.shape[1] == 1:
+        decision = np.hstack([-decision, decision])
+    targets = _targets(np.concatenate([part.codes for part in parts]), decision.shape[1], weights)
+    f = np.clip(decision, -LARGEST, LARGEST)
+    logarithms, shares = np.log1p(f * f), (weights / weights.sum())[:, None]
+
+    def loss(point: Array) -> tuple[float, Array]:
+        odds = factor * np.exp(point[0] + 0.5 * (point[1] - 1.0) * logarithms) * f
+        below = odds - odds.max(axis=1, keepdims=True)
+        logs = below - np.log(np.exp(below).sum(axis=1, keepdims=True))
+        slopes = shares * (np.exp(logs) - targets) * odds
+        gradient = np.array([slopes.sum(), 0.5 * (slopes * logarithms).sum()])
+        return -float((shares * targets * logs).sum()), gradient
+
+    found = minimize(loss, _START, jac=True, bounds=_BOUNDS, method="L-BFGS-B", options=_EXACT)
+    slope, power = float(np.exp(found.x[0])), float(found.x[1])
+    return PowerLink(_rounded(slope), _rounded(power))
+
+
+def _targets(codes: NDArray[np.intp], n_classes: int, weights: Array) -> Array:
+    n_rows = float(weights.sum())
+    targets = np.full((len(codes), n_classes), 1.0 / (n_rows + 2.0) / (n_classes - 1))
+    targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
+    return targets
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
