@@ -60,7 +60,8 @@ class Recipe:
     removal : Removal or None
         Whether atoms may leave.
     is_shared : bool
-        Whether all outputs take, and lose, the same atoms.
+        Whether all outputs take, and lose, the same atoms: what each of them chose, all at once; a
+        scheme that moves along one atom takes the one that is best for all.
     """
 
     loss: Loss
@@ -76,6 +77,11 @@ class Recipe:
     key: int
     removal: Removal | None = None
     is_shared: bool = False
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether a step takes one atom for all outputs."""
+        return self.is_shared and self.scheme.reselects
 
 
 def fit_path(
@@ -163,7 +169,7 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
 
 
 def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -> None:
-    """Choose an atom for every output, or one for all where they are shared."""
+    """Choose an atom for every output, or one for all."""
     recipe, design = running[0][0].recipe, running[0][0].design
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
     residuals = [residual(recipe.scheme, output, k) for _, output in running]
@@ -177,16 +183,22 @@ def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -
             Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
             for path, _ in running
         ],
-        is_joint=recipe.is_shared,
+        is_joint=recipe.is_joint,
     )
     for (_, output), r, choice in zip(running, residuals, chooser(request), strict=True):
         output.choice = choice
         output.status = _ending(recipe, output, choice, r)
     if recipe.is_shared:
-        # Whoever shares atoms ends together.
-        status = next((output.status for _, output in running if output.status), None)
-        for _, output in running:
-            output.status = status
+        _end_together([output for _, output in running])
+
+
+def _end_together(team: Sequence[Output]) -> None:
+    """Let outputs that share their atoms go on as long as one of them has something to choose."""
+    if all(output.status for output in team):
+        return
+    for output in team:
+        if output.status is not None:
+            output.choice = output.status = None
 
 
 def _ending(recipe: Recipe, output: Output, choice: Choice | None, residual: Any) -> Status | None:
@@ -224,9 +236,10 @@ class _Path:
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
+        at_once = len(targets) if recipe.is_shared and not recipe.is_joint else 1
+        room, has_constant = recipe.max_iter * at_once, recipe.fit_intercept
         self.outputs = [
-            new_output(design, y, recipe.loss, recipe.l2, recipe.max_iter, recipe.fit_intercept)
-            for y in targets
+            new_output(design, y, recipe.loss, recipe.l2, room, has_constant) for y in targets
         ]
         #: Outputs that have the same atoms.
         self.teams = [self.outputs] if recipe.is_shared else [[o] for o in self.outputs]
@@ -282,14 +295,13 @@ class _Path:
         solutions: list[Solution] = []
         removed: list[tuple[int, int]] = []
         for team in self.teams:
-            choice = team[0].choice
-            if choice is None or team[0].status is not None:
+            entering = self._entering(team, k)
+            if not entering:
                 continue
-            place = self.registry.place(choice.atom, choice.id, k)
             before = sum(output.objective for output in team)
             for output in team:
-                output.first_score = output.first_score or choice.score
-                newest = output.take(place, choice.atom, choice.id)
+                for place, choice in entering:
+                    newest = output.take(place, choice.atom, choice.id)
                 solutions.append(self._move(k, output, newest))
             if self.recipe.removal is not None:
                 limit = self.recipe.removal.limit(before, sum(o.objective for o in team))
@@ -297,6 +309,15 @@ class _Path:
                 solutions += corrections
                 removed += self._pairs(team, gone)
         return solutions, removed
+
+    def _entering(self, team: list[Output], k: int) -> list[tuple[int, Choice]]:
+        """Give what a team has chosen, each atom once, and their positions."""
+        choices: dict[int, Choice] = {}
+        for output in team:
+            if output.choice is not None and output.status is None:
+                output.first_score = output.first_score or output.choice.score
+                choices.setdefault(output.choice.id, output.choice)
+        return [(self.registry.place(c.atom, c.id, k), c) for c in choices.values()]
 
     def _move(self, k: int, output: Output, newest: int) -> Solution:
         """Move the coefficients of an output."""
@@ -355,14 +376,16 @@ class _Path:
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
             self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
-        presence = Presence(len(self.outputs))
+        # Of a team that shares its atoms, the first output stands for all.
+        presence = Presence(len(self.teams))
         for step in trace:
-            presence.take(step.chosen, step.removed.tolist())
+            removed = step.removed[step.removed[:, 0] < len(self.teams)]
+            presence.take(step.chosen, removed.tolist())
         for c, output in enumerate(self.outputs):
             output.status = trace.endings[c]
             for step in trace:
                 output.first_score = output.first_score or float(step.scores[c])
-            for place in presence.atoms[c]:
+            for place in presence.atoms[c % len(self.teams)]:
                 output.take(place, self.registry.rows[place], int(ids[place]))
             columns = output.problem.columns
             constant = last.intercept[c : c + int(columns.has_constant)]

@@ -90,8 +90,12 @@ class Presence:
         for own, place in zip(cycle(self.atoms), chosen, strict=False):
             if place >= 0:
                 own.setdefault(int(place))
+        here = set().union(*self.atoms)
         for output, place in removed:
-            del self.atoms[output][place]
+            if place not in here:
+                raise KeyError(place)
+            # Outputs that share their atoms all lose what only some of them chose.
+            self.atoms[output].pop(place, None)
 
     def gone(self, n_entered: int) -> NDArray[np.intp]:
         """Give the positions of the atoms that no output has."""
