@@ -152,6 +152,39 @@ def assert_same_path(first: Trace, second: Trace) -> None:
         np.testing.assert_allclose(one.coef, other.coef, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("family", [ReluDictionary(), GaussDictionary()], ids=repr)
+def test_columns_that_are_stored_once_are_those_that_are_stored_again(family: Any) -> None:
+    X, _ = IRIS
+    design = MemoryDesign(family, X, np.ones(len(X)), standardize=True)
+    atoms = family.candidates(design.sample(8, 0), 8, 0)
+    first, own = design.columns(8, True), design.columns(8, True)
+    second = first.beside()
+    assert second is not None
+    rng = np.random.default_rng(0)
+    for change in (0, 1, 2, -1, 3, -4):
+        for columns in (first, second, own):
+            if change < 0:
+                columns.drop(-change)
+            else:
+                columns.append(atoms[2 * change : 2 * change + 2])
+        # The two have sums of their own.
+        for some in (first, second):
+            weights = rng.integers(0, 2, len(X)).astype(float)
+            coef, vector = rng.normal(size=own.n_columns), rng.normal(size=len(X))
+            pairs = [
+                (some.gram(weights), own.gram(weights)),
+                (some.rmatvec(vector, 1), own.rmatvec(vector, 1)),
+            ]
+            for found, expected in pairs:
+                np.testing.assert_allclose(some.fetch(found), own.fetch(expected), atol=1e-12)
+            np.testing.assert_allclose(some.matvec(coef), own.matvec(coef), atol=1e-12)
+            np.testing.assert_array_equal(some.factors, own.factors)
+            np.testing.assert_array_equal(some.norms, own.norms)
+            np.testing.assert_array_equal(some.column(1), own.column(1))
+    np.testing.assert_array_equal(first.A, second.A)
+    assert np.shares_memory(first.A, second.A)
+
+
 def test_an_atom_leaves_all_classes_or_none() -> None:
     X, y = IRIS
     trace, _ = fit_path(

@@ -21,7 +21,7 @@ from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
 from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
-from fcgboost.outputs import Output, new_output, residual
+from fcgboost.outputs import Output, columns_of, new_output, residual
 from fcgboost.removal import Removal, shed, shed_one
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice, Chooser, Request, Selection
@@ -237,9 +237,12 @@ class _Path:
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
         at_once = len(targets) if recipe.is_shared and not recipe.is_joint else 1
-        room, has_constant = recipe.max_iter * at_once, recipe.fit_intercept
+        room = columns_of(
+            design, len(targets), at_once * recipe.max_iter, recipe.fit_intercept, recipe.is_shared
+        )
         self.outputs = [
-            new_output(design, y, recipe.loss, recipe.l2, room, has_constant) for y in targets
+            new_output(design, y, recipe.loss, recipe.l2, columns)
+            for y, columns in zip(targets, room, strict=True)
         ]
         #: Outputs that have the same atoms.
         self.teams = [self.outputs] if recipe.is_shared else [[o] for o in self.outputs]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.backends.base import Array, Design
+from fcgboost.backends.base import Array, Columns, Design
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice
@@ -85,11 +85,20 @@ class Output:
         del self.atoms[column - int(self.problem.columns.has_constant)]
 
 
-def new_output(
-    design: Design, y: Array, loss: Loss, l2: float, capacity: int, fit_intercept: bool
-) -> Output:
-    """Give an output that has the best constant, if any, and room for `capacity` atoms."""
-    columns, y = design.columns(capacity, fit_intercept), design.put(y)
+def columns_of(
+    design: Design, n_outputs: int, capacity: int, has_constant: bool, is_shared: bool
+) -> list[Columns]:
+    """Give every output room for so many atoms; those that are shared are stored once."""
+    sets = [design.columns(capacity, has_constant)]
+    while len(sets) < n_outputs:
+        beside = sets[0].beside() if is_shared else None
+        sets.append(design.columns(capacity, has_constant) if beside is None else beside)
+    return sets
+
+
+def new_output(design: Design, y: Array, loss: Loss, l2: float, columns: Columns) -> Output:
+    """Give an output that has the best constant, if any, and empty columns."""
+    y, fit_intercept = design.put(y), columns.has_constant
     problem = Problem(loss, y, design.weights, columns, l2)
     # Two rows with the weights of the two labels stand for all: weights are counts.
     totals = [

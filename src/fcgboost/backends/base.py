@@ -167,6 +167,13 @@ class Columns(ABC):
     def norms(self) -> Array:
         """The k-vector of the columns' empirical norms."""
 
+    def beside(self) -> Columns | None:
+        """Give an empty set for an output that will take, and drop, each column after this one.
+
+        So they are stored once; None where every output stores its own.
+        """
+        return None
+
     @abstractmethod
     def append(self, atoms: Any) -> None:
         """Add columns for parameter rows, which need not have been candidates."""

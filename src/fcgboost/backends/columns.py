@@ -85,6 +85,10 @@ class MemoryColumns(Columns):
         self._read()
         return self._norms
 
+    def beside(self) -> SharedColumns | None:
+        """Give a set that looks at these columns."""
+        return SharedColumns(self)
+
     def append(self, atoms: Any) -> None:
         """Evaluate, scale and store columns."""
         design, xp = self._design, self._place.xp
@@ -213,6 +217,51 @@ class MemoryColumns(Columns):
     def least(self, vector: Any) -> Small:
         """Give the smallest entry."""
         return vector.min()
+
+
+class SharedColumns(MemoryColumns):
+    """The columns of another output, which takes and drops them first; only the sums are its own.
+
+    Parameters
+    ----------
+    owner : MemoryColumns
+        Where they are stored.
+    """
+
+    def __init__(self, owner: MemoryColumns) -> None:
+        self.has_constant, self.n_columns = owner.has_constant, int(owner.has_constant)
+        self._owner, self._design, self._place = owner, owner._design, owner.place
+        self._unread = []
+        self._gram = KeptGram(self)
+
+    @property
+    def A(self) -> Any:  # noqa: N802 - a matrix
+        """The matrix of the columns."""
+        return self._owner._storage[:, : self.n_columns]
+
+    @property
+    def factors(self) -> Array:
+        """Coefficient of the atom = factor x coefficient of its column."""
+        return self._owner.factors[: self.n_columns]
+
+    @property
+    def norms(self) -> Array:
+        """The empirical norm of every column."""
+        return self._owner.norms[: self.n_columns]
+
+    def append(self, atoms: Any) -> None:
+        """Take columns that the owner has by now."""
+        self.n_columns += atoms.shape[0]
+        assert self.n_columns <= self._owner.n_columns
+
+    def drop(self, position: int) -> None:
+        """Forget a column that the owner has dropped."""
+        self.n_columns -= 1
+        self._gram.drop(position)
+
+    def column(self, position: int) -> Any:
+        """Give one column."""
+        return self._owner.column(position)
 
 
 def _plain(value: Any) -> Any:
