@@ -236,6 +236,34 @@ def test_learned_atoms_gain_more_than_drawn_ones(name: str) -> None:
     assert (learned > plain).sum() >= 4
 
 
+def test_the_automatic_pull_falls_with_the_weight_of_the_rows() -> None:
+    automatic, fixed = LearnedCandidates(), LearnedCandidates(pull=0.2)
+    assert automatic.pull_on(0.0) == automatic.pull_on(100.0) == 0.3
+    assert automatic.pull_on(400.0) == pytest.approx(0.1)
+    assert automatic.pull_on(1e6) < 1e-4
+    assert fixed.pull_on(0.0) == fixed.pull_on(1e6) == 0.2
+
+
+def test_the_automatic_pull_counts_active_rows_by_their_weight() -> None:
+    Z, y, _ = make_rows(m=200, d=5)
+    weights = np.ones(200)
+    design = MemoryDesign(FAMILIES["relu"], Z, weights, standardize=True)
+    # Of the 200 rows 160 are active, so a pull of 40 / 160 is the same thing.
+    R = (y * (np.arange(200) < 160))[:, None] / 200
+    request = requested(design, R, 0.01, False, 1)
+    chosen = [
+        selection.chooser(design, 0, 3)(request)[0]
+        for selection in (
+            LearnedCandidates(),
+            LearnedCandidates(pull=0.25),
+            LearnedCandidates(pull=0.2),
+        )
+    ]
+    same, fixed, other = (choice.atom for choice in chosen if choice is not None)
+    np.testing.assert_array_equal(same, fixed)
+    assert not np.array_equal(same, other)
+
+
 def test_atoms_of_a_family_with_multiples_have_a_largest_value_of_one() -> None:
     Z, y, weights = make_rows(m=60)
     for name in ("relu", "linear"):
@@ -264,6 +292,7 @@ def test_an_atom_that_is_excluded_is_not_chosen_again() -> None:
         ({"max_steps": -1}, "max_steps must be a number of at least 0"),
         ({"pull": -0.1}, "pull must be a number of at least 0"),
         ({"pull": "much"}, "pull must be a number of at least 0"),
+        ({"max_steps": "auto"}, "max_steps must be a number of at least 0"),
         ({"n_rows": 0}, "n_rows must be"),
         ({"max_rows": 0}, "max_rows must be"),
     ],

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +42,8 @@ _NUDGE = 1e-7
 _DIGITS = 30
 # An atom whose values are all below this is not made larger.
 _TINY = 1e-12
+# The pull on few rows; and on n rows so much over n, as of many rows less is learned by heart.
+_PULL, _PULL_OVER_ROWS = 0.3, 40.0
 
 
 class LearnedCandidates(Selection):
@@ -49,16 +51,17 @@ class LearnedCandidates(Selection):
 
     Parameters
     ----------
-    size : int, default=32
+    size : int, default=128
         Atoms that a family draws in a step.
     n_improved : int, default=1
         How many of them, the best ones, are improved.
-    max_steps : int, default=8
-        Steps of limited-memory BFGS; 0 improves nothing.
-    pull : float, default=0.3
+    max_steps : int, default=30
+        The most steps of limited-memory BFGS; 0 improves nothing.
+    pull : float or "auto", default="auto"
         How strongly an atom is held where it started: `pull` |w - w0|^2 / |w0|^2 is taken off the
-        logarithm of its gain.
-    n_rows : int, default=4096
+        logarithm of its gain. "auto" is 40 / n, n being the weight of the rows on which the atom is
+        improved, but at most 0.3.
+    n_rows : int, default=16384
         Active rows on which atoms are drawn, compared and improved, other ones in every step.
     max_rows : int, default=131072
         Rows that are looked at closely at all, and that trees are grown on; of more rows, these
@@ -69,11 +72,11 @@ class LearnedCandidates(Selection):
 
     def __init__(
         self,
-        size: int = 32,
+        size: int = 128,
         n_improved: int = 1,
-        max_steps: int = 8,
-        pull: float = 0.3,
-        n_rows: int = 4_096,
+        max_steps: int = 30,
+        pull: float | Literal["auto"] = "auto",
+        n_rows: int = 16_384,
         max_rows: int = 131_072,
     ) -> None:
         self.size = size
@@ -88,6 +91,8 @@ class LearnedCandidates(Selection):
         check_count(self, "size", "n_improved", "n_rows", "max_rows")
         for name in ("max_steps", "pull"):
             value = getattr(self, name)
+            if name == "pull" and isinstance(value, str) and value == "auto":
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise ValueError(
                     f"LearnedCandidates: {name} must be a number of at least 0, got {value!r}."
@@ -98,6 +103,12 @@ class LearnedCandidates(Selection):
         name = (_School, key, *vars(self).values())
         school = design.once(name, lambda: _School(self, design, key))
         return partial(school.choose, design)
+
+    def pull_on(self, weight: float) -> float:
+        """Give the pull on rows of some weight, weights being counts."""
+        if self.pull == "auto":
+            return min(_PULL, _PULL_OVER_ROWS / weight) if weight > 0.0 else _PULL
+        return self.pull
 
 
 class _School:
@@ -261,9 +272,8 @@ class _Draws(_Proposer):
         best = _best_first(_host(task.scores(theta)), self._selection.n_improved)
         if self._selection.max_steps == 0:
             return atoms[best]
-        better = improve(
-            task, _off_the_kink(theta[best]), self._selection.max_steps, self._selection.pull
-        )
+        pull = self._selection.pull_on(float(task.weights.sum()))
+        better = improve(task, _off_the_kink(theta[best]), self._selection.max_steps, pull)
         moved = family.bound(_host(better))
         raw = family.moved(moved, -frame.shift / frame.scale, 1.0 / frame.scale)
         return np.vstack([raw[np.isfinite(raw).all(axis=1)], atoms[best]])

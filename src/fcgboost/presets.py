@@ -91,16 +91,19 @@ class Preset:
         return UnionDictionary(able)
 
 
+# Where families take turns, more draws and longer searches gained nothing.
+_TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
+
 PRESETS: Mapping[str, Preset] = {
     "auto": Preset(
         (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
-        LearnedCandidates(),
+        _TIMID,
         n_members=3,
         n_few=10_000,
     ),
     "compact": Preset(
         (ReluDictionary(),),
-        LearnedCandidates(),
+        _TIMID,
         limit=5,
         slack=0.5,
         is_small=True,
