@@ -192,6 +192,7 @@ def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
     assert told["parameters"]["steps"] == str(fitted.n_iter_)
     strengths = [f"{one / np.sqrt(160):.3g}" for one in PRESETS["auto"].strengths]
     assert told["parameters"]["l2"] in strengths
+    assert told["parameters"]["l2"] == f"{fitted.l2_:.3g}"
     # A line per path: few rows are set aside four times, and the last path is fitted to all.
     n_paths = 4 * len(strengths) + 1
     lines = [line for line in shown.err.splitlines() if line.startswith("Fitting: path")]

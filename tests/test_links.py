@@ -244,6 +244,7 @@ class TestClassifiers:
         model.save_model(tmp_path / "model.json")
         loaded = load_model(tmp_path / "model.json")
         assert (loaded.link, loaded.link_) == ("auto", model.link_)
+        assert loaded.l2_ == model.l2_
         np.testing.assert_array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
 
     def test_a_search_has_the_theory(self, data) -> None:

@@ -17,6 +17,10 @@ from sklearn.base import BaseEstimator
 class Part(BaseEstimator, ABC):
     """A parameter object."""
 
+    def __init__(self) -> None:
+        # Of the one that objects inherit, Python would parse a text to print a part.
+        pass
+
     def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter with an impossible value."""
 

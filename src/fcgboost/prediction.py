@@ -322,6 +322,7 @@ def content_of(
         trace=classifier.trace_ if trace and classifier._has_path() else None,
         n_iter=classifier.n_iter_,
         k0=found._k0_,
+        l2=found.l2_,
         status=classifier.status_,
         # Not every dictionary has them, and a model that was loaded and cut has none.
         importances=getattr(classifier, "feature_importances_", None),

@@ -157,7 +157,6 @@ def run(options: argparse.Namespace) -> int:
         model, y_train = _train(classifier, X, y, options.time_limit), y
     about = _about(options, y_train, (len(y_test), scores), time.perf_counter() - start)
     _, fitted = split_model(model)
-    about["l2"] = float(fitted.l2_)
     if first_index is not None:
         about["data"]["first_index"] = first_index
     if options.test_out is not None:

@@ -68,6 +68,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
         "dictionary": " ".join(str(model.dictionary).split()),
         "families": _count_families(model),
         "loss": str(classifier.loss),
+        "l2": classifier.l2_,
         "link": None if classifier.link_ is None else asdict(classifier.link_),
         "classes": [str(name) for name in classifier.classes_],
         "n_atoms": classifier.n_atoms_,
@@ -107,8 +108,7 @@ def _describe_column(column: Any) -> dict[str, Any]:
 def _print(facts: dict[str, Any], classifier: Any, top: int) -> None:
     classes = ", ".join(facts["classes"])
     print(f"{_families(facts)} tell apart {classes}.")
-    about, n_steps = facts["about"], f"{facts['n_steps']} steps"
-    ridge = f"; ridge {about['l2']:.3g}" if isinstance(about.get("l2"), float) else ""
+    n_steps, ridge = f"{facts['n_steps']} steps", f"; ridge {facts['l2']:.3g}"
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
     if preset_of(classifier.dictionary) is not None and is_chosen:
         print(f"Loss {facts['loss']}{ridge}; {n_steps}; ridge and steps chosen on rows set aside.")

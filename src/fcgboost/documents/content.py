@@ -39,8 +39,8 @@ VERSION = 2
 
 _KEYS = (
     *("format", "version", "written_by", "about", "encoder", "n_features", "feature_names"),
-    *("classes", "parameters", "n_iter", "k0", "status", "feature_importances", "link", "model"),
-    "path",
+    *("classes", "parameters", "n_iter", "k0", "l2", "status", "feature_importances", "link"),
+    *("model", "path"),
 )
 _LABELS = r"bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object"
 _LABEL_TYPES: Mapping[str, set[type]] = {
@@ -74,6 +74,8 @@ class Content:
     n_iter : int
     k0 : int
         The theory's number of steps for the training data.
+    l2 : float
+        The ridge of the fit.
     status : Status
     importances : ndarray of shape (n_features,) or None
     about : dict
@@ -91,6 +93,7 @@ class Content:
     trace: Trace | None
     n_iter: int
     k0: int
+    l2: float
     status: Status
     importances: Array | None
     about: dict[str, Any]
@@ -118,6 +121,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "parameters": parameters_document(content.parameters),
         "n_iter": int(content.n_iter),
         "k0": int(content.k0),
+        "l2": float(content.l2),
         "status": content.status.name,
         "feature_importances": None if importances is None else specials(importances),
         "link": None if content.link is None else asdict(content.link),
@@ -178,6 +182,7 @@ def read_content(spot: Spot, known: Known, max_bytes: float = math.inf) -> Conte
         trace=trace,
         n_iter=n_iter,
         k0=fields["k0"].whole(1, _LARGEST_COUNT),
+        l2=float(fields["l2"].number(0.0)),
         status=Status[fields["status"].word(*Status.__members__)],
         importances=None if importances.is_null else importances.any_reals(n_features),
         about=read_about(fields["about"]),

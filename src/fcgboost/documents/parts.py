@@ -124,8 +124,6 @@ def _read_part(spot: Spot, known: Known) -> Part:
 
 def _accepted(part: type[Part]) -> set[str]:
     """Give the names of a part's parameters."""
-    if part.__init__ is object.__init__:
-        return set()  # of which `inspect` would parse a text
     return set(inspect.signature(part.__init__).parameters) - {"self"}
 
 

@@ -126,6 +126,7 @@ def _classifier(content: Content) -> FCGBoostClassifier:
         "status_": content.status,
         "link_": content.link,
         "_loss_": content.loss,
+        "l2_": content.l2,
         "_k0_": content.k0,
         "_loaded_": Loaded(model, content.about, content.importances),
     }

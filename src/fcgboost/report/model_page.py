@@ -374,9 +374,7 @@ def _making(subject: Subject) -> list[Block]:
     ]
     if subject.k0 is not None:
         facts.insert(3, ("k₀ of the theory", count(subject.k0)))
-    ridge = vars(found).get("l2_", subject.about.get("l2"))
-    if isinstance(ridge, Real):
-        facts.insert(2, ("ridge λ", number(float(ridge))))
+    facts.insert(2, ("ridge λ", number(found.l2_)))
     if model.limits is not None:
         facts.insert(2, ("inputs", "clipped to limits that the training rows gave"))
     for key, name in (("created", "created"), ("fcgboost", "fitted with fcgboost")):
