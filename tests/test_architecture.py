@@ -162,7 +162,11 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "backends": {"backends.*"},
     "solvers.base": {"losses", "parts", "stopping", "backends.base"},
-    "solvers.*": {"arrays", "solvers.base", "losses", "parts", "stopping", "backends.base"},
+    "solvers.looking": {"arrays", "losses"},
+    "solvers.*": {
+        *("arrays", "solvers.base", "solvers.looking", "losses", "parts", "stopping"),
+        "backends.base",
+    },
     "solvers": {"solvers.*"},
     "climbing": {"dictionaries"},
     "learning": {"arrays", "backends.base", "climbing", "dictionaries"},

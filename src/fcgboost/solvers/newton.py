@@ -15,6 +15,7 @@ from fcgboost.arrays import namespace
 from fcgboost.backends.base import Array, Small
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
+from fcgboost.solvers.looking import unforeseen, weighted_terms
 from fcgboost.stopping import Status
 
 # Below this reciprocal condition the normal equations lose too much; the triangle takes over.
@@ -139,15 +140,13 @@ def _look(
 ) -> tuple[Any, ...]:
     """Give what is known at a point with f = A coef, and more small values, at one go."""
     columns, shares = problem.columns, problem.shares
-    terms = _curved(problem.loss).terms
-    values, slopes, curvatures = columns.rows(terms, problem.y, f, n_results=3)
-    slopes = columns.rows(mul, shares, slopes)
-    curvatures = columns.rows(mul, shares, curvatures)
+    terms = partial(weighted_terms, _curved(problem.loss))
+    values, slopes, curvatures = columns.rows(terms, problem.y, shares, f, n_results=3)
     penalty, foreseen = problem.penalty, None
     if line is not None:
-        foreseen, unforeseen = line.gradient, partial(_unforeseen, line.length)
+        foreseen, gap = line.gradient, partial(unforeseen, line.length)
         before = line.start.slopes, line.start.curvatures
-        rest = columns.rows(unforeseen, *before, line.along, slopes, curvatures)
+        rest = columns.rows(gap, *before, line.along, slopes, curvatures)
     risk, along, gram, *others = columns.fetch(
         columns.total(mul, shares, values),
         columns.rmatvec(slopes if foreseen is None else rest),
@@ -287,11 +286,6 @@ def _line_search(
 
 def _moved(length: float, f: Any, along: Any) -> Any:
     return f + length * along
-
-
-def _unforeseen(length: float, g: Any, h: Any, along: Any, new_g: Any, new_h: Any) -> Any:
-    """Give how far slopes are from those that a constant curvature would have led to."""
-    return _where(new_h != h, new_g - g - length * (h * along), 0.0)
 
 
 def _lift(bound: float, h: Any, g: Any, s: Any) -> Any:

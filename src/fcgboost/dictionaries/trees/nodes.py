@@ -27,6 +27,8 @@ FIELDS = 4
 MISSING_LEFT, CATEGORIES = 1, 2
 #: Categories are codes below this: a set of them is a whole number that float64 holds.
 N_CODES = 52
+# The two children are neighbours.
+_SIDES = np.arange(2)
 
 
 @dataclass(frozen=True)
@@ -121,35 +123,37 @@ def _plant(nodes: Array, n_features: int) -> Forest:
 def _explore(nodes: Array, n_features: int) -> tuple[Integers, Truths]:
     """Walk from the roots down: give the depths of the trees, and which nodes split."""
     n_trees, n_nodes, _ = nodes.shape
-    depths, is_inner = np.zeros(n_trees, np.int64), np.zeros((n_trees, n_nodes), bool)
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")
-    trees, places = np.arange(n_trees), np.zeros(n_trees, np.int64)
-    while len(trees):
-        reached = nodes[trees, places]
-        splits = reached[:, 0] != -1.0
-        trees, places, reached = trees[splits], places[splits], reached[splits]
-        _check(reached, places, n_features, n_nodes)
-        is_inner[trees, places] = True
-        depths[trees] += 1
-        left = reached[:, 2].astype(np.int64)
-        trees, places = np.repeat(trees, 2), np.column_stack([left, left + 1]).reshape(-1)
-    return depths, is_inner
+    # All nodes are looked at once; those that are no node of a tree are not walked to.
+    is_sound, is_split = _are_sound(nodes, n_features).ravel(), (nodes[:, :, 0] != -1.0).ravel()
+    roots = np.arange(n_trees) * n_nodes
+    left = np.where(is_sound, nodes[:, :, 2].ravel(), 0.0).astype(np.int64)
+    left += np.repeat(roots, n_nodes)
+    depths, is_inner, places = np.zeros(n_trees, np.int64), np.zeros(len(left), bool), roots
+    while len(places):
+        places = places[is_split[places]]
+        if not is_sound[places].all():
+            bad = int(places[~is_sound[places]][0])
+            raise ValueError(
+                f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
+                f"{nodes.reshape(-1, FIELDS)[bad].tolist()}."
+            )
+        is_inner[places] = True
+        depths[places // n_nodes] += 1
+        places = (left[places, None] + _SIDES).ravel()
+    return depths, is_inner.reshape(n_trees, n_nodes)
 
 
-def _check(reached: Array, places: Integers, n_features: int, n_nodes: int) -> None:
-    """Raise a ValueError unless nodes send inputs to later nodes, by features that there are."""
-    feature, value, left, kind = reached.T
-    is_whole = (reached[:, [0, 2, 3]] == np.rint(reached[:, [0, 2, 3]])).all(axis=1)
-    is_sound = is_whole & (feature >= 0) & (feature < n_features) & (kind >= 0) & (kind <= 3)
-    is_sound &= (left > places) & (left + 1 < n_nodes) & np.isfinite(value)
-    is_set = (value >= 0) & (value < 2.0**N_CODES) & (value == np.rint(value))
-    is_sound &= is_set | (kind < CATEGORIES)
-    if not is_sound.all():
-        raise ValueError(
-            f"A row is no tree over {n_features} features: node {places[~is_sound][0]} is "
-            f"{reached[~is_sound][0].tolist()}."
-        )
+def _are_sound(nodes: Array, n_features: int) -> Truths:
+    """Tell which nodes send inputs to later nodes, by features that there are."""
+    feature, value, left, kind = np.moveaxis(nodes, 2, 0)
+    is_whole = nodes == np.rint(nodes)
+    is_sound = is_whole[:, :, 0] & is_whole[:, :, 2] & is_whole[:, :, 3] & np.isfinite(value)
+    is_sound &= (feature >= 0) & (feature < n_features) & (kind >= 0) & (kind <= 3)
+    is_sound &= (left > np.arange(nodes.shape[1])) & (left + 1 < nodes.shape[1])
+    is_set = (value >= 0) & (value < 2.0**N_CODES) & is_whole[:, :, 1]
+    return np.asarray(is_sound & (is_set | (kind < CATEGORIES)))
 
 
 def used_features(atoms: Any, n_features: int) -> Truths:
