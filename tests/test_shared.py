@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from suites.crews import fit_on, make_crew
 from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 
-from fcgboost import FCGBoostClassifier, Removal
+from fcgboost import FCGBoostClassifier, Removal, load_model
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
@@ -183,6 +183,20 @@ def test_columns_that_are_stored_once_are_those_that_are_stored_again(family: An
             np.testing.assert_array_equal(some.column(1), own.column(1))
     np.testing.assert_array_equal(first.A, second.A)
     assert np.shares_memory(first.A, second.A)
+
+
+@pytest.mark.parametrize("removal", [None, 0.9])
+@pytest.mark.parametrize("dictionary", ["relu", "auto"])
+def test_a_model_file_has_the_whole_path(tmp_path: Any, dictionary: str, removal: Any) -> None:
+    X, y = IRIS
+    settings = {"selection": "learned", "max_iter": 8, "random_state": 0, "removal": removal}
+    model = FCGBoostClassifier(dictionary, multiclass="shared", **settings).fit(X, y)
+    model.save_model(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.trace_.is_shared
+    for one, other in zip(model.trace_, loaded.trace_, strict=True):
+        for name in ("chosen", "removed", "gone", "coef"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_an_atom_leaves_all_classes_or_none() -> None:

@@ -158,6 +158,7 @@ def _header(trace: Trace, key: int, identity: Identity) -> _Header:
         # JSON's numbers are as exact as Python's.
         "steps": [_numbers(step) for step in trace],
         "endings": [None if ending is None else ending.name for ending in trace.endings],
+        "is_shared": trace.is_shared,
         "atoms": type(trace.atoms).__name__ if is_sparse else "ndarray",
         "atoms_dtype": trace.atoms.dtype.newbyteorder("<").str,
         "atoms_index": f"<i{trace.atoms.indices.itemsize}" if is_sparse else _WHOLE,
@@ -281,6 +282,7 @@ def _member(archive: zipfile.ZipFile, name: str, dtype: str, shape: _Shape) -> N
 def _check_header(header: _Header) -> None:
     """Check what the header says by itself."""
     _require(type(header["key"]) is int and 0 <= header["key"] < 2**64, "the key is no word")
+    _require(type(header["is_shared"]) is bool, "it does not say whether atoms are shared")
     _require(header["atoms"] in ("ndarray", *_SPARSE), "the atoms are of another kind")
     _require(np.dtype(header["atoms_dtype"]).kind in "biuf", "the atoms are no real numbers")
     _require(header["atoms_index"] in ("<i4", "<i8"), "the atoms' places are no whole numbers")
@@ -337,7 +339,8 @@ def _trace(header: _Header, arrays: _Arrays) -> Trace:
     n_outputs, offsets = len(header["endings"]), arrays["offsets"]
     rows = {name: arrays[name] for name in _PER_OUTPUT}
     rows["chosen"], entered = (arrays[name].astype(np.intp) for name in ("chosen", "entered"))
-    steps, presence, removed = [], Presence(n_outputs), arrays["removed"].astype(np.intp)
+    steps, removed = [], arrays["removed"].astype(np.intp)
+    presence = Presence(n_outputs, is_shared := bool(header["is_shared"]))
     for i, numbers in enumerate(header["steps"]):
         coef = arrays["coef"][offsets[i] : offsets[i + 1]].reshape(n_outputs, -1)
         left = removed[removed[:, 0] == i + 1, 1:]
@@ -346,7 +349,8 @@ def _trace(header: _Header, arrays: _Arrays) -> Trace:
         per_step = dict(zip(_PER_STEP, numbers, strict=True))
         steps.append(Step(i + 1, coef=coef, removed=left, gone=gone, **per_output, **per_step))
     endings = tuple(None if name is None else Status[name] for name in header["endings"])
-    return Trace(tuple(steps), _atoms(header, arrays), entered, arrays["start"], endings)
+    atoms = _atoms(header, arrays)
+    return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
 
 
 def _atoms(header: _Header, arrays: _Arrays) -> Any:

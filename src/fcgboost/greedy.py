@@ -369,7 +369,8 @@ class _Path:
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(self.steps), atoms, entered, self.start, endings)
+        is_shared = self.recipe.is_shared
+        return Trace(tuple(self.steps), atoms, entered, self.start, endings, is_shared)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
@@ -379,16 +380,14 @@ class _Path:
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
             self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
-        # Of a team that shares its atoms, the first output stands for all.
-        presence = Presence(len(self.teams))
+        presence = Presence(len(self.outputs), trace.is_shared)
         for step in trace:
-            removed = step.removed[step.removed[:, 0] < len(self.teams)]
-            presence.take(step.chosen, removed.tolist())
+            presence.take(step.chosen, step.removed.tolist())
         for c, output in enumerate(self.outputs):
             output.status = trace.endings[c]
             for step in trace:
                 output.first_score = output.first_score or float(step.scores[c])
-            for place in presence.atoms[c % len(self.teams)]:
+            for place in presence.atoms[c]:
                 output.take(place, self.registry.rows[place], int(ids[place]))
             columns = output.problem.columns
             constant = last.intercept[c : c + int(columns.has_constant)]

@@ -33,6 +33,8 @@ class Trace(Sequence[Step]):
     endings : tuple of Status or None
         How each output ended by itself; None for one that could go on. Of an average of several
         paths, those of one path after the other.
+    is_shared : bool
+        Whether all outputs have the atoms that any of them chose.
     """
 
     steps: tuple[Step, ...]
@@ -40,6 +42,7 @@ class Trace(Sequence[Step]):
     entered: NDArray[np.intp]
     start: Array
     endings: tuple[Status | None, ...]
+    is_shared: bool = False
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -78,9 +81,12 @@ class Trace(Sequence[Step]):
 class Presence:
     """Which atoms every output has, step after step."""
 
-    def __init__(self, n_outputs: int) -> None:
+    def __init__(self, n_outputs: int, is_shared: bool = False) -> None:
+        self._is_shared = is_shared
         #: The positions of the atoms of each output, in its own order.
-        self.atoms: list[dict[int, None]] = [{} for _ in range(n_outputs)]
+        self.atoms: list[dict[int, None]] = (
+            [{}] * n_outputs if is_shared else [{} for _ in range(n_outputs)]
+        )
 
     def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
         """Hear of a step: what the outputs chose, -1 for nothing, and what left.
@@ -90,12 +96,14 @@ class Presence:
         for own, place in zip(cycle(self.atoms), chosen, strict=False):
             if place >= 0:
                 own.setdefault(int(place))
-        here = set().union(*self.atoms)
         for output, place in removed:
-            if place not in here:
-                raise KeyError(place)
-            # Outputs that share their atoms all lose what only some of them chose.
-            self.atoms[output].pop(place, None)
+            self.drop(output, place)
+
+    def drop(self, output: int, place: int) -> None:
+        """Let an atom of an output leave; a KeyError is one that it does not have."""
+        # Those that share their atoms lose them together, and the first one is heard.
+        if not self._is_shared or output == 0:
+            del self.atoms[output][place]
 
     def gone(self, n_entered: int) -> NDArray[np.intp]:
         """Give the positions of the atoms that no output has."""

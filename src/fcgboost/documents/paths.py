@@ -30,10 +30,11 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
     gone, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
     others = [*gone, *range(n_entered, len(trace.entered))]
     rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
-    presence = Presence(len(trace.start))
+    presence = Presence(len(trace.start), trace.is_shared)
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
+        "is_shared": trace.is_shared,
         "gone": gone,
         "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
         "steps": [_step_document(step, presence) for step in trace],
@@ -70,8 +71,8 @@ def read_path(
     One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
     outputs are much larger there than in a document.
     """
-    keys = ("start", "endings", "gone", "atoms", "steps")
-    start, endings, gone, atoms_spot, steps_spot = spot.fields(*keys)
+    keys = ("start", "endings", "is_shared", "gone", "atoms", "steps")
+    start, endings, shared, gone, atoms_spot, steps_spot = spot.fields(*keys)
     n_outputs, dictionary = len(model.intercept), model.dictionary
     others, rest = read_rows(atoms_spot.items(), dictionary, storage, ("step",), max_bytes)
     check_atoms(atoms_spot, dictionary, others, len(model.scale))
@@ -84,12 +85,13 @@ def read_path(
         ]
     )[order]
     known = _read_endings(endings, n_outputs)
-    steps = _read_steps(steps_spot, (n_outputs, len(known)), entered, max_bytes)
+    presence = Presence(n_outputs, is_shared := shared.flag())
+    steps = _read_steps(steps_spot, presence, len(known), entered, max_bytes)
     if len(steps) < n_iter:
         steps_spot.refuse(f"has {len(steps)} steps, fewer than n_iter, which is {n_iter}")
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
     atoms = stack([model.atoms, others])[order] if rest else model.atoms
-    trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known)
+    trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known, is_shared)
     _check_same(steps_spot, trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
     return trace
 
@@ -116,11 +118,10 @@ def _read_order(spot: Spot, n_kept: int, n_others: int) -> tuple[NDArray[np.intp
 
 
 def _read_steps(
-    spot: Spot, counts: tuple[int, int], entered: NDArray[np.intp], max_bytes: float
+    spot: Spot, presence: Presence, n_choices: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
-    """Give the steps; the counts are those of the outputs, once and in all paths together."""
-    n_outputs, n_choices = counts
-    presence, n_entered, n_bytes, steps = Presence(n_outputs), 0, 0, []
+    """Give the steps; a choice is one of an output of a path."""
+    n_outputs, n_entered, n_bytes, steps = len(presence.atoms), 0, 0, []
     for k, step in enumerate(spot.items(), 1):
         fields = dict(zip(_STEP, step.fields(*_STEP), strict=True))
         chosen = fields["chosen"].wholes(-1, len(entered) - 1, n_choices)
@@ -142,13 +143,14 @@ def _read_steps(
 
 def _read_removed(spot: Spot, presence: Presence) -> list[tuple[int, int]]:
     """Give the atoms that left in a step, with their outputs, and let them leave."""
-    removed = []
+    removed, had = [], [dict(own) for own in presence.atoms]
     for pair in spot.items():
         output, place = pair.items(2)
         one = output.whole(0, len(presence.atoms) - 1), place.whole()
-        if one[1] not in presence.atoms[one[0]]:
+        if one[1] not in had[one[0]]:
             pair.refuse("names an atom that the output does not have")
-        del presence.atoms[one[0]][one[1]]
+        del had[one[0]][one[1]]
+        presence.drop(*one)
         removed.append(one)
     return removed
 
