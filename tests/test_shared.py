@@ -50,7 +50,7 @@ def scores_at(design: MemoryDesign, trace: Trace, k: int, columns: np.ndarray) -
     return np.abs(columns.T @ R)
 
 
-def test_every_class_chooses_its_best_atom_and_all_take_it() -> None:
+def test_the_best_of_what_the_classes_choose_enters_all() -> None:
     X, y = IRIS
     design = make_design(X)
     trace, _ = fit_path(design, targets_of(y), shared(max_iter=8, n_candidates=60))
@@ -60,14 +60,17 @@ def test_every_class_chooses_its_best_atom_and_all_take_it() -> None:
     for k, step in enumerate(trace):
         scores = scores_at(design, trace, k, columns)
         scores[taken] = -1.0
-        places = [int((atoms == trace.atoms[j]).all(axis=1).argmax()) for j in step.chosen]
-        np.testing.assert_array_equal(trace.atoms[step.chosen], atoms[places])
+        tops = scores.max(axis=0)
+        good = np.flatnonzero(tops >= 0.7 * tops.max())
+        np.testing.assert_array_equal(np.flatnonzero(step.chosen >= 0), good)
+        places = [int((atoms == trace.atoms[j]).all(axis=1).argmax()) for j in step.chosen[good]]
+        np.testing.assert_array_equal(trace.atoms[step.chosen[good]], atoms[places])
         # Not the places themselves: of atoms that are as good, rounding would choose here.
-        np.testing.assert_allclose(scores[places, range(3)], scores.max(axis=0), rtol=1e-9)
-        np.testing.assert_allclose(step.scores, scores.max(axis=0), rtol=1e-9)
+        np.testing.assert_allclose(scores[places, good], tops[good], rtol=1e-9)
+        np.testing.assert_allclose(step.scores[good], tops[good], rtol=1e-9)
         taken += [j for j in dict.fromkeys(places) if j not in taken]
         assert step.n_atoms == len(taken)
-    assert len(taken) > 2 * len(trace)
+    assert len(trace) < len(taken) < 3 * len(trace)
 
 
 def test_every_class_solves_its_own_problem_with_all_atoms() -> None:
@@ -116,7 +119,7 @@ def test_all_classes_have_all_atoms(selection: str) -> None:
     X, y = load_wine(return_X_y=True)
     settings = {"selection": selection, "max_iter": 4, "random_state": 0}
     model = FCGBoostClassifier("relu", multiclass="shared", **settings).fit(X, y)
-    assert 8 < model.n_atoms_ <= 12
+    assert 4 < model.n_atoms_ <= 12
     assert model.coef_.shape == (3, model.n_atoms_)
     assert (model.coef_ != 0.0).all()
     assert model.score(X, y) > 0.95
@@ -221,7 +224,7 @@ def test_classes_that_share_atoms_end_together() -> None:
     trace, status = fit_path(make_design(X), targets_of(y), shared(max_iter=50, n_candidates=5))
     assert status is Status.EXHAUSTED
     assert trace.endings == (Status.EXHAUSTED,) * 3
-    assert trace[-1].n_atoms == 5 > len(trace)
+    assert trace[-1].n_atoms == 5 >= len(trace)
     trace, status = fit_path(make_design(X), targets_of(y), shared(max_iter=50, tol=0.9))
     assert trace.endings == (Status.TOLERANCE,) * 3
 

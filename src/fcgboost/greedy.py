@@ -33,6 +33,9 @@ from fcgboost.trace import Presence, Registry, StepScore, Trace
 # rounding errors.
 _ROUNDING = 1e-14
 _SMALL = 1e-10
+# Outputs that share their atoms take choices whose score is at least this share of the best:
+# those of outputs with less to gain are a burden to the others.
+_NEAR_BEST = 0.7
 
 
 Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
@@ -60,8 +63,8 @@ class Recipe:
     removal : Removal or None
         Whether atoms may leave.
     is_shared : bool
-        Whether all outputs take, and lose, the same atoms: what each of them chose, all at once; a
-        scheme that moves along one atom takes the one that is best for all.
+        Whether all outputs take, and lose, the same atoms: the best of what each of them chose, all
+        at once; a scheme that moves along one atom takes the one that is best for all.
     """
 
     loss: Loss
@@ -196,8 +199,9 @@ def _end_together(team: Sequence[Output]) -> None:
     """Let outputs that share their atoms go on as long as one of them has something to choose."""
     if all(output.status for output in team):
         return
-    for output in team:
-        if output.status is not None:
+    scores = [o.choice.score if o.choice and not o.status else 0.0 for o in team]
+    for output, score in zip(team, scores, strict=True):
+        if output.status is not None or score < _NEAR_BEST * max(scores):
             output.choice = output.status = None
 
 
