@@ -8,7 +8,7 @@ import pytest
 from fcgboost.experiments.base import Experiment
 from fcgboost.experiments.registry import EXPERIMENTS
 from fcgboost.experiments.report import BEYOND, PAPER, heading, write_report
-from fcgboost.experiments.reporting.ledger import beyond, contest
+from fcgboost.experiments.reporting.ledger import atoms, beyond, contest
 from fcgboost.experiments.runner import load
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -18,7 +18,7 @@ CLAIMS = {
     "contest": contest.CLAIMS,
     "robustness": beyond.ROBUSTNESS,
     "calibration": beyond.CALIBRATION,
-    "atoms": beyond.ATOMS,
+    "atoms": atoms.ATOMS,
     "leaves": beyond.LEAVES,
 }
 each_experiment = pytest.mark.parametrize("experiment", SHOWN.values(), ids=SHOWN)

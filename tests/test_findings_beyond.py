@@ -66,52 +66,6 @@ def quick(experiment, folder, methods=None):
     return frame
 
 
-# Learned atoms
-
-
-@pytest.mark.usefixtures("_few_sets")
-def test_a_quick_run_of_atoms_has_a_row_for_every_path_and_goal(tmp_path):
-    frame = quick(atoms.Atoms(), tmp_path)
-    assert len(frame) == len(atoms.GOALS) * len(atoms.CRITERIA) * len(atoms.WAYS)
-    own = frame.query("goal == way")
-    assert own["k"].notna().all()
-    exact = own[own["criterion"] != "one_error"]
-    assert_array_equal(exact["k"], exact["own_k"])
-    assert (own["k"] <= own["own_k"]).all()
-
-
-def test_a_goal_is_reached_by_the_first_step_that_has_it():
-    scores = np.array([0.5, 0.8, 0.7, 0.9])
-    assert atoms.first_at(scores, 0.8) == 2
-    assert atoms.first_at(scores, 0.85) == 4
-    assert atoms.first_at(scores, 0.91) is None
-
-
-def test_a_curve_is_that_of_the_classifier_after_every_step():
-    data, way = sample(), atoms.WAYS["learned"]
-    curve = atoms.follow(way, data, 5)
-    classifier = FCGBoostClassifier(
-        way.dictionary,
-        selection=way.selection,
-        l2=0.1 / np.sqrt(200),
-        clip=4.0,
-        max_iter=3,
-        random_state=5,
-    ).fit(data.X, data.y)
-    assert curve.test_accuracy[2] == classifier.score(data.X_test, data.y_test)
-    assert curve.scores["accuracy"][2] == classifier.score(data.X_val, data.y_val)
-    f = classifier.decision_function(data.X_val)
-    loss = np.mean(np.maximum(0.0, 1.0 - data.y_val * f) ** 2)
-    expected = curve.scores["accuracy"][2] - 0.5 * loss
-    assert curve.scores["steadied"][2] == pytest.approx(expected)
-
-
-def test_only_the_largest_set_is_cut():
-    assert atoms.limit_of("Skin_NonSkin", 0) == 20_000
-    assert atoms.limit_of("heart", 0) == 0
-    assert atoms.limit_of("Skin_NonSkin", 400) == 400
-
-
 # Leaves
 
 
@@ -391,7 +345,6 @@ def test_names_are_those_of_the_rules():
     assert tuple(beyond.OPTIONS) == robustness.OPTIONS
     assert beyond.REAL_SETS == robustness.REAL_SETS
     assert set(beyond.LINKS) < set(calibration.LINKS)
-    assert {goal for goal, _ in beyond.GOALS} == set(atoms.GOALS)
 
 
 # Rules
@@ -461,31 +414,6 @@ def test_a_link_has_to_lower_both_scores():
     worse = frame.assign(brier=frame["brier"] + 0.02 * (frame["model"] == "logistic"))
     claim = beyond.CALIBRATION[list(beyond.LINKS).index("logistic")]
     assert claim.finding({"calibration": worse}).verdict == "does not hold"
-
-
-def test_learned_atoms_have_to_be_half_as_many_on_six_sets():
-    frame = frame_of(atoms.Atoms())
-    claim = beyond.ATOMS[0]
-    assert claim.finding({"atoms": frame}).verdict == "holds"
-    more = list(uci.SETS[:5])
-    half = frame.assign(k=frame["k"].where(~frame["dataset"].isin(more), 100.0))
-    assert claim.finding({"atoms": half}).verdict == "holds"
-    is_learned = frame["way"] == "learned"
-    missed = frame.assign(k=frame["k"].where(~(is_learned & frame["dataset"].isin(uci.SETS[:6]))))
-    found = claim.finding({"atoms": missed})
-    assert found.verdict == "does not hold"
-    assert "on 5 of 11 sets" in found.evidence
-    assert "missed on 6" in found.evidence
-
-
-def test_a_path_that_misses_the_goal_needs_infinitely_many_atoms():
-    frame = frame_of(atoms.Atoms()).query("goal == 'random' and criterion == 'accuracy'")
-    once = (frame["way"] == "learned") & (frame["repetition"] == 0)
-    ratios = beyond.atom_ratios(frame.assign(k=frame["k"].where(~once)), "random", "learned")
-    assert (ratios < 0.4).all()
-    often = (frame["way"] == "learned") & (frame["repetition"] < 2)
-    ratios = beyond.atom_ratios(frame.assign(k=frame["k"].where(~often)), "random", "learned")
-    assert np.isinf(ratios).all()
 
 
 def test_corrections_are_compared_in_both_directions():

@@ -27,7 +27,7 @@ from fcgboost.experiments.reporting.summaries import paired_over, summarize
 from fcgboost.experiments.reporting.tables import number, signed_plus_minus
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 # Options against wrong labels
 
@@ -126,56 +126,6 @@ CALIBRATION = tuple(
         partial(_is_better_link, link),
     )
     for link, text in LINKS.items()
-)
-
-# Learned atoms
-
-GOALS: Mapping[tuple[str, str], str] = {
-    ("random", "accuracy"): "the best validation accuracy of the random path",
-    ("random", "one_error"): "one standard error below the random path's best accuracy",
-    ("scaled", "accuracy"): "the best validation accuracy of random atoms of maximum 1",
-    ("scaled", "one_error"): "one standard error below the best of random atoms of maximum 1",
-}
-_HALF = 0.5
-_SETS_HALVED = 6
-
-
-def atom_ratios(rows: DataFrame, goal: str, way: str) -> Series:
-    """Give the median over splits of a path's number of atoms over the goal-setter's, by set.
-
-    A path that does not reach the goal needs infinitely many.
-    """
-    wide = rows.pivot(index=["dataset", "repetition"], columns="way", values="k")
-    return (wide[way].fillna(np.inf) / wide[goal]).groupby("dataset").median()
-
-
-def _needs_half(goal: str, criterion: str, frame: DataFrame) -> Finding | None:
-    rows = select(frame, goal=goal, criterion=criterion)
-    if not {goal, "again", "learned"} <= set(rows["way"]):
-        return None
-    rows = rows[rows.groupby(["dataset", "repetition"])["way"].transform("nunique") > 3]
-    if rows.empty:
-        return None
-    learned, again = (atom_ratios(rows, goal, way) for way in ("learned", "again"))
-    halved = [str(name) for name in learned.index[learned <= _HALF]]
-    named = f" ({', '.join(halved)})" if halved else ""
-    control = int((again <= _HALF).sum())
-    missed = int(np.isinf(learned).sum())
-    return Finding(
-        graded(int(len(halved) >= _SETS_HALVED), 1),
-        f"Half as many on {len(halved)} of {len(learned)} sets{named}; the goal is missed on "
-        f"{missed}. A random path with another seed: {control} sets, missed on "
-        f"{int(np.isinf(again).sum())}.",
-    )
-
-
-ATOMS = tuple(
-    Claim(
-        f"On 6 of 11 sets half as many learned atoms reach {text}.",
-        "atoms",
-        partial(_needs_half, *key),
-    )
-    for key, text in GOALS.items()
 )
 
 # Leaves
