@@ -168,6 +168,21 @@ def test_worse_validation_ends_the_loop() -> None:
         assert scores[k - 1] == accuracy(model.decision(held_out.X))
 
 
+def test_the_steps_of_a_whole_path_score_as_one_by_one() -> None:
+    data, held_out = simulation(80, 0.3, seed=19), simulation(200, 0.3, seed=20)
+    dictionary = GaussDictionary(width=0.3)
+    design = MemoryDesign(dictionary, data.X, data.weights, standardize=False)
+    validator = Validator(
+        lambda atoms: dictionary.evaluate(held_out.X, atoms, np.ones(2)),
+        lambda values: float(values[:, 0] @ held_out.y - values[:, 1] @ held_out.y**2),
+    )
+    recipe = make_recipe(n_candidates=80, max_iter=37)
+    trace, _ = fit_path(design, [data.y, -data.y], recipe, validator=validator)
+    assert len(trace) == 37
+    found = validator.scores(trace.steps, trace.atoms)
+    np.testing.assert_allclose(found, trace.column("validation_score"), rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize(("make_rule", "ending"), RULES.values(), ids=RULES)
 def test_a_rule_cuts_the_path_where_it_speaks(make_rule: Any, ending: Status) -> None:
     data, held_out = simulation(80, 0.3, seed=19), simulation(200, 0.3, seed=20)

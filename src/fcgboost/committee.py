@@ -18,7 +18,7 @@ from fcgboost.dictionaries import stack_rows
 from fcgboost.fitting import Run
 from fcgboost.presets import preset_of
 from fcgboost.stopping import Step
-from fcgboost.trace import StepScore, Trace, fresh
+from fcgboost.trace import Trace, Validator
 
 
 def n_members(p: Any, run: Run) -> int:
@@ -37,15 +37,13 @@ def complete(run: Run, first: Trace, n: int) -> Trace:
         return first
     first = first.forward()
     paths = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
-    average, judge = averaged([first, *filter(len, paths)]), fresh(run.ground.validator)
-    return average if judge is None else _scored(average, judge)
+    average, judge = averaged([first, *filter(len, paths)]), run.ground.validator
+    return _scored(average, judge) if isinstance(judge, Validator) else average
 
 
-def _scored(average: Trace, judge: StepScore) -> Trace:
+def _scored(average: Trace, judge: Validator) -> Trace:
     """Judge every step of an average."""
-    atoms = [average.atoms[j : j + 1] for j in range(len(average.entered))]
-    scores = [judge(step, atoms[: step.n_entered]) for step in average]
-    pairs = zip(average, scores, strict=True)
+    pairs = zip(average, judge.scores(average.steps, average.atoms), strict=True)
     return replace(average, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
 
 

@@ -16,6 +16,9 @@ from fcgboost.inputs import Limits
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
+# Steps that are scored together.
+_STEPS_AT_ONCE = 16
+
 
 @dataclass(frozen=True, eq=False)
 class Trace(Sequence[Step]):
@@ -165,6 +168,21 @@ class Validator:
             self._append(self._evaluate(atom))
         decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
         return self._score(decision)
+
+    def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
+        """Score the steps of a whole path; all its atoms are evaluated at one go."""
+        values, scores = self._evaluate(atoms), []
+        for start in range(0, len(steps), _STEPS_AT_ONCE):
+            some = steps[start : start + _STEPS_AT_ONCE]
+            n_atoms, n_outputs = some[-1].n_entered, len(some[-1].intercept)
+            coef = np.zeros((len(some), n_outputs, n_atoms))
+            for rows, step in zip(coef, some, strict=True):
+                rows[:, : step.n_entered] = step.coef
+            # One product for several steps reads the values once.
+            decisions = values[:, :n_atoms] @ coef.reshape(-1, n_atoms).T
+            parts = np.split(decisions, len(some), axis=1)
+            scores += [self._score(f + s.intercept) for f, s in zip(parts, some, strict=True)]
+        return scores
 
     def _append(self, column: Array) -> None:
         if self._n_atoms == self._values.shape[1]:
