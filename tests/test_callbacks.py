@@ -57,6 +57,17 @@ class Propagated(Recorder):
     max_propagation_depth = None
 
 
+def test_a_callback_sees_the_link():
+    X, y = make_simulation(200, noise="uniform", level=0.2, random_state=0)
+    recorder = Recorder()
+    model = FCGBoostClassifier("relu", loss="hinge", link="power", max_iter=3, random_state=0)
+    model.set_callbacks(recorder).fit(X[:100], y[:100], X_val=X[100:], y_val=y[100:])
+    links = [seen.link_ for seen in recorder.models]
+    assert len(links) == 4
+    assert None not in links
+    assert links[-1] == model.link_
+
+
 def test_a_callback_ends_the_fit():
     model = make().set_callbacks(Recorder(last=7)).fit(*noisy())
     assert model.status_ is Status.CALLBACK

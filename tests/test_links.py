@@ -117,6 +117,13 @@ class TestFit:
         halves = [HeldOut(*(part[i::2] for part in repeated)) for i in range(2)]
         assert fit_link([repeated]) == fit_link(halves) == weighted
 
+    def test_weights_that_sum_to_one_stand_for_their_rows(self) -> None:
+        decision, codes = simulated(200, 2, 2.0, 1.0)
+        shares = np.full(200, 1.0 / 200.0)
+        assert fit_link([held_out(decision, codes, shares)]) == fit_link(
+            [held_out(decision, codes)]
+        )
+
     @pytest.mark.parametrize("n", [2, 10, 1000])
     def test_classes_that_separate_give_no_certainty(self, n) -> None:
         f = np.repeat([-1.0, 1.0], n)
@@ -246,6 +253,22 @@ class TestClassifiers:
         assert (loaded.link, loaded.link_) == ("auto", model.link_)
         assert loaded.l2_ == model.l2_
         np.testing.assert_array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
+
+    def test_the_link_may_change_in_a_continuation(self, data) -> None:
+        X, y, X_val, y_val = data
+        model = FCGBoostClassifier("relu", max_iter=4, warm_start=True, random_state=0)
+        assert model.fit(X, y, X_val=X_val, y_val=y_val).link_ is None
+        model.set_params(link="power", max_iter=6).fit(X, y, X_val=X_val, y_val=y_val)
+        assert model.link_ is not None
+
+    def test_classes_weigh_in_the_link_as_in_the_fit(self, data) -> None:
+        X, y, X_val, y_val = data
+        options = {"max_iter": 8, "random_state": 0, "link": "power", "class_weight": {1: 3.0}}
+        model = FCGBoostClassifier("relu", **options).fit(X, y, X_val=X_val, y_val=y_val)
+        f, weights = model.decision_function(X_val), np.where(y_val > 0, 3.0, 1.0)
+        assert model.link_ == fit_link([held_out(f, y_val > 0, weights)])
+        p, share = model.predict_proba(X_val)[:, 1], np.average(y_val > 0, weights=weights)
+        assert np.average(p, weights=weights) == pytest.approx(share, abs=0.05)
 
     def test_a_search_has_the_theory(self, data) -> None:
         X, y, *_ = data

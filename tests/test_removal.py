@@ -58,14 +58,14 @@ def test_for_a_quadratic_objective_the_model_is_the_truth(constant: bool) -> Non
         solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant))[1]
         for j in range(6)
     ]
-    found = least_missed([output], None, np.inf)
+    found = least_missed([output], (), np.inf)
     assert found is not None
     assert found.column - constant == int(np.argmin(without))
     assert found.points[0].coef[found.column] == 0.0
     assert found.objective == pytest.approx(min(without), rel=1e-8)
     assert found.objective == pytest.approx(problem.objective(found.points[0].coef))
-    assert least_missed([output], None, 0.999 * min(without)) is None
-    second = least_missed([output], found.column, np.inf)
+    assert least_missed([output], (), 0.999 * min(without)) is None
+    second = least_missed([output], [found.column], np.inf)
     assert second is not None
     assert second.objective == pytest.approx(sorted(without)[1], rel=1e-8)
 
@@ -78,7 +78,7 @@ def test_a_problem_without_a_column_is_one_that_never_had_it(loss: Loss) -> None
     output = solved(problem)
     kept = list(range(7))
     for _ in range(4):
-        found = least_missed([output], None, np.inf)
+        found = least_missed([output], (), np.inf)
         assert found is not None
         del kept[found.column - 1]
         problem.drop(found.column, found.points[0].coef, found.points[0].f)
@@ -100,7 +100,7 @@ def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
     A[:, 3] = A[:, 1]
     problem = matrix_problem(A, y, SquaredHinge(), 0.0, constant=False)
     output = solved(problem)
-    found = least_missed([output], None, np.inf)
+    found = least_missed([output], (), np.inf)
     assert found is not None
     assert found.column == 1
     assert found.objective == pytest.approx(output.objective, rel=1e-6)
@@ -117,7 +117,7 @@ def test_a_team_misses_what_all_of_it_miss_least() -> None:
         )
         for j in range(6)
     ]
-    found = least_missed(team, None, np.inf)
+    found = least_missed(team, (), np.inf)
     assert found is not None
     assert found.column - 1 == int(np.argmin(totals))
     assert found.objective == pytest.approx(min(totals), rel=1e-8)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.data import Data, can_be_split, split_data
 from fcgboost.fitting import Run, run_on
-from fcgboost.links import HeldOut
 from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
 from fcgboost.schemes import FullyCorrective
@@ -47,13 +46,10 @@ class Chosen(NamedTuple):
     run : Run
     path : (Trace, Status) or None
         Its path, where the choice has made it already.
-    held_out : list of HeldOut
-        What models like the chosen one say about rows that were set aside for the choice only.
     """
 
     run: Run
     path: tuple[Trace, Status] | None = None
-    held_out: Sequence[HeldOut] = ()
 
 
 def chooses(p: Any, parts: Parts) -> bool:
@@ -156,17 +152,12 @@ def _vote(
             row += _at_multiples(trace, split.k0)
     best, number = _winner(p, split, total / n_splits)
     multiple = _MULTIPLES[number]
-    held_out = [_held_out(split, traces[best], multiple) for split, traces in splits]
-    return Chosen(run.with_ridge(ridges[best], round(multiple * run.k0)), None, held_out)
-
-
-def _held_out(run: Run, trace: Trace, multiple: float) -> HeldOut:
-    """Give what the model after a multiple of k0 steps says about the rows set aside."""
-    design, data = run.ground.design, run.ground.held_out
-    assert data is not None
-    k = _end(trace, multiple, run.k0)
-    model = trace.model(k, design.dictionary, design.scale, run.ground.limits)
-    return HeldOut(model.decision(data.X), data.codes, data.weights)
+    found = run.with_ridge(ridges[best], round(multiple * run.k0))
+    found.held_out = [
+        split.judged(split.model(traces[best], _end(traces[best], multiple, split.k0)))
+        for split, traces in splits
+    ]
+    return Chosen(found)
 
 
 def _winner(p: Any, run: Run, scores: NDArray[np.float64]) -> tuple[int, int]:

@@ -81,15 +81,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         the path. None: every atom stays, but with "compact" a quarter is the share. Needs full
         correction.
     multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
-        With more than two classes: whether each class chooses atoms of its own, or all classes
-        share one sequence of atoms, each with its own coefficients. Shared atoms make smaller and
-        faster models, as a step chooses one atom and not one per class.
+        With more than two classes: whether each class has atoms of its own, or all classes share
+        one sequence of atoms, each with its own coefficients: in a step the three best of what the
+        classes choose enter all of them. Shared atoms make smaller models.
     link : {"auto", "theory", "power"}, default="auto"
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
         for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
-        never certain, to rows held out: those that choose the ridge and the steps. "auto" is
-        "power" for the dictionaries "auto" and "compact" where rows are held out, and "theory"
-        elsewhere. The predicted classes are the same.
+        never quite certain, to rows held out: those that choose the ridge and the steps. "auto" is
+        "power" for the dictionaries "auto" and "compact" where rows are held out and the loss has a
+        formula, and "theory" elsewhere. The predicted classes are the same. With "power" the hinge
+        has probabilities, too.
     validation_fraction : float or None, default=None
         Share of the rows set aside to choose the number of steps, and for "auto" and "compact" the
         ridge. None is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
@@ -98,13 +99,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     scoring : str, callable or None, default=None
         The validation score, as in scikit-learn; None is accuracy, and for the dictionaries "auto"
         and "compact" accuracy less half the squared hinge. A function is called with an object
-        that predicts for the validation data; it gets weights if it takes them.
+        that predicts for the validation data; it gets weights if it takes them. Probabilities
+        there are those of the loss: a link is fitted to the model that was chosen.
     tol : float, default=1e-6
         A best score below tol times the first one ends the fit.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes in the training loss. Validation scores do not use them.
+        Weights of the classes in the training loss, and where a link is fitted: probabilities are
+        those of classes so weighted. Validation scores do not use them.
     warm_start : bool, default=False
-        Whether fit goes on from the last path (same data in any order, larger max_iter).
+        Whether fit goes on from the last path (same data in any order, larger max_iter). Without
+        validation data the link stays that of the first fit.
     checkpoint : str, path or None, default=None
         A file that keeps the path while it is fitted. If it exists, the fit goes on from it, also
         in another process; a file of other data or parameters is refused by name.
@@ -265,7 +269,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             chosen, rules = Chosen(run), self.stopping_rules()
             if chooses(self, parts):
                 chosen = choose(self, run, parts, (classes, train), rules)
-            run, path, held_out = chosen
+            run, path = chosen
+            run.check_link()
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
             if path is None or watcher is not None:
@@ -275,6 +280,5 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             trace = complete(run, first, n)
             # Where a continuation starts.
             self.__dict__.update(run.attributes(trace), _path_=first)
-            self.link_ = run.link(self.model_, held_out)
             close(trace)
         return self

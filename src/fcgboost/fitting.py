@@ -19,7 +19,7 @@ from fcgboost.checkpoints import Writer
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
-from fcgboost.grounds import Ground, find_limits, lay_out, make_targets
+from fcgboost.grounds import Ground, find_limits, lay_out, make_targets, weights_of_classes
 from fcgboost.judging import make_validator
 from fcgboost.learned import LearnedCandidates
 from fcgboost.links import HeldOut, PowerLink, fit_link
@@ -65,6 +65,8 @@ class Run:
     def __init__(self, estimator: Any, parts: Parts, ground: Ground, start: Start) -> None:
         self.estimator, self._parts = estimator, parts
         self.ground, self.start, self._is_trial = ground, start, False
+        #: What models like its own say about rows that were set aside to choose by.
+        self.held_out: Sequence[HeldOut] = ()
         #: What its progress is shown under.
         self.title = ""
         self.patience: int | None = estimator.n_iter_no_change
@@ -148,17 +150,23 @@ class Run:
             else Writer(path, self.start.key, self.start.identity)
         )
 
+    def model(self, trace: Trace, k: int) -> Model:
+        """Give the model after k steps of a path."""
+        design = self.ground.design
+        return trace.model(k, design.dictionary, design.scale, self.ground.limits)
+
     def attributes(self, trace: Trace) -> dict[str, Any]:
         """Give what a fit sets on the estimator."""
         (k, _), design = self.kept(trace), self.ground.design
+        model = self.model(trace, k)
         return {
             "classes_": self.ground.classes,
-            "model_": trace.model(k, design.dictionary, design.scale, self.ground.limits),
+            "model_": model,
             "trace_": trace,
             "_path_": trace,
             "n_iter_": k,
             "l2_": self.recipe.l2,
-            "link_": None,
+            "link_": self._link(model),
             "_loss_": self.recipe.loss,
             "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
             "_deviation_": design.deviation,
@@ -167,27 +175,27 @@ class Run:
             "_k0_": self.k0,
         }
 
-    def link(self, model: Model, held_out: Sequence[HeldOut]) -> PowerLink | None:
-        """Give what turns decision values into probabilities; None is the loss's own formula.
+    def check_link(self) -> None:
+        """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
+        has_rows = self.ground.held_out is not None or len(self.held_out) > 0
+        if self.estimator.link == "power" and not has_rows and self.start.link is None:
+            raise ValueError(NO_LINK)
 
-        Parameters
-        ----------
-        model : Model
-        held_out : sequence of HeldOut
-            What models like it say about rows that the choice has set aside.
-        """
+    def _link(self, model: Model) -> PowerLink | None:
+        """Give what turns decision values into probabilities; None is the loss's own formula."""
         wanted, preset = self.estimator.link, preset_of(self.estimator.dictionary)
         has_formula = isinstance(self.recipe.loss, ProbabilityLoss)
         if wanted == "theory" or (wanted == "auto" and (preset is None or not has_formula)):
             return None
-        data = self.ground.held_out
-        if data is not None:
-            held_out = [HeldOut(model.decision(data.X), data.codes, data.weights)]
-        if held_out:
-            return fit_link(held_out)
-        if self.start.link is None and wanted == "power":
-            raise ValueError(NO_LINK)
-        return self.start.link
+        parts = [self.judged(model)] if self.ground.held_out is not None else self.held_out
+        return fit_link(parts) if parts else self.start.link
+
+    def judged(self, model: Model) -> HeldOut:
+        """Give what a model says about the validation data; classes weigh what they do in fits."""
+        data, per_class = self.ground.held_out, self.ground.class_weights
+        assert data is not None
+        assert per_class is not None
+        return HeldOut(model.decision(data.X), data.codes, data.weights * per_class[data.codes])
 
     def kept(self, trace: Trace, wanted: float = np.inf) -> tuple[int, float]:
         """Give the number of steps that is best on validation, and its score.
@@ -283,7 +291,8 @@ def run_on(
     validator = None
     if validation is not None:
         validator = make_validator(p, design, parts.loss, classes, validation, limits)
-    ground = Ground(classes, design, targets, validator, limits, validation)
+    per_class = weights_of_classes(p, classes, train)
+    ground = Ground(classes, design, targets, validator, limits, validation, per_class)
     return Run(p, parts, ground, start)
 
 

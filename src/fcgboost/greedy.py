@@ -33,9 +33,9 @@ from fcgboost.trace import Presence, Registry, StepScore, Trace
 # rounding errors.
 _ROUNDING = 1e-14
 _SMALL = 1e-10
-# Outputs that share their atoms take choices whose score is at least this share of the best:
-# those of outputs with less to gain are a burden to the others.
-_NEAR_BEST = 0.7
+# Outputs that share their atoms take so many of their choices in a step: every one is a burden to
+# all of them.
+_AT_ONCE = 3
 
 
 Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
@@ -63,8 +63,8 @@ class Recipe:
     removal : Removal or None
         Whether atoms may leave.
     is_shared : bool
-        Whether all outputs take, and lose, the same atoms: the best of what each of them chose, all
-        at once; a scheme that moves along one atom takes the one that is best for all.
+        Whether all outputs take, and lose, the same atoms: in a step the three best of what
+        they chose; a scheme that moves along one atom takes the one that is best for all.
     """
 
     loss: Loss
@@ -196,12 +196,16 @@ def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -
 
 
 def _end_together(team: Sequence[Output]) -> None:
-    """Let outputs that share their atoms go on as long as one of them has something to choose."""
+    """Let outputs that share their atoms go on as long as one of them has something to choose.
+
+    The best of what they chose will enter.
+    """
+    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in team]
+    best = sorted(range(len(team)), key=lambda i: -scores[i])[:_AT_ONCE]
     if all(output.status for output in team):
         return
-    scores = [o.choice.score if o.choice and not o.status else 0.0 for o in team]
-    for output, score in zip(team, scores, strict=True):
-        if output.status is not None or score < _NEAR_BEST * max(scores):
+    for i, output in enumerate(team):
+        if i not in best or output.status is not None:
             output.choice = output.status = None
 
 
@@ -240,7 +244,7 @@ class _Path:
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
-        at_once = len(targets) if recipe.is_shared and not recipe.is_joint else 1
+        at_once = _AT_ONCE if recipe.is_shared and not recipe.is_joint else 1
         room = columns_of(
             design, len(targets), at_once * recipe.max_iter, recipe.fit_intercept, recipe.is_shared
         )
@@ -307,9 +311,8 @@ class _Path:
                 continue
             before = sum(output.objective for output in team)
             for output in team:
-                for place, choice in entering:
-                    newest = output.take(place, choice.atom, choice.id)
-                solutions.append(self._move(k, output, newest))
+                newest = [output.take(place, one.atom, one.id) for place, one in entering]
+                solutions.append(self._move(k, output, newest[-1]))
             if self.recipe.removal is not None:
                 limit = self.recipe.removal.limit(before, sum(o.objective for o in team))
                 corrections, gone = shed(team, newest, limit, partial(self._move, k))

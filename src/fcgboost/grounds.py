@@ -42,6 +42,8 @@ class Ground:
         What the rows were clipped to.
     held_out : Data or None
         The validation data; None where there is none, or where it is not here.
+    class_weights : ndarray of shape (n_classes,) or None
+        Those of the training loss; None where they are not known here.
     """
 
     classes: NDArray[Any]
@@ -50,6 +52,7 @@ class Ground:
     validator: StepScore | None
     limits: Limits | None
     held_out: Data | None = None
+    class_weights: Array | None = None
 
     @property
     def n_validation(self) -> float:
@@ -92,10 +95,14 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
 
 def _training_weights(p: Any, classes: NDArray[Any], train: Data) -> Array:
     """Give the weights of the training loss; scores on validation data count rows as they are."""
+    return np.asarray(train.weights * weights_of_classes(p, classes, train)[train.codes])
+
+
+def weights_of_classes(p: Any, classes: NDArray[Any], train: Data) -> Array:
+    """Give the weight of every class in the training loss."""
     heaviest = float(train.weights.max())
     totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
-    per_class = class_weights(p.class_weight, classes, totals)
-    return np.asarray(train.weights * per_class[train.codes])
+    return class_weights(p.class_weight, classes, totals)
 
 
 def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:

@@ -3,7 +3,7 @@
 A loss determines probabilities without a fit: (1 + f) / 2 for the squared hinge, if f is the best
 function there is. Decision values of a model from some rows reach -1 and 1, where that formula is
 certain, and sometimes wrong. A link has two parameters, keeps the predicted class, and is never
-certain.
+quite certain.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
 
 
 def _targets(codes: NDArray[np.intp], n_classes: int, weights: Array) -> Array:
-    n_rows = float(weights.sum())
+    # Weights are counts; those that were made to sum to one have their rows.
+    n_rows = max(float(weights.sum()), float(np.count_nonzero(weights)))
     targets = np.full((len(codes), n_classes), 1.0 / (n_rows + 2.0) / (n_classes - 1))
     targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
     return targets

@@ -22,8 +22,8 @@ from fcgboost.validation import check_number, check_word, make_part, make_solver
 
 #: What is said where a link is wanted and there is nothing to fit it to.
 NO_LINK = (
-    "link='power' is fitted to rows held out, and there are none: give X_val and y_val to fit, or "
-    "set validation_fraction, or use link='theory'."
+    "link='power' is fitted to rows held out, and there are none: set validation_fraction (0.2 is "
+    "a fifth of the rows), or give X_val and y_val to fit, or use link='theory'."
 )
 
 
@@ -160,7 +160,3 @@ def _check_validation_parameters(p: Any, loss: Loss, has_validation_data: bool) 
             raise ValueError("Give X_val or validation_fraction, not both.")
     if p.n_iter_no_change is not None:
         check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
-    holds_out = (p.validation_fraction, p.n_iter_no_change) != (None, None)
-    chooses = preset_of(p.dictionary) is not None and "auto" in (p.l2, p.max_iter)
-    if p.link == "power" and not (has_validation_data or holds_out or chooses or p.warm_start):
-        raise ValueError(NO_LINK)

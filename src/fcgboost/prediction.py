@@ -47,7 +47,7 @@ def has_probability(estimator: Any) -> bool:
     raise AttributeError(
         f"loss={loss!r} determines a class but no probability, so there is no "
         "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
-        "data."
+        "data once the model is chosen."
     )
 
 
@@ -237,7 +237,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
         k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
         validation kept. (A search's `best_estimator_` stays whole.) A model that was saved without
-        its path has its n_iter_ steps only.
+        its path has its n_iter_ steps only. A link stays as it was fitted to the whole model.
         """
         model = self._fitted()
         check_number("k", k, 0, whole=True)

@@ -100,15 +100,15 @@ class Point:
     objective: float
 
 
-def least_missed(team: Sequence[Output], newest: int | None, limit: float) -> Departure | None:
+def least_missed(team: Sequence[Output], newest: Sequence[int], limit: float) -> Departure | None:
     """Find the atom that would be missed least, and points without it.
 
     Parameters
     ----------
     team : sequence of Output
         Outputs that have the same columns, each at its solution.
-    newest : int or None
-        A column that stays.
+    newest : sequence of int
+        Columns that stay.
     limit : float
         What the sum of the objectives may be.
 
@@ -121,8 +121,7 @@ def least_missed(team: Sequence[Output], newest: int | None, limit: float) -> De
     pairs = list(zip(team, inverses, strict=True))
     rises = np.sum([output.coef**2 / (2.0 * np.diag(H)) for output, H in pairs], axis=0)
     rises[: int(team[0].problem.columns.has_constant)] = np.inf
-    if newest is not None:
-        rises[newest] = np.inf
+    rises[list(newest)] = np.inf
     least = rises.min(initial=np.inf)
     if least == np.inf or least > limit - sum(output.objective for output in team):
         return None
@@ -167,7 +166,7 @@ Correct = Callable[[Output, int], Solution]
 
 
 def shed(
-    team: Sequence[Output], newest: int, limit: float, correct: Correct
+    team: Sequence[Output], newest: Sequence[int], limit: float, correct: Correct
 ) -> tuple[list[Solution], list[int]]:
     """Let atoms leave as long as the objective stays within a limit.
 
@@ -175,8 +174,8 @@ def shed(
     ----------
     team : sequence of Output
         Outputs that have the same columns, each at its solution.
-    newest : int
-        The column of the newest atom, which stays.
+    newest : sequence of int
+        The columns of the newest atoms, which stay.
     limit : float
         What the sum of the objectives may be.
     correct : callable
@@ -189,15 +188,15 @@ def shed(
     solutions: list[Solution] = []
     gone = []
     while (found := least_missed(team, newest, limit)) is not None:
-        newest -= newest > found.column
+        newest = [j - (j > found.column) for j in newest]
         gone.append(team[0].atoms[found.column - int(team[0].problem.columns.has_constant)])
-        solutions += _leave(team, found, newest, correct)
+        solutions += _leave(team, found, newest[-1], correct)
     return solutions, gone
 
 
 def shed_one(team: Sequence[Output], correct: Correct) -> tuple[list[Solution], list[int]]:
     """Let the atom that is missed least leave, whatever it gave, if it is not the last one."""
-    found = least_missed(team, None, np.inf) if len(team[0].atoms) > 1 else None
+    found = least_missed(team, (), np.inf) if len(team[0].atoms) > 1 else None
     if found is None:
         return [], []
     gone = team[0].atoms[found.column - int(team[0].problem.columns.has_constant)]

@@ -89,9 +89,9 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     clip, normalize, reselect, removal, multiclass, tol, class_weight, device, verbose :
-        As in `FCGBoostClassifier`. With max_iter="auto" the steps are chosen among the
-        multiples k0, ..., 5 k0, k0 that of the fold's training part and, for the refit, that
-        of all data; with a number, among 1, ..., max_iter.
+        As in `FCGBoostClassifier`, whose `link` is "theory" here. With max_iter="auto" the steps
+        are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
+        the refit, that of all data; with a number, among 1, ..., max_iter.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ from fcgboost.trace import Trace
 #: Parameters that may change between a fit and its continuation.
 _MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-    *("checkpoint", "client", "device"),
+    *("checkpoint", "client", "device", "link"),
 }
 
 

@@ -197,7 +197,7 @@ def _read_link(spot: Spot) -> PowerLink | None:
     try:
         return PowerLink(float(slope), float(power))
     except ValueError as error:
-        spot.refuse(f"is no link: {error}")
+        spot.refuse(f"is no link: {str(error).rstrip('.')}")
 
 
 def _read_names(spot: Spot, n_features: int) -> NDArray[Any] | None:

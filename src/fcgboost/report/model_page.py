@@ -304,7 +304,8 @@ def _choice(path: FitPath) -> str:
 
 def _step(subject: Subject) -> str:
     given: Any = vars(_found(subject))
-    several = " for all classes" if given.get("multiclass") == "shared" else " for every class"
+    is_shared = given.get("multiclass") == "shared" and len(subject.classes) > 2
+    several = " for all classes" if is_shared else " for every class"
     each = "" if len(subject.classes) == 2 else several
     if not _is_corrective(given["scheme"]):
         return f"In every step the coefficient of one atom moves{each}."
@@ -312,9 +313,8 @@ def _step(subject: Subject) -> str:
     n_paths = _n_paths(subject)
     mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
     step = "In every step of each" if n_paths > 1 else "In every step"
-    return (
-        f"{mean}{step} an atom enters{each}, and the coefficients of all are fitted again.{leave}"
-    )
+    enters = "up to three atoms enter" if is_shared else "an atom enters"
+    return f"{mean}{step} {enters}{each}, and the coefficients of all are fitted again.{leave}"
 
 
 def _n_paths(subject: Subject) -> int:
