@@ -80,6 +80,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "parts": NOTHING,
     "files": NOTHING,
     "threads": NOTHING,
+    "compiling": NOTHING,
     "tables.cells": NOTHING,
     "tables.names": NOTHING,
     "tables.columns": {"tables.cells"},
@@ -100,7 +101,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("arrays", "dictionaries.base", "dictionaries.kernels", "dictionaries.planes"),
     },
     "dictionaries.trees.*": {
-        *("arrays", "dictionaries.base", "dictionaries.trees.*"),
+        *("arrays", "compiling", "dictionaries.base", "dictionaries.trees.*"),
         *("hashing", "parts"),
     },
     "dictionaries.trees": {"dictionaries.trees.*"},
@@ -112,7 +113,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "backends.base": {"dictionaries"},
     "backends.places": {"arrays"},
     "backends.blocks": {"backends.places"},
-    "backends.kernels": {"backends.base"},
+    "backends.kernels": {"backends.base", "compiling"},
     "backends.triton_kernels": NOTHING,
     "backends.fused": {
         *("backends.blocks", "backends.kernels", "backends.places", "backends.triton_kernels"),
@@ -162,13 +163,13 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     },
     "backends": {"backends.*"},
     "solvers.base": {"losses", "parts", "stopping", "backends.base"},
-    "solvers.looking": {"arrays", "losses"},
+    "solvers.looking": {"arrays", "compiling", "losses"},
     "solvers.*": {
         *("arrays", "solvers.base", "solvers.looking", "losses", "parts", "stopping"),
         "backends.base",
     },
     "solvers": {"solvers.*"},
-    "climbing": {"dictionaries"},
+    "climbing": {"compiling", "dictionaries"},
     "learning": {"arrays", "backends.base", "climbing", "dictionaries"},
     "selection": {"dictionaries", "backends.base", "hashing", "learning", "parts"},
     "learned": {

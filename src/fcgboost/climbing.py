@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fcgboost.compiling import compiled
 from fcgboost.dictionaries import Array, Dictionary, GaussDictionary, ReluDictionary
 
 #: A share of an atom's mean square below this is rounding.
@@ -111,18 +112,7 @@ def _compile_climb() -> Callable[..., None]:
     matrix, vector, out = given(2), given(1), float64[::1]
     numbers = float64, float64, boolean
     climbs = void(int64, matrix, vector, vector, *numbers, vector, int64, out)
-    return _compile(_climb, climbs, options)  # type: ignore[no-any-return]
-
-
-def _compile(function: Callable[..., None], signature: Any, options: Any) -> Any:
-    """Compile a function, or take it from the disk where a process before has left it."""
-    from numba import njit
-
-    try:
-        return njit(signature, nogil=True, cache=True, **options)(function)
-    except RuntimeError:
-        # There is no folder to leave it in: each process compiles for itself.
-        return njit(signature, nogil=True, **options)(function)
+    return compiled(_climb, climbs, **options)  # type: ignore[no-any-return]
 
 
 # What follows is compiled.

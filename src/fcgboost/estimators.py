@@ -116,7 +116,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Where to compute: "cpu" is NumPy; "torch" is torch on the processor; "cuda", "cuda:1",
         "mps" and the like are torch devices, with the extra ``fcgboost[torch]``. The model is the
         same up to rounding, which where atoms are learned may tip a search: the path is then
-        another one from there on, as with another seed. Tensors are taken, and predictions for tensors are tensors.
+        another one from there on, as with another seed. Tensors are taken, and predictions for
+        tensors are tensors.
     n_jobs : int or None, default=None
         Threads that evaluate candidates. The model does not depend on it.
     random_state : int, RandomState or None, default=None

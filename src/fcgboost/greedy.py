@@ -37,7 +37,6 @@ _SMALL = 1e-10
 # all of them.
 _AT_ONCE = 3
 
-
 Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
 
 
@@ -196,14 +195,11 @@ def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -
 
 
 def _end_together(team: Sequence[Output]) -> None:
-    """Let outputs that share their atoms go on as long as one of them has something to choose.
-
-    The best of what they chose will enter.
-    """
-    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in team]
-    best = sorted(range(len(team)), key=lambda i: -scores[i])[:_AT_ONCE]
+    """Let outputs that share their atoms go on while one can choose; the best choices stay."""
     if all(output.status for output in team):
         return
+    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in team]
+    best = sorted(range(len(team)), key=lambda i: -scores[i])[:_AT_ONCE]
     for i, output in enumerate(team):
         if i not in best or output.status is not None:
             output.choice = output.status = None

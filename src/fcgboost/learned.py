@@ -297,8 +297,11 @@ class _Draws(_Proposer):
             values = family.evaluate(
                 self._raw(self._Z), _beside(atoms, self._Z), self._scale(self._Z)
             )
-        # One column after the other: rows of two numbers are slow to compare.
-        largest = np.array([float(abs(column).max()) for column in values.T])
+        if is_tensor(values):
+            largest = _host(namespace(values).amax(abs(values), axis=0))
+        else:
+            # One column after the other: rows of two numbers are slow to compare.
+            largest = np.array([abs(column).max() for column in values.T])
         return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > _TINY, largest, 1.0)))
 
 

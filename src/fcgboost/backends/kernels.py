@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.backends.base import Array
+from fcgboost.compiling import compiled
 
 Floats = NDArray[np.float32]
 
@@ -226,20 +227,9 @@ def _compile_all() -> _Compiled:
     # Stored columns wait for the memory, not for arithmetic: strict rounding is free there, and
     # makes the rest of a loop the same as its vectors.
     return _Compiled(
-        _compile(_gauss_dots, gauss, fused),
-        _compile(_stored_dots, stored, {"error_model": "numpy"}),
+        compiled(_gauss_dots, gauss, **fused),
+        compiled(_stored_dots, stored),
     )
-
-
-def _compile(function: Callable[..., None], signature: Any, options: Any) -> Any:
-    """Compile a function, or take it from the disk where a process before has left it."""
-    from numba import njit
-
-    try:
-        return njit(signature, nogil=True, cache=True, **options)(function)
-    except RuntimeError:
-        # There is no folder to leave it in: each process compiles for itself.
-        return njit(signature, nogil=True, **options)(function)
 
 
 # What follows is compiled. Loops over the lanes of a tile become vector instructions; numba would

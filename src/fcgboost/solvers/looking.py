@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fcgboost.arrays import namespace
+from fcgboost.compiling import compiled
 from fcgboost.losses import CurvedLoss, SquaredHinge
 
 _COMPILING = Lock()
@@ -64,20 +65,9 @@ def _compile_all() -> _Compiled:
 
     given, out = types.Array(float64, 1, "C", readonly=True), float64[::1]
     return _Compiled(
-        _compile(_terms, void(*[given] * 3, *[out] * 3)),
-        _compile(_unforeseen, void(float64, *[given] * 5, out)),
+        compiled(_terms, void(*[given] * 3, *[out] * 3)),
+        compiled(_unforeseen, void(float64, *[given] * 5, out)),
     )
-
-
-def _compile(function: Callable[..., None], signature: Any) -> Any:
-    """Compile a function, or take it from the disk where a process before has left it."""
-    from numba import njit
-
-    try:
-        return njit(signature, nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:
-        # There is no folder to leave it in: each process compiles for itself.
-        return njit(signature, nogil=True, error_model="numpy")(function)
 
 
 # What follows is compiled.

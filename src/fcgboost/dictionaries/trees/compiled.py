@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fcgboost.compiling import compiled
 from fcgboost.dictionaries.base import Array
 from fcgboost.dictionaries.trees import loops
 from fcgboost.dictionaries.trees.binning import N_BINS, Bins
@@ -169,20 +170,9 @@ def _compile_all() -> _Compiled:
     tables = integers, integers, numbers, numbers, integers, booleans, booleans
     walked = void(given(float64, 2), *tables, integers, integers, boolean, float64[:, ::1])
     return _Compiled(
-        _compile(loops.sums, sums),
-        _compile(loops.split, split),
-        _compile(loops.gains, gains),
-        _compile(loops.part, part),
-        _compile(loops.walk, walked),
+        compiled(loops.sums, sums),
+        compiled(loops.split, split),
+        compiled(loops.gains, gains),
+        compiled(loops.part, part),
+        compiled(loops.walk, walked),
     )
-
-
-def _compile(function: Callable[..., None], signature: Any) -> Any:
-    """Compile a function, or take it from the disk where a process before has left it."""
-    from numba import njit
-
-    try:
-        return njit(signature, nogil=True, cache=True, error_model="numpy")(function)
-    except RuntimeError:
-        # There is no folder to leave it in: each process compiles for itself.
-        return njit(signature, nogil=True, error_model="numpy")(function)
