@@ -74,8 +74,9 @@ print(f"{sure.mean():.1%} of the probabilities are 0 or 1; the largest true one 
 print(f"{truth[probability == 0.0].max():.3f}")
 
 # %%
-# A link is never certain: a curve of two parameters that is fitted to rows held out. The default,
-# ``FCGBoostClassifier()``, has one; other dictionaries get one where there are such rows.
+# A link is certain only up to rounding: a curve of two parameters that is fitted to rows held out.
+# The default, ``FCGBoostClassifier()``, has one; other dictionaries get one where there are such
+# rows.
 options = {"validation_fraction": 0.25, "random_state": 0}
 theory = FCGBoostClassifier("relu", **options).fit(X, y)
 linked = FCGBoostClassifier("relu", link="power", **options).fit(X, y)

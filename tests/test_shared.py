@@ -23,6 +23,8 @@ from fcgboost.stopping import Status
 from fcgboost.trace import Trace
 
 IRIS = load_iris(return_X_y=True)
+# More classes than atoms enter at once.
+FIVE = np.digitize(IRIS[0][:, 0] + IRIS[0][:, 2], [7.0, 9.0, 10.0, 11.5])
 
 
 def targets_of(y: np.ndarray) -> list[np.ndarray]:
@@ -52,8 +54,7 @@ def scores_at(
 
 
 def test_the_three_best_of_what_the_classes_choose_enter_all() -> None:
-    X, _ = IRIS
-    y = np.digitize(X[:, 0] + X[:, 2], [7.0, 9.0, 10.0, 11.5])
+    X, y = IRIS[0], FIVE
     design = make_design(X)
     trace, _ = fit_path(design, targets_of(y), shared(max_iter=8, n_candidates=60))
     atoms = design.dictionary.candidates(design.sample(60, 0), 60, 0)
@@ -91,7 +92,7 @@ def test_every_class_solves_its_own_problem_with_all_atoms() -> None:
 
 
 def test_a_scheme_that_moves_along_one_atom_takes_that_of_the_largest_joint_score() -> None:
-    X, y = IRIS
+    X, y = IRIS[0], FIVE
     design = make_design(X)
     trace, _ = fit_path(
         design, targets_of(y), shared(scheme=CLASSICAL[1], max_iter=8, n_candidates=60)
@@ -99,7 +100,7 @@ def test_a_scheme_that_moves_along_one_atom_takes_that_of_the_largest_joint_scor
     atoms = design.dictionary.candidates(design.sample(60, 0), 60, 0)
     columns = design.dictionary.evaluate(X, atoms, design.scale)
     for k, step in enumerate(trace):
-        scores = np.sqrt((scores_at(design, trace, k, columns) ** 2).sum(axis=1))
+        scores = np.sqrt((scores_at(design, trace, k, columns, y) ** 2).sum(axis=1))
         assert len(set(step.chosen.tolist())) == 1
         np.testing.assert_array_equal(trace.atoms[step.chosen[0]], atoms[scores.argmax()])
         np.testing.assert_allclose(step.scores, scores.max(), rtol=1e-9)
@@ -229,6 +230,14 @@ def test_classes_that_share_atoms_end_together() -> None:
     assert trace[-1].n_atoms == 5 >= len(trace)
     trace, status = fit_path(make_design(X), targets_of(y), shared(max_iter=50, tol=0.9))
     assert trace.endings == (Status.TOLERANCE,) * 3
+
+
+def test_a_scheme_that_moves_along_one_atom_ends_all_classes_by_the_first_score() -> None:
+    recipe = shared(scheme=CLASSICAL[1], max_iter=200, tol=0.5)
+    trace, _ = fit_path(make_design(IRIS[0]), targets_of(FIVE), recipe)
+    assert trace.endings == (Status.TOLERANCE,) * 5
+    scores = trace.column("scores")
+    assert (scores >= 0.5 * scores[0]).all()
 
 
 def test_paths_of_several_ridges_are_those_of_each() -> None:

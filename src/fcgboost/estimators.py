@@ -83,14 +83,14 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
         With more than two classes: whether each class has atoms of its own, or all classes share
         one sequence of atoms, each with its own coefficients: in a step the three best of what the
-        classes choose enter all of them. Shared atoms make smaller models.
+        classes choose enter all of them. Of many classes, shared atoms make smaller models.
     link : {"auto", "theory", "power"}, default="auto"
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
         for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
-        never quite certain, to rows held out: those that choose the ridge and the steps. "auto" is
-        "power" for the dictionaries "auto" and "compact" where rows are held out and the loss has a
-        formula, and "theory" elsewhere. The predicted classes are the same. With "power" the hinge
-        has probabilities, too.
+        certain only up to rounding, to rows held out: those that choose the ridge and the steps.
+        "auto" is "power" for the dictionaries "auto" and "compact" where rows are held out and the
+        loss has a formula, and "theory" elsewhere. The predicted classes are the same. With "power"
+        the hinge has probabilities, too.
     validation_fraction : float or None, default=None
         Share of the rows set aside to choose the number of steps, and for "auto" and "compact" the
         ridge. None is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.

@@ -25,7 +25,7 @@ from fcgboost.learned import LearnedCandidates
 from fcgboost.links import HeldOut, PowerLink, fit_link
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
-from fcgboost.parameters import NO_LINK, Parts
+from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
@@ -177,9 +177,13 @@ class Run:
 
     def check_link(self) -> None:
         """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
-        has_rows = self.ground.held_out is not None or len(self.held_out) > 0
+        has_rows = self.ground.validation is not None or len(self.held_out) > 0
         if self.estimator.link == "power" and not has_rows and self.start.link is None:
-            raise ValueError(NO_LINK)
+            raise ValueError(
+                "link='power' is fitted to rows held out, and there are none: set "
+                "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
+                "or use link='theory'."
+            )
 
     def _link(self, model: Model) -> PowerLink | None:
         """Give what turns decision values into probabilities; None is the loss's own formula."""
@@ -187,12 +191,12 @@ class Run:
         has_formula = isinstance(self.recipe.loss, ProbabilityLoss)
         if wanted == "theory" or (wanted == "auto" and (preset is None or not has_formula)):
             return None
-        parts = [self.judged(model)] if self.ground.held_out is not None else self.held_out
+        parts = [self.judged(model)] if self.ground.validation is not None else self.held_out
         return fit_link(parts) if parts else self.start.link
 
     def judged(self, model: Model) -> HeldOut:
         """Give what a model says about the validation data; classes weigh what they do in fits."""
-        data, per_class = self.ground.held_out, self.ground.class_weights
+        data, per_class = self.ground.validation, self.ground.class_weights
         assert data is not None
         assert per_class is not None
         return HeldOut(model.decision(data.X), data.codes, data.weights * per_class[data.codes])

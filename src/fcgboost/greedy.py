@@ -191,15 +191,17 @@ def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -
         output.choice = choice
         output.status = _ending(recipe, output, choice, r)
     if recipe.is_shared:
-        _end_together([output for _, output in running])
+        _end_together(
+            [output for _, output in running], len(running) if recipe.is_joint else _AT_ONCE
+        )
 
 
-def _end_together(team: Sequence[Output]) -> None:
+def _end_together(team: Sequence[Output], n_kept: int) -> None:
     """Let outputs that share their atoms go on while one can choose; the best choices stay."""
     if all(output.status for output in team):
         return
     scores = [o.choice.score if o.choice and not o.status else -np.inf for o in team]
-    best = sorted(range(len(team)), key=lambda i: -scores[i])[:_AT_ONCE]
+    best = sorted(range(len(team)), key=lambda i: -scores[i])[:n_kept]
     for i, output in enumerate(team):
         if i not in best or output.status is not None:
             output.choice = output.status = None

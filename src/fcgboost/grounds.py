@@ -40,7 +40,7 @@ class Ground:
         Scores a step on validation data.
     limits : Limits or None
         What the rows were clipped to.
-    held_out : Data or None
+    validation : Data or None
         The validation data; None where there is none, or where it is not here.
     class_weights : ndarray of shape (n_classes,) or None
         Those of the training loss; None where they are not known here.
@@ -51,13 +51,13 @@ class Ground:
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
-    held_out: Data | None = None
+    validation: Data | None = None
     class_weights: Array | None = None
 
     @property
     def n_validation(self) -> float:
         """The weight of the validation data, 0 where it is not here."""
-        return 0.0 if self.held_out is None else float(self.held_out.weights.sum())
+        return 0.0 if self.validation is None else float(self.validation.weights.sum())
 
 
 def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:

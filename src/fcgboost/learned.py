@@ -89,10 +89,9 @@ class LearnedCandidates(Selection):
     def check_parameters(self) -> None:
         """Check the counts and the pull."""
         check_count(self, "size", "n_improved", "n_rows", "max_rows")
-        for name in ("max_steps", "pull"):
+        is_auto = isinstance(self.pull, str) and self.pull == "auto"
+        for name in ("max_steps",) if is_auto else ("max_steps", "pull"):
             value = getattr(self, name)
-            if name == "pull" and isinstance(value, str) and value == "auto":
-                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
                 raise ValueError(
                     f"LearnedCandidates: {name} must be a number of at least 0, got {value!r}."

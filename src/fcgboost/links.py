@@ -2,8 +2,8 @@
 
 A loss determines probabilities without a fit: (1 + f) / 2 for the squared hinge, if f is the best
 function there is. Decision values of a model from some rows reach -1 and 1, where that formula is
-certain, and sometimes wrong. A link has two parameters, keeps the predicted class, and is never
-quite certain.
+certain, and sometimes wrong. A link has two parameters, keeps the predicted class, and is
+certain only up to rounding.
 """
 
 from __future__ import annotations

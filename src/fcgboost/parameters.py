@@ -20,12 +20,6 @@ from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection import Selection
 from fcgboost.validation import check_number, check_word, make_part, make_solver
 
-#: What is said where a link is wanted and there is nothing to fit it to.
-NO_LINK = (
-    "link='power' is fitted to rows held out, and there are none: set validation_fraction (0.2 is "
-    "a fifth of the rows), or give X_val and y_val to fit, or use link='theory'."
-)
-
 
 @dataclass(frozen=True)
 class Parts:

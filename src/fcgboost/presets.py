@@ -91,7 +91,7 @@ class Preset:
         return UnionDictionary(able)
 
 
-# Where families take turns, more draws and longer searches gained nothing.
+# In the presets more draws and longer searches gained nothing on average (docs/beyond.md).
 _TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
 
 PRESETS: Mapping[str, Preset] = {

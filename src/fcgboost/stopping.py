@@ -50,7 +50,7 @@ class Step:
         The position of the atom each output chose; -1 for an output that had ended. Outputs that
         share their atoms take what any of them chose, and -1 is a choice that was not good enough.
     scores : ndarray of shape (n_outputs,)
-        The score of that atom; 0 for an output that had ended.
+        The score of that atom; 0 where `chosen` is -1.
     objectives : ndarray of shape (n_outputs,)
         The regularised objective after correction.
     coef : ndarray of shape (n_outputs, n_atoms)

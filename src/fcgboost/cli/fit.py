@@ -139,7 +139,7 @@ def _add_parts(parser: Any) -> None:
         choices=("auto", "theory", "power"),
         default="auto",
         help='what gives probabilities: the loss ("theory"), or a curve fitted to rows set aside '
-        '("power"; default: power for auto and compact, theory for others)',
+        '("power"; default: power for auto and compact where rows are set aside, else theory)',
     )
 
 

@@ -143,15 +143,16 @@ def _read_steps(
 
 def _read_removed(spot: Spot, presence: Presence) -> list[tuple[int, int]]:
     """Give the atoms that left in a step, with their outputs, and let them leave."""
-    removed, had = [], [dict(own) for own in presence.atoms]
+    removed: list[tuple[int, int]] = []
     for pair in spot.items():
         output, place = pair.items(2)
         one = output.whole(0, len(presence.atoms) - 1), place.whole()
-        if one[1] not in had[one[0]]:
+        if one in removed or one[1] not in presence.atoms[one[0]]:
             pair.refuse("names an atom that the output does not have")
-        del had[one[0]][one[1]]
-        presence.drop(*one)
         removed.append(one)
+    # Only now: outputs that share their atoms lose them together.
+    for one in removed:
+        presence.drop(*one)
     return removed
 
 

@@ -114,7 +114,7 @@ class Formula:
     intercept : ndarray of shape (n_outputs,)
     probability : {"linear", "squares"}, PowerLink or None
         How a decision value becomes a probability: (1 + f) / 2, the ratio of the squares of
-        1 + f and 1 - f, or a link; None where the loss determines none.
+        1 + f and 1 - f, or a link; None where neither determines one.
     labels : list of bool, int, float or str
     names : list of str or None
         The names of the inputs, where the training data had them.
