@@ -15,6 +15,7 @@ from suites.paths import (
 )
 from suites.solvers import MatrixDictionary
 
+from fcgboost import FCGBoostClassifier
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
@@ -39,6 +40,45 @@ RULES = {
 
 each_selection = pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
 each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
+
+
+def class_of_weight(weight: float) -> tuple[Any, Any, Any]:
+    """Return overlapping classes of which the second has this weight, the first 1000."""
+    data = simulation(50, 0.3, seed=0)
+    return data.X, data.y, np.where(data.y > 0, 1000.0, weight)
+
+
+@pytest.mark.parametrize("dictionary", ["auto", "compact", "tree"])
+def test_a_path_of_learned_atoms_ends_when_its_steps_gain_nothing(dictionary: str) -> None:
+    X, y, weights = class_of_weight(1e-4)
+    model = FCGBoostClassifier(dictionary, max_iter=500, l2=1e-3, random_state=0)
+    model.fit(X, y, weights)
+    assert (model.status_, len(model.trace_)) == (Status.NO_GAIN, 11)
+    objectives = model.trace_.column("objectives")[:, 0]
+    # The constant gains nearly all of 1, the loss of no model at all.
+    assert 0.0 <= objectives[0] - objectives[-1] <= 1e-6 * (1.0 - objectives[0])
+
+
+def test_a_path_that_still_gains_a_little_goes_on() -> None:
+    X, y, weights = class_of_weight(1.0)
+    model = FCGBoostClassifier("compact", max_iter=40, l2=1e-3, random_state=0)
+    model.fit(X, y, weights)
+    assert (model.status_, len(model.trace_)) == (Status.STEP_LIMIT, 40)
+
+
+def test_a_path_that_ended_without_gain_stays_ended_when_it_goes_on() -> None:
+    X, y, weights = class_of_weight(1e-4)
+    model = FCGBoostClassifier("compact", max_iter=30, l2=1e-3, warm_start=True, random_state=0)
+    coef = model.fit(X, y, weights).coef_
+    again = model.set_params(max_iter=60).fit(X, y, weights)
+    assert (again.status_, len(again.trace_)) == (Status.NO_GAIN, 11)
+    np.testing.assert_array_equal(again.coef_, coef)
+
+
+def test_a_fixed_dictionary_may_run_out_before_its_path_ends_without_gain() -> None:
+    X, y, weights = class_of_weight(1e-4)
+    model = FCGBoostClassifier("gauss", max_iter=30, selection="all", random_state=0)
+    assert len(model.fit(X, y, weights).trace_) == 30
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -26,7 +26,7 @@ from fcgboost.removal import Removal, shed, shed_one
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice, Chooser, Request, Selection
 from fcgboost.solvers.base import Solution
-from fcgboost.stopping import Status, Step, StoppingRule
+from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace
 
 # A score below this share of what the residual could give, or of the first score, is a sum of
@@ -62,8 +62,8 @@ class Recipe:
     removal : Removal or None
         Whether atoms may leave.
     is_shared : bool
-        Whether all outputs take, and lose, the same atoms: in a step the three best of what
-        they chose; a scheme that moves along one atom takes the one that is best for all.
+        Whether all outputs take, and lose, the same atoms: in a step the three best of what they
+        chose; a scheme that moves along one atom takes the one that is best for all.
     """
 
     loss: Loss
@@ -165,8 +165,7 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
     is_shared = paths[0].recipe.is_shared
     for some in [[path] for path in paths] if is_shared else [paths]:
-        running = [(path, o) for path in some for o in path.outputs if o.status is None]
-        if running:
+        if running := [(path, o) for path in some for o in path.outputs if o.status is None]:
             _choose(running, chooser, k)
 
 
@@ -242,10 +241,8 @@ class _Path:
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
-        at_once = _AT_ONCE if recipe.is_shared and not recipe.is_joint else 1
-        room = columns_of(
-            design, len(targets), at_once * recipe.max_iter, recipe.fit_intercept, recipe.is_shared
-        )
+        n_columns = recipe.max_iter * (_AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
+        room = columns_of(design, len(targets), n_columns, recipe.fit_intercept, recipe.is_shared)
         self.outputs = [
             new_output(design, y, recipe.loss, recipe.l2, columns)
             for y, columns in zip(targets, room, strict=True)
@@ -257,8 +254,15 @@ class _Path:
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
             self._replay(resume.forward())
-        if len(self.steps) >= recipe.max_iter:
-            self.status = self.ending
+        self.status = self._limit()
+
+    def _limit(self) -> Status | None:
+        """Return why the path ends here, if so."""
+        # Candidates made anew in every step never run out, even when nothing is left to fit.
+        is_endless = not (self.recipe.selection.is_fixed or self.recipe.scheme.reselects)
+        if is_endless and gains_nothing(self.steps, sum(output.null for output in self.outputs)):
+            return Status.NO_GAIN
+        return self.ending if len(self.steps) >= self.recipe.max_iter else None
 
     @property
     def ending(self) -> Status:
@@ -274,11 +278,8 @@ class _Path:
         step = self._scored(self._record(*self._correct(k), k))
         self.steps.append(step)
         endings = [rule(step) for rule in self.rules]
-        if self.watcher is not None:
-            endings.append(self.watcher(step, self.trace))
-        self.status = next((ending for ending in endings if ending is not None), None)
-        if self.status is None and k == self.recipe.max_iter:
-            self.status = self.ending
+        endings.append(self.watcher(step, self.trace) if self.watcher else None)
+        self.status = next((ending for ending in (*endings, self._limit()) if ending), None)
 
     def prune(self) -> None:
         """Let atoms of every output leave one by one until one is left: a step each time."""
@@ -374,8 +375,7 @@ class _Path:
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        is_shared = self.recipe.is_shared
-        return Trace(tuple(self.steps), atoms, entered, self.start, endings, is_shared)
+        return Trace(tuple(self.steps), atoms, entered, self.start, endings, self.recipe.is_shared)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""

@@ -30,6 +30,8 @@ class Output:
     problem : Problem
     coef : ndarray of shape (n_columns,)
     objective : float
+    null : float
+        The objective where all coefficients are zero.
     atoms : list of int
         The position in the path's trace of every column's atom.
     places : dict from int to int
@@ -44,6 +46,7 @@ class Output:
     problem: Problem
     coef: Array
     objective: float
+    null: float
     atoms: list[int] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
     first_score: float = 0.0
@@ -104,9 +107,10 @@ def new_output(design: Design, y: Array, loss: Loss, l2: float, columns: Columns
     totals = [
         columns.total(partial(_weight_of, label), y, design.weights) for label in _LABELS.tolist()
     ]
-    constant = loss.initial(_LABELS, np.array(columns.fetch(*totals)))
-    coef = np.full(int(fit_intercept), constant)
-    return Output(problem, coef, problem.objective(coef))
+    counts = np.array(columns.fetch(*totals))
+    coef = np.full(int(fit_intercept), loss.initial(_LABELS, counts))
+    null = float(np.average(loss.value(_LABELS, np.zeros(2)), weights=counts))
+    return Output(problem, coef, problem.objective(coef), null)
 
 
 def residual(scheme: Scheme, output: Output, k: int) -> Any:

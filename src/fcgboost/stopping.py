@@ -7,7 +7,7 @@ None to go on. A user's callback is the same thing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+# So many steps that together gain less than this share of what the first one gained end a path.
+_NO_GAIN_STEPS, _NO_GAIN_SHARE = 10, 1e-6
 
 
 class Status(Enum):
@@ -26,6 +29,7 @@ class Status(Enum):
     TOLERANCE = "The best score fell below tol times the first one."
     ZERO_SCORE = "No candidate is correlated with the residual: nothing is left to fit."
     EXHAUSTED = "Every candidate is in the model already."
+    NO_GAIN = "The last steps together gained nothing beside what the first one gained."
     STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
     VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."
     BEHIND = "Another ridge was far ahead on validation data."
@@ -120,6 +124,21 @@ def theory_steps(n_samples: float) -> int:
     """
     m = max(3.0, float(n_samples))
     return math.ceil(math.sqrt(m / math.log(m)))
+
+
+def gains_nothing(steps: Sequence[Step], null: float) -> bool:
+    """Return whether the last ten steps gained nothing beside what the first one gained.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    null : float
+        The objective of no model at all: the first step gains what the constant gains, too.
+    """
+    if len(steps) <= _NO_GAIN_STEPS:
+        return False
+    first, before, now = (float(steps[i].objectives.sum()) for i in (0, -1 - _NO_GAIN_STEPS, -1))
+    return before - now <= _NO_GAIN_SHARE * (null - first)
 
 
 class NoImprovement:
