@@ -61,7 +61,7 @@ paper: .venv/.paper-stamp
 	$(BIN)/python -m paper run all --preset quick --out build/paper
 
 findings: .venv/.demo-stamp
-	$(BIN)/python -m paper.findings
+	$(BIN)/python -m paper findings
 
 bench: .venv/.bench-stamp
 	$(BIN)/python -m benchmarks
