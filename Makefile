@@ -1,15 +1,16 @@
 # Everything a developer runs. Needs git, make and Python 3.11 or later; the rest is installed into .venv.
 #
 #   make demo          fit, plot and explain one example; output in demo/
-#   make test          lint, types, unit tests and doctests
-#   make test-extras   the oldest supported dependencies, and tests that need optional software
-#   make test-slow     statistical runs of more than a minute, with the tables they print
-#   make test-oldest   scikit-learn's estimator checks on the oldest supported dependencies
+#   make test          lint, types, unit tests and doctests: a verdict within minutes
+#   make test-all      all the rest: oldest dependencies, long runs, optional software, the paper
+#   make test-oldest   the oldest dependencies that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
+#   make paper         the paper's experiments with the preset "quick"; build/paper/
+#   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
 #   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
-#   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
+#   make sizes         how many lines and files the wheel has, by kind and by room
 #   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
 #   make clean         remove all of the above
@@ -22,23 +23,26 @@ OLDEST := .venv-oldest/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
+INSTALL := $(BIN)/python -m pip install -qq --editable
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-extras test-slow test-oldest lint format bench bench-gpu bench-cluster findings docs dist clean
+.PHONY: demo test test-all test-oldest lint format paper findings bench bench-gpu bench-cluster sizes docs dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
-	$(BIN)/fcgboost demo
+	$(BIN)/python -m paper demo --out demo
 
-test: lint
-	$(PYTEST) $(PARALLEL) -m "not slow and not extras"
+# The form and the types are checked beside the tests, and told after them.
+test: .venv/.test-stamp
+	@mkdir -p build
+	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1 & \
+	$(PYTEST) $(PARALLEL) -m "not slow and not extras"; tests=$$?; \
+	wait $$!; lint=$$?; cat build/lint.log; exit $$((tests || lint))
 
-# Torch is large and not for every machine: where it can not be installed, its tests are skipped.
-test-extras: test-oldest .venv/.extras-stamp
-	$(PYTEST) $(PARALLEL) -m "extras and not slow"
-
-test-slow: .venv/.extras-stamp
-	$(PYTEST) $(PARALLEL) -m slow -rA
+# What this machine lacks is skipped; pytest lists what, and why.
+test-all: test-oldest .venv/.all-stamp
+	$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m "slow or extras or hypothesis" tests
+	$(PYTEST) $(PARALLEL) paper
 
 test-oldest: .venv-oldest/.stamp
 	$(ONE_THREAD) $(OLDEST)/python -m pytest $(PARALLEL) tests/test_estimators.py
@@ -46,11 +50,18 @@ test-oldest: .venv-oldest/.stamp
 lint: .venv/.test-stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 format: .venv/.test-stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+paper: .venv/.paper-stamp
+	$(BIN)/python -m paper run all --preset quick --out build/paper
+
+findings: .venv/.demo-stamp
+	$(BIN)/python -m paper findings
 
 bench: .venv/.bench-stamp
 	$(BIN)/python -m benchmarks
@@ -62,8 +73,8 @@ bench-gpu: .venv/.bench-gpu-stamp
 bench-cluster: .venv/.bench-cluster-stamp
 	$(BIN)/python -m benchmarks.cluster
 
-findings: .venv/.test-stamp
-	$(BIN)/python docs/update_findings.py
+sizes: .venv/.test-stamp
+	@$(BIN)/python -m benchmarks.sizes
 
 # A warning is an error, and all of them are shown.
 docs: .venv/.docs-stamp
@@ -76,43 +87,50 @@ dist: .venv/.test-stamp
 	FCGBOOST_DIST=dist $(PYTEST) tests/test_dist.py
 
 clean:
-	rm -rf .venv .venv-oldest build demo dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest build demo dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/bin/python .venv-oldest/bin/python:
+# Dependency groups need pip 25.1.
+.venv/.pip-stamp .venv-oldest/.pip-stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fcgboost needs Python 3.11 or later")'
-	$(PYTHON) -m venv $(@:/bin/python=)
-
-.venv/.demo-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[plot]'
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -qq --upgrade 'pip>=25.1'
 	@touch $@
 
-# The test environment holds all that the demo needs, so it stamps both.
-.venv/.test-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[lint,test]'
-	@touch .venv/.demo-stamp $@
+.venv/.demo-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) . --group paper-demo
+	@touch $@
 
-.venv/.extras-stamp: pyproject.toml .venv/.test-stamp
-	$(BIN)/python -m pip install -qq --editable '.[lint,test-extras]'
+.venv/.test-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[cli,fast]' --group lint --group test
+	@touch $@
+
+# Torch is large and not for every machine: where it cannot be installed, its tests are skipped.
+.venv/.all-stamp: .venv/.test-stamp
+	$(INSTALL) '.[cli,dask,fast,onnx]' --group test-all
 	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
-		|| echo "torch 2.13.0 can not be installed here: tests that need it are skipped."
+		|| echo "torch 2.13.0 cannot be installed here: tests that need it are skipped."
 
-.venv/.docs-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[docs]'
+.venv/.paper-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[fast]' --group paper
 	@touch $@
 
-.venv/.bench-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[bench]'
+.venv/.docs-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[cli]' --group docs
 	@touch $@
 
-.venv/.bench-gpu-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[torch]'
+.venv/.bench-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[fast]' --group bench
 	@touch $@
 
-.venv/.bench-cluster-stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install -qq --editable '.[bench,dask]'
+.venv/.bench-gpu-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[torch]'
 	@touch $@
 
-.venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/bin/python
+.venv/.bench-cluster-stamp: pyproject.toml | .venv/.pip-stamp
+	$(INSTALL) '.[dask,fast]' --group bench
+	@touch $@
+
+.venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/.pip-stamp
 	$(OLDEST)/python -m pip install -qq --editable . $$($(OLDEST)/python .ci/oldest.py)
 	@touch $@

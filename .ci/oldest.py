@@ -20,10 +20,10 @@ def split_bound(requirement: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def oldest(project: dict) -> list[str]:
+def oldest(pyproject: dict) -> list[str]:
     """Return the requirements of the oldest supported environment."""
-    extras = project["optional-dependencies"]
-    given = [r for name in ("tables", "test") for r in extras[name] if ">=" in r]
+    project = pyproject["project"]
+    given = project["optional-dependencies"]["tables"] + pyproject["dependency-groups"]["test"]
     test = dict(split_bound(requirement) for requirement in given)
     bounds = dict(split_bound(requirement) for requirement in project["dependencies"])
     bounds |= {name: test[name] for name in AT_THE_BOUND}
@@ -32,5 +32,5 @@ def oldest(project: dict) -> list[str]:
 
 
 if __name__ == "__main__":
-    pyproject = Path(__file__).parents[1] / "pyproject.toml"
-    print(*oldest(tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]))
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    print(*oldest(tomllib.loads(text)))

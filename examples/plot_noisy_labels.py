@@ -57,4 +57,4 @@ plt.show()
 # Why so many? Every point on the wrong side of its boundary is a support vector, so a support
 # vector machine has to keep all the wrong labels. One draw of the noise says little about which
 # of the two errs less. Over 20 training sets, tuned in the same way, ReLU atoms have 3.5 % ±
-# 0.3 on such labels (``make test-slow``, ``tests/test_simulation.py``).
+# 0.3 on such labels (``make test-all``, ``tests/test_simulation.py``).

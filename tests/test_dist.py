@@ -14,9 +14,12 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from benchmarks import sizes
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
 MEGABYTE = 1_000_000
 
 # One process builds, and runs all the tests that look at the result.
@@ -70,8 +73,7 @@ def test_wheel_is_pure_python_and_small(wheel: Path) -> None:
 def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) -> None:
     info = f"fcgboost-{VERSION}.dist-info"
     modules = {name.removeprefix("src/") for name in python_files("src")}
-    about = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
-    metadata = {f"{info}/{name}" for name in about}
+    metadata = {f"{info}/{name}" for name in METADATA}
     # Pages, schemas and published figures: named by their kinds, so that nothing else slips in.
     kinds = ("py.typed", "*.json", "*.html", "*.jinja", "*.css", "*.js")
     found = (path for kind in kinds for path in (SOURCE / "fcgboost").rglob(kind))
@@ -79,6 +81,18 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert names == modules | data | metadata
+
+
+def test_the_sizes_are_those_of_the_wheel(wheel: Path) -> None:
+    package = [path for path in (SOURCE / "fcgboost").rglob("*") if path.suffix != ".pyc"]
+    files = [path for path in package if path.is_file()]
+    n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    first, second, *tables = sizes.report(wheel).splitlines()
+    assert first == f"{n_lines:,} lines in the wheel, {len(files) + len(METADATA):,} files"
+    assert second.startswith(f"({len(files):,} of the package; {len(METADATA)} about it")
+    rows = [row.replace(",", "").split()[-2:] for row in tables if row and "lines" not in row]
+    by_kind_and_by_room = [sum(int(row[column]) for row in rows) for column in (0, 1)]
+    assert by_kind_and_by_room == [2 * n_lines, 2 * len(files)]
 
 
 def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path) -> None:
@@ -99,7 +113,7 @@ def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path
 
 def test_sdist_holds_source_tests_and_project_files(sdist_names: set[str]) -> None:
     project = {"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
-    assert python_files("src", "tests") | project <= sdist_names
+    assert python_files("src", "tests", "paper") | project <= sdist_names
 
 
 def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:

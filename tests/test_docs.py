@@ -168,7 +168,7 @@ def test_the_gallery_has_an_order() -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build everything, the gallery too, from a copy: the working tree stays as it is."""
     for package in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "sphinx_gallery"):
-        pytest.importorskip(package, reason="the documentation needs fcgboost[docs]")
+        pytest.importorskip(package, reason="the documentation needs the dependency group docs")
     folder = tmp_path_factory.mktemp("documentation")
     left_out = shutil.ignore_patterns("gallery", "generated", "rows", "__pycache__")
     shutil.copytree(DOCS, folder / "docs", ignore=left_out)

@@ -1,6 +1,6 @@
 """The paper's simulation: test errors and sparsity, beside the published figures.
 
-Slow (`make test-slow`). Every test prints the table it judges.
+Slow (`make test-all`). Every test prints the table it judges (`-rA` shows it).
 """
 
 import numpy as np
