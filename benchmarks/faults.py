@@ -1,0 +1,178 @@
+"""Plant small faults, one at a time, and report those that `make test` does not notice.
+
+    python -m benchmarks.faults                # all of faults.toml
+    python -m benchmarks.faults --only solvers # those in some files
+    python -m benchmarks.faults --repo DIR     # another checkout's tests, with the same faults
+
+Tests are chosen by coverage: a run of `make test`'s selection writes down once which test executes
+which line (build/faults/coverage, about twice the time of the tests; --fresh makes it again), and
+a fault meets the tests that execute the lines it changes. It is noticed when one of them fails
+that passes without it. Needs pytest-cov.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+SELECTION = ("-m", "not slow and not extras")
+PACKAGE = Path("src", "fcgboost")
+#: A fault may make a test go on for ever.
+SECONDS = 900.0
+_LEFT_OUT = (".git", ".venv*", "build", "demo", "dist", ".hypothesis", ".*_cache", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One line that is wrong."""
+
+    file: str
+    was: str
+    now: str
+    tests: Sequence[str] = ()
+
+    @property
+    def path(self) -> Path:
+        return PACKAGE / self.file
+
+    def lines(self, text: str) -> range:
+        """Return the numbers of the lines that it changes, or raise if it does not fit."""
+        if text.count(self.was) != 1:
+            raise SystemExit(f"{self.path}: {self.was!r} must occur once in it")
+        first = text[: text.index(self.was)].count("\n") + 1
+        return range(first, first + self.was.count("\n") + 1)
+
+
+def read_faults() -> list[Fault]:
+    content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    return [Fault(**one) for one in content["fault"]]
+
+
+def pytest(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest on a copy of the sources."""
+    paths = os.pathsep.join((str(tree / "src"), str(tree)))
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    environment = {**os.environ, **threads, "PYTHONPATH": paths}
+    return subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS
+    )
+
+
+def measure_coverage(repo: Path, data: Path) -> None:
+    """Write down which test executes which line."""
+    print(f"Measuring which tests execute which lines: {data}", flush=True)
+    data.parent.mkdir(parents=True, exist_ok=True)
+    options = ("--cov=fcgboost", "--cov-context=test", "--cov-report=", "-n", "auto")
+    command = [sys.executable, "-m", "pytest", "-q", *SELECTION, "--dist", "loadgroup", *options]
+    environment = {**os.environ, "COVERAGE_FILE": str(data), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=repo, env=environment, check=True)
+
+
+class Coverage:
+    """Which tests execute which lines."""
+
+    def __init__(self, repo: Path, data: Path) -> None:
+        from coverage import CoverageData
+
+        self._repo, self._data = repo, CoverageData(str(data))
+        self._data.read()
+
+    def tests_of(self, fault: Fault) -> list[str]:
+        """Return the tests that a fault meets, in an order that soon finds one of each kind."""
+        if fault.tests:
+            return list(fault.tests)
+        file = self._repo / fault.path
+        contexts = self._data.contexts_by_lineno(str(file))
+        lines = fault.lines(file.read_text("utf-8"))
+        # A constant is executed by the import, and matters to whoever uses the file.
+        found = {test for line in lines for test in contexts.get(line, ()) if test}
+        found = found or {test for tests in contexts.values() for test in tests if test}
+        # pytest-cov adds the phase of a test to its name, pytest-xdist its group.
+        names = sorted({re.sub(r"@[\w-]+$", "", one.rsplit("|", 1)[0]) for one in found})
+        random.Random(0).shuffle(names)
+        return names
+
+
+def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, str]:
+    """Plant a fault in a copy of the sources, run tests, and mend it again."""
+    if not tests:
+        return False, "no test executes it"
+    path, list_ = tree / fault.path, tree / "tests-to-run"
+    text = path.read_text("utf-8")
+    list_.write_text("\n".join(tests), "utf-8")
+    path.write_text(text.replace(fault.was, fault.now), "utf-8")
+    try:
+        run = pytest(tree, "-x", "-rfE", "--no-header", *SELECTION, f"@{list_}")
+    except subprocess.TimeoutExpired:
+        return True, "a test does not end"
+    finally:
+        path.write_text(text, "utf-8")
+    if run.returncode == 0:
+        return False, f"{len(tests)} tests pass"
+    failed = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", run.stdout, re.MULTILINE)
+    if failed is None:
+        raise SystemExit(f"{fault.file}: pytest ended with {run.returncode}:\n{run.stdout[-2000:]}")
+    again = pytest(tree, *SELECTION, failed[1])
+    if again.returncode != 0:
+        raise SystemExit(f"{failed[1]} fails without a fault:\n{again.stdout[-2000:]}")
+    return True, failed[1]
+
+
+def report(faults: Sequence[Fault], coverage: Coverage, trees: Sequence[Path]) -> int:
+    """Plant all faults, each in a tree that is free; return how many were not noticed."""
+    free: SimpleQueue[Path] = SimpleQueue()
+    for tree in trees:
+        free.put(tree)
+
+    def judge(fault: Fault) -> bool:
+        tree = free.get()
+        try:
+            noticed, reason = is_noticed(fault, coverage.tests_of(fault), tree)
+        finally:
+            free.put(tree)
+        print(f"{'noticed' if noticed else 'SURVIVES'}  {fault.file}: {fault.now}  [{reason}]")
+        return noticed
+
+    with ThreadPoolExecutor(len(trees)) as pool:
+        verdicts = list(pool.map(judge, faults))
+    print(f"{sum(verdicts)} of {len(verdicts)} faults are noticed.")
+    return verdicts.count(False)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repo", type=Path, default=ROOT, help="the checkout whose tests run")
+    parser.add_argument("--only", default="", help="plant faults in files whose path has this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--fresh", action="store_true", help="measure the coverage again")
+    options = parser.parse_args()
+    repo = options.repo.resolve()
+    faults = [fault for fault in read_faults() if options.only in fault.file]
+    for fault in faults:
+        fault.lines((repo / fault.path).read_text("utf-8"))
+    data = repo / "build" / "faults" / "coverage"
+    if options.fresh or not data.exists():
+        measure_coverage(repo, data)
+    with tempfile.TemporaryDirectory() as folder:
+        trees = [Path(folder, str(i), "tree") for i in range(options.jobs)]
+        for tree in trees:
+            shutil.copytree(repo, tree, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        return report(faults, Coverage(repo, data), trees) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
