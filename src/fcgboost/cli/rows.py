@@ -13,7 +13,7 @@ from scipy import sparse
 
 from fcgboost.cli import console
 from fcgboost.io import split_model
-from fcgboost.readers import RowFile, open_rows
+from fcgboost.readers import RowFile, check_name, open_rows
 from fcgboost.tables.cells import column_array, factorize, text_of
 
 # A number in this many different values is a quantity, not a class.
@@ -21,29 +21,65 @@ _MANY_CLASSES = 100
 _MANY_NAMES = 5
 
 
-def check_outputs(outputs: list[Path | None], inputs: list[Path | None]) -> None:
-    """Refuse, before any work, to write over an input or into a folder that is not there."""
-    for out in outputs:
-        if out is None:
-            continue
+def check_outputs(
+    outputs: list[Path | None], inputs: list[Path | None], *, tables: Sequence[Path | None] = ()
+) -> None:
+    """Refuse, before any work, outputs that could not be written.
+
+    Parameters
+    ----------
+    outputs : list of Path or None
+        None is one that was not asked for.
+    inputs : list of Path or None
+        They are never written over.
+    tables : sequence of Path or None
+        Outputs whose names tell the form of a table.
+    """
+    for out in filter(None, outputs):
         if not out.resolve().parent.is_dir():
-            raise ValueError(f"{out} can not be written: there is no folder {out.parent}.")
+            raise ValueError(
+                f"{out} cannot be written: there is no folder {out.parent}. Make it first, or "
+                "name another file."
+            )
         if out.is_dir():
-            raise ValueError(f"{out} can not be written: it is a folder.")
-        for one in inputs:
-            if one is not None and out.exists() and one.exists() and out.samefile(one):
+            raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
+        for one in filter(None, inputs):
+            if out.exists() and one.exists() and out.samefile(one):
                 raise ValueError(f"{out} is an input of this command: write to another file.")
+    for table in filter(None, tables):
+        check_name(table)
+    if len({out.resolve() for out in filter(None, outputs)}) < sum(map(bool, outputs)):
+        raise ValueError("Two outputs of this command have the same name: give each its own.")
 
 
-def read_rows(options: argparse.Namespace) -> tuple[Any, NDArray[Any], int | None]:
-    """Read rows to learn from, their classes, and what indices of sparse rows count from."""
+def read_rows(
+    options: argparse.Namespace, *, table: Path | None = None
+) -> tuple[Any, NDArray[Any], int | None]:
+    """Read rows to learn from, their classes, and what indices of sparse rows count from.
+
+    With `table`, a file that rows are to be written to, sparse ones are refused.
+    """
     rows = open_rows(options.data, form=options.format)
+    if table is not None and rows.is_sparse:
+        raise ValueError(
+            f"{table} cannot be written: the rows of {rows.source} are sparse, and tables are not."
+        )
+    _need_target(rows, options.target)
     X, y = rows.read_labelled(options.target, drop=options.drop)
     is_there = _is_there(y)
     if not is_there.all():
         console.note(f"{int((~is_there).sum())} rows without a target are left out.")
         X, y = X[is_there], y[is_there]
     return X, _classes_of(y, options.target), rows.first_index
+
+
+def _need_target(rows: RowFile, target: str | None) -> None:
+    """Refuse rows with labels in a column that nobody has named."""
+    if target is None and rows.default_target is None and not rows.is_sparse:
+        raise ValueError(
+            f"{rows.source}: no target column given; use --target, one of "
+            f"{', '.join(rows.names or ())}."
+        )
 
 
 def _is_there(y: Any) -> NDArray[np.bool_]:
@@ -160,6 +196,7 @@ def labelled_batches(
     about = classifier.about_.get("target")
     if target is None and not rows.is_sparse and isinstance(about, str):
         target = about
+    _need_target(rows, target)
     rows.check_target(target)
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
