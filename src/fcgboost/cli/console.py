@@ -82,7 +82,9 @@ def progress(label: str) -> Iterator[Callable[[float, str], None]]:
     The share never falls. On a terminal a bar moves; elsewhere a line tells of every tenth.
     """
     if not _is_rich(sys.stderr):
-        yield _Tenths(label)
+        show = _Tenths(label)
+        yield show
+        show(1.0, "done")
         return
     from rich.console import Console
     from rich.progress import (

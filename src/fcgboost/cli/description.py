@@ -115,6 +115,9 @@ def _print_about(about: dict[str, Any]) -> None:
     data, test = about_part(about, "data"), about_part(about, "test")
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
+    ended = about_part(about, "ended")
+    if ended:
+        print(f"The fit ended after {_number(ended.get('seconds'))} s: {ended.get('reason', '?')}")
     found = about_part(test, "scores").items()
     scores = {name: one for name, one in found if isinstance(one, dict)}
     if scores:

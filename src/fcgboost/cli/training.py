@@ -79,11 +79,19 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
         classifier.set_callbacks(watch).fit(numbers, y)
         classifier.set_callbacks()
     if watch.cuts:
-        paths = "; ".join(map(str, watch.cuts))
         console.note(
-            f"The time limit of {time_limit:g} s ended {paths}. --time-limit sets another, 0 none."
+            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit sets "
+            "another, 0 none."
         )
     return make_model(encoder, classifier), _ending(classifier, watch)
+
+
+def _listed(watch: Watch) -> str:
+    """Say which paths the time limit ended; of many, the first and the last."""
+    cuts = watch.cuts
+    if len(cuts) <= 3:
+        return "; ".join(map(str, cuts))
+    return f"{len(cuts)} of {watch.plan.n_paths} paths, from {cuts[0]} to {cuts[-1]}"
 
 
 def _ending(classifier: Any, watch: Watch) -> dict[str, Any]:

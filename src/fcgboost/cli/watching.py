@@ -12,6 +12,10 @@ from fcgboost.parameters import check_parameters
 from fcgboost.presets import preset_of
 from fcgboost.stopping import Status, Step, theory_steps
 
+# The first steps of a path count for the whole fit, but not for the path's part of the time: in a
+# new process every family of atoms is compiled in one of them.
+_WARM_UP = 4
+
 
 class Plan(NamedTuple):
     """The paths of a fit.
@@ -73,14 +77,16 @@ class Cut(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.path} after {self.seconds:.1f} s and {self.steps} steps"
+        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
+        return f"{self.path} after {self.seconds:.1f} s and {steps}"
 
 
 class Watch:
     """A stopping rule for all paths of a fit.
 
-    Every path may take an equal part of the time that is left; what it does not need is left to
-    those after it.
+    Every path may take an equal part of the time that is left after its first steps; what it does
+    not need is left to those after it. So the last path has its time, too, and the whole fit ends
+    by about the limit.
 
     Parameters
     ----------
@@ -108,7 +114,7 @@ class Watch:
         self.plan, self.time_limit = plan, time_limit
         self.cuts: list[Cut] = []
         self._show, self._clock = show, clock
-        self._start = self._path_start = self._last = clock()
+        self._start = self._path_start = self._last = self._counted = clock()
         self._number, self._k, self._longest, self._done = 0, 0, 0, 0.0
 
     @property
@@ -120,9 +126,11 @@ class Watch:
         """Return TIME_LIMIT once the path has taken its part of the time."""
         if step.k != self._k + 1 or self._number == 0:
             self._number += 1
-            self._path_start = self._last
+            self._path_start = self._counted = self._last
             self._longest = max(self._longest, self._k)
         self._k, self._last = step.k, self._clock()
+        if step.k <= _WARM_UP:
+            self._counted = self._last
         used = self._used()
         self._tell(step, used)
         if used < 1.0:
@@ -135,13 +143,13 @@ class Watch:
         """Return how much of its time the path has taken, as a share."""
         if self.time_limit == 0.0:
             return 0.0
+        left = self._start + self.time_limit - self._counted
         n_left = max(1, self.plan.n_paths - self._number + 1)
-        part = (self._start + self.time_limit - self._path_start) / n_left
-        return (self._last - self._path_start) / part if part > 0.0 else 1.0
+        return (self._last - self._counted) * n_left / left if left > 0.0 else 1.0
 
     def _tell(self, step: Step, used: float) -> None:
         # Of a path it is known only later how long it is: about as long as the longest before it.
         share = min(1.0, max(step.k / (self._longest or self.plan.n_steps), used))
         self._done = max(self._done, min(1.0, (self._number - 1 + share) / self.plan.n_paths))
         path = f"{self.plan.name(self._number)}, " if self.plan.n_paths > 1 else ""
-        self._show(self._done, f"{path}step {step.k}, {step.n_atoms} atoms, {self.seconds:.1f} s")
+        self._show(self._done, f"{path}step {step.k}, {step.n_atoms} atoms")
