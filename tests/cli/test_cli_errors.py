@@ -1,10 +1,13 @@
 """What can go wrong, exit statuses that scripts can use, how commands explain themselves."""
 
 import argparse
+import errno
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -24,8 +27,60 @@ def damaged(folder: Path) -> Path:
 
 CASES = {
     "no such data": (3, "nowhere.csv", ["fit", "{}/nowhere.csv", "--target", "y"]),
+    "no such data to predict": (
+        3,
+        "nowhere.csv: there is no such file",
+        ["predict", "{}/m.json", "{}/nowhere.csv"],
+    ),
+    "no such data to score": (
+        3,
+        "nowhere.csv: there is no such file",
+        ["evaluate", "{}/m.json", "{}/nowhere.csv"],
+    ),
+    "no such data to report": (
+        3,
+        "nowhere.csv: there is no such file",
+        ["report", "{}/m.json", "{}/nowhere.csv"],
+    ),
+    "no such data to compare": (
+        3,
+        "nowhere.csv: there is no such file",
+        ["compare", "{}/nowhere.csv", "--target", "y"],
+    ),
+    "no such model to report": (4, "nowhere.json", ["report", "{}/nowhere.json"]),
+    "no such model to export": (4, "nowhere.json", ["export", "{}/nowhere.json", "--to", "c"]),
+    "no such folder for labels": (
+        3,
+        "there is no folder",
+        ["predict", "{}/m.json", "{}/test.csv", "--out", "{}/no/l.csv"],
+    ),
+    "no such folder for a page": (
+        3,
+        "there is no folder",
+        ["report", "{}/m.json", "--out", "{}/no/p.html"],
+    ),
+    "no such folder for a program": (
+        3,
+        "there is no folder",
+        ["export", "{}/m.json", "--to", "c", "--out", "{}/no/p.h"],
+    ),
+    "no such folder for a comparison": (
+        3,
+        "there is no folder",
+        ["compare", "{}/train.csv", "--target", "churned", "--out", "{}/no/c.json"],
+    ),
+    "labels of an unknown form": (
+        3,
+        "must end in .csv",
+        ["predict", "{}/m.json", "{}/test.csv", "--out", "{}/l.xlsx"],
+    ),
+    "data of an unknown form": (
+        3,
+        "must end in .csv",
+        ["datasets", "simulation", "--out", "{}/s.xlsx"],
+    ),
     "no such column": (3, "churned", ["fit", "{}/train.csv", "--target", "churn"]),
-    "no target": (3, "target", ["fit", "{}/train.csv"]),
+    "no target": (3, "use --target, one of id, age", ["fit", "{}/train.csv"]),
     "a quantity": (3, "quantity", ["fit", "{}/train.csv", "--target", "income"]),
     "an unknown parameter": (
         3,
@@ -65,7 +120,7 @@ CASES = {
         "is an input",
         ["report", "{}/m.json", "{}/test.csv", "--out", "{}/test.csv"],
     ),
-    "a folder as data": (3, "", ["fit", "{}", "--target", "churned"]),
+    "a folder as data": (3, "is a folder", ["fit", "{}", "--target", "churned"]),
     "a column kept under a name that is taken": (
         3,
         "already",
@@ -97,6 +152,7 @@ def test_what_can_not_be_used_is_said_in_a_sentence(
     assert error.startswith("fcgboost: ")
     assert words in error
     assert "Traceback" not in error
+    assert "[Errno" not in error
 
 
 @pytest.mark.parametrize(
@@ -185,3 +241,21 @@ def test_a_request_to_end_leaves_no_half_file(folder: Path, tmp_path: Path) -> N
     command += [str(folder / "test.csv"), "--out", str(tmp_path / "out.csv"), "--batch", "10"]
     assert subprocess.run(command, check=False).returncode == 143
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_system_refuses_is_said_in_a_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(number: int) -> Any:
+        def raised(*rest: Any, **named: Any) -> Any:
+            raise OSError(number, os.strerror(number), "rows.csv")
+
+        return raised
+
+    for number, words in ((errno.EACCES, "may not read or write it"), (errno.EIO, "rows.csv: ")):
+        monkeypatch.setattr("fcgboost.cli.rows.open_rows", fail(number))
+        assert run("evaluate", folder / "m.json", folder / "test.csv") == 1
+        error = capsys.readouterr().err
+        assert error.startswith("fcgboost: rows.csv")
+        assert words in error
+        assert "[Errno" not in error

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,17 +83,17 @@ def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
     told, fitted = json.loads(shown.out), load_model(out)[-1]
     assert type(fitted) is FCGBoostClassifier
     assert fitted.dictionary == told["parameters"]["dictionary"] == "auto"
-    # The file has the ridge that was chosen.
-    assert told["parameters"]["steps"] == str(fitted.n_iter_)
-    strengths = [f"{one / np.sqrt(160):.3g}" for one in PRESETS["auto"].strengths]
+    # The file has the ridge that was chosen, and programs get numbers with all their digits.
+    assert told["parameters"]["steps"] == fitted.n_iter_
+    strengths = [one / np.sqrt(160) for one in PRESETS["auto"].strengths]
     assert told["parameters"]["l2"] in strengths
-    assert told["parameters"]["l2"] == f"{fitted.l2_:.3g}"
-    # A line per path: few rows are set aside four times, and the last path is fitted to all.
-    n_paths = 4 * len(strengths) + 1
-    lines = [line for line in shown.err.splitlines() if line.startswith("Fitting: path")]
-    assert lines == [f"Fitting: path {i}" for i in range(1, n_paths + 1)]
+    assert told["parameters"]["l2"] == fitted.l2_
+    # Few rows are set aside four times, and three paths are fitted to all.
+    n_trials = 4 * len(strengths)
+    assert f"path 2 of {n_trials} to choose by" in shown.err
+    assert "of 3 of the model" in shown.err
     again = run_json(capsys, "fit", data, "--target", "target", "--out", out, "--set", "l2=0.5")
-    assert again["parameters"]["l2"] == "0.5"
+    assert again["parameters"]["l2"] == 0.5
 
 
 def test_settings_reach_every_parameter(tmp_path: Path) -> None:
@@ -213,3 +214,77 @@ def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
     table = pd.read_csv(folder / "test.csv")
     area = roc_auc_score(table["churned"] == "yes", load_model(out).decision_function(table))
     assert again["scores"]["auc"]["value"] == pytest.approx(area, abs=1e-12)
+
+
+def refuse(*rest: Any) -> Any:
+    raise AssertionError("there was work before a name was refused")
+
+
+@pytest.mark.parametrize("name", ["test.xlsx", "test", "test.parquet.gz", "test.npz"])
+def test_a_table_that_could_not_be_written_is_refused_before_the_fit(
+    small: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.setattr("fcgboost.cli.rows.open_rows", refuse)
+    command = ["fit", small, "--target", "y", "--out", tmp_path / "m.json"]
+    assert run(*command, "--test-out", tmp_path / name) == 3
+    assert f"{name} must end in .csv" in capsys.readouterr().err
+    assert run(*command, "--test-out", tmp_path / "m.json") == 3
+
+
+def test_a_table_of_sparse_rows_is_refused_before_the_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcgboost.cli.training.train", refuse)
+    data = spoil(tmp_path, "d.svm", "0 1:1 3:2\n1 2:1\n" * 20)
+    command = ["fit", data, "--out", tmp_path / "m.json", "--test-out", tmp_path / "test.csv"]
+    assert run(*command) == 3
+    assert "test.csv cannot be written: the rows of" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_two_outputs_of_one_name_are_refused(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "both.csv"
+    assert run("fit", small, "--target", "y", "--out", out, "--test-out", out) == 3
+    assert "the same name" in capsys.readouterr().err
+
+
+def test_the_model_is_saved_whatever_becomes_of_the_other_files(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*rest: Any) -> Any:
+        raise OSError(28, "No space left on device", "test.csv")
+
+    monkeypatch.setattr("fcgboost.readers.write_rows", fail)
+    out = tmp_path / "m.json"
+    command = ["fit", small, "--target", "y", *GAUSS, "--out", out]
+    assert run(*command, "--test-out", tmp_path / "test.csv") == 1
+    assert load_model(out).classes_.tolist() == [-1, 1]
+
+
+def test_without_a_target_all_columns_are_offered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"c{i}" for i in range(40)]
+    data = spoil(tmp_path, "churn.csv", "\n".join([",".join(names), ",".join(["1"] * 40)]) + "\n")
+    assert run("fit", data) == 3
+    offered = f"churn.csv: no target column given; use --target, one of {', '.join(names)}."
+    assert offered in capsys.readouterr().err
+
+
+def test_names_are_taken_in_any_case(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fit", small, "--target", "y", "--dictionary", "Gauss", "--loss", "Square"]
+    command += ["--format", "CSV", "--removal", "Backward", "--link", "Theory"]
+    told = run_json(capsys, *command, "--set", "max_iter=3", "--out", tmp_path / "m.json")
+    assert told["parameters"]["dictionary"] == "gauss"
+    assert load_model(tmp_path / "m.json")[-1].removal == "backward"
+    out = tmp_path / "m.h"
+    assert run("export", tmp_path / "m.json", "--to", "C", "--precision", "Float") == 0
+    assert out.exists()

@@ -1,8 +1,8 @@
 """Commands that use a model: `predict`, `evaluate`, `inspect`, `report`, `export`."""
 
 import io
-import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_svmlight_files_have_their_own_target(
     y = np.asarray(X[:, 0].todense()).ravel() > 0.1
     labels = y.astype(int) + multiclass * (np.asarray(X[:, 1].todense()).ravel() > 0.3)
     dump_svmlight_file(X, labels, str(tmp_path / "d.svm"), zero_based=False)
-    assert run("fit", tmp_path / "d.svm", "--out", tmp_path / "m.json") == 0
+    assert run("fit", tmp_path / "d.svm", *GAUSS, "--out", tmp_path / "m.json") == 0
     capsys.readouterr()
     told = run_json(capsys, "evaluate", tmp_path / "m.json", tmp_path / "d.svm")
     assert told["scores"]["accuracy"]["value"] > 0.8
@@ -147,17 +147,13 @@ def test_ids_that_are_kept_stay_as_they_are_written(
     assert [line.split(",")[0] for line in lines] == ids
 
 
-def test_rows_come_through_a_pipe(folder: Path, tmp_path: Path) -> None:
-    script = "from fcgboost.cli import main; raise SystemExit(main())"
-    command = [sys.executable, "-c", script]
+def test_rows_come_through_a_pipe(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = (folder / "test.csv").read_bytes()
-    piped = subprocess.run(
-        [*command, "predict", str(folder / "m.json"), "-"],
-        input=data,
-        capture_output=True,
-        check=True,
-    )
-    found = pd.read_csv(io.BytesIO(piped.stdout))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert run("predict", folder / "m.json", "-") == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
     table = pd.read_csv(folder / "test.csv")
     assert list(found["label"]) == list(load_model(folder / "m.json").predict(table))
 
@@ -182,12 +178,19 @@ def test_sparse_rows_count_from_where_the_training_rows_did(
     np.testing.assert_allclose(found["p(1)"], model.predict_proba(rows)[:, 1], atol=1e-12)
 
 
+@cache
+def fitted(as_frame: bool) -> FCGBoostClassifier:
+    """Give a classifier of two columns, with names or without."""
+    X, y = make_simulation(150, random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    return FCGBoostClassifier("gauss", random_state=0).fit(frame if as_frame else X, y)
+
+
 def save_foreign(folder: Path, about: Any, as_frame: bool) -> tuple[Path, Path]:
     """Save a model of two columns from Python, and rows with more columns in another order."""
     X, y = make_simulation(150, random_state=0)
     frame = pd.DataFrame(X, columns=["a", "b"])
-    clf = FCGBoostClassifier("gauss", random_state=0).fit(frame if as_frame else X, y)
-    clf.save_model(folder / "m.json", about=about)
+    fitted(as_frame).save_model(folder / "m.json", about=about)
     if as_frame:
         frame.assign(extra="text", y=y)[["y", "b", "extra", "a"]].to_csv(
             folder / "rows.csv", index=False
@@ -215,14 +218,16 @@ def test_models_saved_from_python_go_through_all_commands(
     capsys.readouterr()
     told = run_json(capsys, "evaluate", model, rows, *target)
     X, y = make_simulation(150, random_state=0)
-    clf = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
+    clf = fitted(as_frame=False)
     assert told["scores"]["accuracy"]["value"] == clf.score(X, y)
     assert run("predict", model, rows) == 0
     printed = capsys.readouterr()
     found = pd.read_csv(io.StringIO(printed.out))
     assert list(found["label"]) == list(clf.predict(X))
     assert printed.err == ""
-    assert run("report", model, rows, *target, "--out", tmp_path / "p.html") == 0
+    # Pictures take long, and are the same whatever the file says about the model.
+    seen = (rows, *target) if about and "data" in about else ()
+    assert run("report", model, *seen, "--out", tmp_path / "p.html") == 0
     assert run("export", model, "--to", "c") == 0
 
 
@@ -240,3 +245,32 @@ def test_report_and_export_write_files(
     command = ["export", folder / "m.json", "--to", "c", "--out", header, "--name", "churn"]
     assert run(*command) == 0
     assert "churn_predict" in header.read_text()
+
+
+def test_a_page_without_data_does_not_replace_another_one_unasked(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def write(out: Path, *rest: Any, **named: Any) -> Path:
+        out.write_text("a new page")
+        return out
+
+    monkeypatch.setattr("fcgboost.report.write_report", write)
+    model = tmp_path / "m.json"
+    model.write_bytes((folder / "m.json").read_bytes())
+    page = spoil(tmp_path, "m.html", "a page with data")
+    assert run("report", model) == 3
+    assert page.read_text() == "a page with data"
+    error = capsys.readouterr().err
+    assert f"{page} is there already" in error
+    assert f"--out {page} replaces it" in error
+    assert run("report", model, "--out", tmp_path / "other.html") == 0
+    assert page.read_text() == "a page with data"
+    assert run("report", model, "--out", page) == 0
+    assert page.read_text() == "a new page"
+    page.unlink()
+    assert run("report", model) == 0
+    assert run("report", model, folder / "test.csv") == 0
+    assert page.read_text() == "a new page"

@@ -213,7 +213,8 @@ def _tell(
     chosen = {**fitted["parameters"], "l2": f"{fitted['parameters']['l2']:.3g}"}
     print(", ".join(f"{name} {value}" for name, value in chosen.items()))
     ended = about["ended"]
-    print(f"Ended after {ended['seconds']:.2f} s and {ended['steps']} steps: {ended['reason']}")
+    steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
+    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
     print(f"On {about['test']['n_samples']} rows held out:\n")
     console.print_scores(scores)
     print(f"\nModel: {fitted['model']} ({fitted['bytes']:,} bytes)")
