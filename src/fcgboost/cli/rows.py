@@ -13,7 +13,8 @@ from scipy import sparse
 
 from fcgboost.cli import console
 from fcgboost.io import split_model
-from fcgboost.readers import RowFile, check_name, open_rows
+from fcgboost.readers import RowFile, open_rows
+from fcgboost.readers.writing import check_name
 from fcgboost.tables.cells import column_array, factorize, text_of
 
 # A number in this many different values is a quantity, not a class.

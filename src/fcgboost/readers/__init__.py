@@ -2,6 +2,6 @@
 
 from fcgboost.readers.base import RowFile
 from fcgboost.readers.opening import open_rows, read_table
-from fcgboost.readers.writing import check_name, write_rows
+from fcgboost.readers.writing import write_rows
 
-__all__ = ["RowFile", "check_name", "open_rows", "read_table", "write_rows"]
+__all__ = ["RowFile", "open_rows", "read_table", "write_rows"]
