@@ -246,6 +246,18 @@ def test_a_table_of_sparse_rows_is_refused_before_the_fit(
     assert list(tmp_path.iterdir()) == [data]
 
 
+def test_a_folder_that_may_not_be_written_on_is_refused_before_the_fit(
+    small: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    monkeypatch.setattr("fcgboost.cli.rows.open_rows", refuse)
+    assert run("fit", small, "--target", "y", "--out", tmp_path / "m.json") == 3
+    assert "m.json cannot be written: this user may not" in capsys.readouterr().err
+
+
 def test_two_outputs_of_one_name_are_refused(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,21 +37,32 @@ def check_outputs(
     tables : sequence of Path or None
         Outputs whose names tell the form of a table.
     """
-    for out in filter(None, outputs):
-        if not out.resolve().parent.is_dir():
-            raise ValueError(
-                f"{out} cannot be written: there is no folder {out.parent}. Make it first, or "
-                "name another file."
-            )
-        if out.is_dir():
-            raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
+    wanted = [out for out in outputs if out is not None]
+    for out in wanted:
+        _check_place(out)
         for one in filter(None, inputs):
             if out.exists() and one.exists() and out.samefile(one):
                 raise ValueError(f"{out} is an input of this command: write to another file.")
+    if len({out.resolve() for out in wanted}) < len(wanted):
+        raise ValueError("Two outputs of this command have the same name: give each its own.")
     for table in filter(None, tables):
         check_name(table)
-    if len({out.resolve() for out in filter(None, outputs)}) < sum(map(bool, outputs)):
-        raise ValueError("Two outputs of this command have the same name: give each its own.")
+
+
+def _check_place(out: Path) -> None:
+    """Refuse a place where no file can be put."""
+    folder = out.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(
+            f"{out} cannot be written: there is no folder {out.parent}. Make it first, or name "
+            "another file."
+        )
+    if out.is_dir():
+        raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
+    # A new file takes the place of an older one; what is no plain file is written on directly.
+    is_new = out.is_file() or not out.exists()
+    if not os.access(folder if is_new else out, os.W_OK):
+        raise ValueError(f"{out} cannot be written: this user may not. Name another file.")
 
 
 def read_rows(
