@@ -1,89 +1,103 @@
-"""fcgboost: sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting."""
+"""fcgboost: sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
 
+A name is loaded when it is first used: loading all of them takes a second, which nobody should
+wait for a version or a help text.
+"""
+
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
-from fcgboost import datasets
-from fcgboost.dictionaries import (
-    ConstantDictionary,
-    Dictionary,
-    EllipticDictionary,
-    GaussDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-    UnionDictionary,
-)
-from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.io import ModelFileError, load_model, save_model
-from fcgboost.learned import LearnedCandidates
-from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
-from fcgboost.removal import Removal
-from fcgboost.schemes import (
-    Epsilon,
-    FullyCorrective,
-    Original,
-    Rescaled,
-    Shrinkage,
-    Truncation,
-)
-from fcgboost.search import FCGBoostClassifierCV
-from fcgboost.selection import AllCandidates, SampledCandidates
-from fcgboost.solvers import (
-    AdmmSolver,
-    GradientDescentSolver,
-    InteriorPointSolver,
-    NewtonSolver,
-)
-from fcgboost.stopping import Status, Step, theory_steps
-from fcgboost.tables import TableEncoder
+if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
+    from fcgboost import datasets as datasets
+    from fcgboost.dictionaries import ConstantDictionary as ConstantDictionary
+    from fcgboost.dictionaries import Dictionary as Dictionary
+    from fcgboost.dictionaries import EllipticDictionary as EllipticDictionary
+    from fcgboost.dictionaries import GaussDictionary as GaussDictionary
+    from fcgboost.dictionaries import LinearDictionary as LinearDictionary
+    from fcgboost.dictionaries import PolynomialDictionary as PolynomialDictionary
+    from fcgboost.dictionaries import ReluDictionary as ReluDictionary
+    from fcgboost.dictionaries import SigmoidDictionary as SigmoidDictionary
+    from fcgboost.dictionaries import StepDictionary as StepDictionary
+    from fcgboost.dictionaries import TreeDictionary as TreeDictionary
+    from fcgboost.dictionaries import UnionDictionary as UnionDictionary
+    from fcgboost.estimators import FCGBoostClassifier as FCGBoostClassifier
+    from fcgboost.io import ModelFileError as ModelFileError
+    from fcgboost.io import load_model as load_model
+    from fcgboost.io import save_model as save_model
+    from fcgboost.learned import LearnedCandidates as LearnedCandidates
+    from fcgboost.losses import CubedHinge as CubedHinge
+    from fcgboost.losses import Hinge as Hinge
+    from fcgboost.losses import Loss as Loss
+    from fcgboost.losses import Square as Square
+    from fcgboost.losses import SquaredHinge as SquaredHinge
+    from fcgboost.removal import Removal as Removal
+    from fcgboost.schemes import Epsilon as Epsilon
+    from fcgboost.schemes import FullyCorrective as FullyCorrective
+    from fcgboost.schemes import Original as Original
+    from fcgboost.schemes import Rescaled as Rescaled
+    from fcgboost.schemes import Shrinkage as Shrinkage
+    from fcgboost.schemes import Truncation as Truncation
+    from fcgboost.search import FCGBoostClassifierCV as FCGBoostClassifierCV
+    from fcgboost.selection import AllCandidates as AllCandidates
+    from fcgboost.selection import SampledCandidates as SampledCandidates
+    from fcgboost.solvers import AdmmSolver as AdmmSolver
+    from fcgboost.solvers import GradientDescentSolver as GradientDescentSolver
+    from fcgboost.solvers import InteriorPointSolver as InteriorPointSolver
+    from fcgboost.solvers import NewtonSolver as NewtonSolver
+    from fcgboost.stopping import Status as Status
+    from fcgboost.stopping import Step as Step
+    from fcgboost.stopping import theory_steps as theory_steps
+    from fcgboost.tables import TableEncoder as TableEncoder
+
+#: Every module with public names, and these.
+_NAMES = {
+    "datasets": (),
+    "dictionaries": (
+        "ConstantDictionary",
+        "Dictionary",
+        "EllipticDictionary",
+        "GaussDictionary",
+        "LinearDictionary",
+        "PolynomialDictionary",
+        "ReluDictionary",
+        "SigmoidDictionary",
+        "StepDictionary",
+        "TreeDictionary",
+        "UnionDictionary",
+    ),
+    "estimators": ("FCGBoostClassifier",),
+    "io": ("ModelFileError", "load_model", "save_model"),
+    "learned": ("LearnedCandidates",),
+    "losses": ("CubedHinge", "Hinge", "Loss", "Square", "SquaredHinge"),
+    "removal": ("Removal",),
+    "schemes": ("Epsilon", "FullyCorrective", "Original", "Rescaled", "Shrinkage", "Truncation"),
+    "search": ("FCGBoostClassifierCV",),
+    "selection": ("AllCandidates", "SampledCandidates"),
+    "solvers": ("AdmmSolver", "GradientDescentSolver", "InteriorPointSolver", "NewtonSolver"),
+    "stopping": ("Status", "Step", "theory_steps"),
+    "tables": ("TableEncoder",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 try:
     __version__ = version("fcgboost")
 except PackageNotFoundError:  # run from its source, not installed
     __version__ = "unknown"
 
-__all__ = [
-    "AdmmSolver",
-    "AllCandidates",
-    "ConstantDictionary",
-    "CubedHinge",
-    "Dictionary",
-    "EllipticDictionary",
-    "Epsilon",
-    "FCGBoostClassifier",
-    "FCGBoostClassifierCV",
-    "FullyCorrective",
-    "GaussDictionary",
-    "GradientDescentSolver",
-    "Hinge",
-    "InteriorPointSolver",
-    "LearnedCandidates",
-    "LinearDictionary",
-    "Loss",
-    "ModelFileError",
-    "NewtonSolver",
-    "Original",
-    "PolynomialDictionary",
-    "ReluDictionary",
-    "Removal",
-    "Rescaled",
-    "SampledCandidates",
-    "Shrinkage",
-    "SigmoidDictionary",
-    "Square",
-    "SquaredHinge",
-    "Status",
-    "Step",
-    "StepDictionary",
-    "TableEncoder",
-    "TreeDictionary",
-    "Truncation",
-    "UnionDictionary",
-    "datasets",
-    "load_model",
-    "save_model",
-    "theory_steps",
-]
+if not TYPE_CHECKING:  # tools would take any name for one that is there
+    __all__ = sorted([*_HOMES, "datasets"])
+
+    def __getattr__(name: str) -> Any:
+        """Load a name, or one of the modules with names, on first use."""
+        if name in _NAMES:
+            return import_module(f"fcgboost.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'fcgboost' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"fcgboost.{_HOMES[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    """Return all names, also those that are not loaded."""
+    return sorted({*globals(), *_HOMES, *_NAMES})

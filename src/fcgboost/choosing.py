@@ -58,6 +58,13 @@ def chooses(p: Any, parts: Parts) -> bool:
     return preset_of(p.dictionary) is not None and is_left
 
 
+def n_trials(p: Any, n_rows: float, has_validation_data: bool) -> int:
+    """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
+    preset = preset_of(p.dictionary)
+    n_ridges = len(preset.strengths) if preset is not None and p.l2 == "auto" else 1
+    return n_ridges if has_validation_data else n_ridges * _n_splits(n_rows)
+
+
 def choose(
     p: Any, run: Run, parts: Parts, data: tuple[NDArray[Any], Data], rules: list[StoppingRule]
 ) -> Chosen:
@@ -141,7 +148,7 @@ def _vote(
         # Nothing to choose by: a strong ridge makes up for many steps.
         return Chosen(run.with_ridge(run.recipe.l2, 5 * run.k0))
     total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
-    n_splits = _SPLITS_OF_FEW if run.ground.design.total_weight <= _FEW_ROWS else 1
+    n_splits = _n_splits(run.ground.design.total_weight)
     splits = []
     for i in range(n_splits):
         key = hashing.derive(run.start.key, -1 - i) >> 33
@@ -194,6 +201,10 @@ def _ridges(p: Any, run: Run) -> list[float]:
     return [
         strength / float(np.sqrt(run.ground.design.total_weight)) for strength in preset.strengths
     ]
+
+
+def _n_splits(n_rows: float) -> int:
+    return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
 def _patience(run: Run) -> int:

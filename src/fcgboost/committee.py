@@ -14,29 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.backends.base import Array
-from fcgboost.dictionaries import stack_rows
+from fcgboost.dictionaries import Dictionary, stack_rows
 from fcgboost.fitting import Run
 from fcgboost.presets import preset_of
-from fcgboost.stopping import Step
+from fcgboost.stopping import Step, StoppingRule
 from fcgboost.trace import Trace, Validator
 
 
-def n_members(p: Any, run: Run) -> int:
-    """Give how many paths an estimator averages."""
-    preset, ground = preset_of(p.dictionary), run.ground
+def n_members(p: Any, n_rows: float, dictionary: Dictionary) -> int:
+    """Return how many paths an estimator averages; rows count once for every output."""
+    preset = preset_of(p.dictionary)
     if preset is None or (p.max_iter, p.l2, p.removal) != ("auto", "auto", None):
         # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
         return 1
-    n_rows = ground.design.total_weight * len(ground.targets)
-    return preset.n_averaged(n_rows, ground.design.dictionary)
+    return preset.n_averaged(n_rows, dictionary)
 
 
-def complete(run: Run, first: Trace, n: int) -> Trace:
-    """Fit the other members of a committee of n, as many steps of each, and give the average."""
+def complete(run: Run, first: Trace, n: int, rules: list[StoppingRule]) -> Trace:
+    """Fit the other members of a committee of n, as many steps of each, and give the average.
+
+    The user's rules see their steps, too, and may end them earlier.
+    """
     if n == 1 or len(first) == 0:
         return first
     first = first.forward()
-    paths = [run.member(number, len(first)).path([], None)[0] for number in range(1, n)]
+    paths = [run.member(number, len(first)).path(rules, None)[0] for number in range(1, n)]
     average, judge = averaged([first, *filter(len, paths)]), run.ground.validator
     return _scored(average, judge) if isinstance(judge, Validator) else average
 

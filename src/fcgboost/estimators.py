@@ -278,8 +278,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             if path is None or watcher is not None:
                 path = run.path(rules, watcher)
             first, self.status_ = path
-            n = n_members(self, run) if chooses(self, parts) else 1
-            trace = complete(run, first, n)
+            design = run.ground.design
+            n_rows = design.total_weight * len(run.ground.targets)
+            n = n_members(self, n_rows, design.dictionary) if chooses(self, parts) else 1
+            trace = complete(run, first, n, rules)
             # Where a continuation starts.
             self.__dict__.update(run.attributes(trace), _path_=first)
             close(trace)

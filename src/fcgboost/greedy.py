@@ -119,7 +119,7 @@ def fit_path(
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
     is_pruned = recipe.removal is not None and recipe.removal.prune
-    is_given_up = path.status in (Status.CALLBACK, Status.BEHIND)
+    is_given_up = path.status in (Status.CALLBACK, Status.TIME_LIMIT, Status.BEHIND)
     if is_pruned and validator is not None and not is_given_up:
         path.prune()
     return path.trace(), path.status or path.ending

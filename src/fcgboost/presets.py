@@ -94,24 +94,23 @@ class Preset:
 # In the presets more draws and longer searches gained nothing on average (docs/beyond.md).
 _TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
 
-PRESETS: Mapping[str, Preset] = {
-    "auto": Preset(
-        (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
-        _TIMID,
-        n_members=3,
-        n_few=10_000,
-    ),
-    "compact": Preset(
-        (ReluDictionary(),),
-        _TIMID,
-        limit=5,
-        slack=0.5,
-        is_small=True,
-        removal=Removal(0.25, prune=False),
-        n_members=3,
-        n_few=2_000,
-    ),
-}
+AUTO = Preset(
+    (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
+    _TIMID,
+    n_members=3,
+    n_few=10_000,
+)
+COMPACT = Preset(
+    (ReluDictionary(),),
+    _TIMID,
+    limit=5,
+    slack=0.5,
+    is_small=True,
+    removal=Removal(0.25, prune=False),
+    n_members=3,
+    n_few=2_000,
+)
+PRESETS: Mapping[str, Preset] = {"auto": AUTO, "compact": COMPACT}
 
 
 def preset_of(dictionary: Any) -> Preset | None:

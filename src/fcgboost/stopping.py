@@ -34,6 +34,7 @@ class Status(Enum):
     VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."
     BEHIND = "Another ridge was far ahead on validation data."
     CALLBACK = "A callback ended the fit."
+    TIME_LIMIT = "A time limit was reached."
 
     def __str__(self) -> str:
         return f"{self.name.lower()}: {self.value}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -15,93 +16,33 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
-from fcgboost.dictionaries import (
-    ConstantDictionary,
-    Dictionary,
-    EllipticDictionary,
-    GaussDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-)
-from fcgboost.learned import LearnedCandidates
-from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
-from fcgboost.presets import PRESETS, preset_of
+from fcgboost.dictionaries import Dictionary
+from fcgboost.losses import Loss
+from fcgboost.names import NAMES
+from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
-from fcgboost.schemes import (
-    Epsilon,
-    FullyCorrective,
-    Original,
-    Rescaled,
-    Scheme,
-    Shrinkage,
-    Truncation,
-)
-from fcgboost.selection import AllCandidates, SampledCandidates, Selection
-from fcgboost.solvers import (
-    AdmmSolver,
-    GradientDescentSolver,
-    InteriorPointSolver,
-    NewtonSolver,
-    Solver,
-)
+from fcgboost.schemes import Scheme
+from fcgboost.selection import Selection
+from fcgboost.solvers import Solver
 
 Array = NDArray[np.float64]
 
+_CONTRACTS: Mapping[str, type] = {
+    "dictionary": Dictionary,
+    "loss": Loss,
+    "scheme": Scheme,
+    "solver": Solver,
+    "selection": Selection,
+    "removal": Removal,
+}
+
 #: What the parts of an estimator may be: their contract, and the names of the presets.
 FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
-    "dictionary": (
-        Dictionary,
-        {
-            "gauss": GaussDictionary,
-            "polynomial": PolynomialDictionary,
-            "sigmoid": SigmoidDictionary,
-            "relu": ReluDictionary,
-            "tree": TreeDictionary,
-            **{name: preset.dictionary for name, preset in PRESETS.items()},
-            "elliptic": EllipticDictionary,
-            "linear": LinearDictionary,
-            "step": StepDictionary,
-            "constant": ConstantDictionary,
-        },
-    ),
-    "loss": (
-        Loss,
-        {
-            "squared_hinge": SquaredHinge,
-            "hinge": Hinge,
-            "cubed_hinge": CubedHinge,
-            "square": Square,
-        },
-    ),
-    "scheme": (
-        Scheme,
-        {
-            "fully_corrective": FullyCorrective,
-            "original": Original,
-            "shrinkage": Shrinkage,
-            "truncation": Truncation,
-            "epsilon": Epsilon,
-            "rescaled": Rescaled,
-        },
-    ),
-    "solver": (
-        Solver,
-        {
-            "newton": NewtonSolver,
-            "admm": AdmmSolver,
-            "gradient_descent": GradientDescentSolver,
-            "interior_point": InteriorPointSolver,
-        },
-    ),
-    "selection": (
-        Selection,
-        {"all": AllCandidates, "sampled": SampledCandidates, "learned": LearnedCandidates},
-    ),
-    "removal": (Removal, {"backward": Removal}),
+    family: (
+        contract,
+        {name: resolve_name(f"fcgboost.{place}") for name, place in NAMES[family].items()},
+    )
+    for family, contract in _CONTRACTS.items()
 }
 
 _HAS_AUTO = {"solver", "selection"}

@@ -8,12 +8,11 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from importlib.metadata import version
 
+from fcgboost import __version__
 from fcgboost.cli import (
     compare,
     datasets,
-    demo,
     evaluate,
     export,
     fit,
@@ -21,14 +20,10 @@ from fcgboost.cli import (
     playground,
     predict,
     report,
-    reproduce,
 )
-from fcgboost.io import ModelFileError
 
-_COMMANDS = (
-    *(fit, predict, evaluate, inspect, report, export, compare),
-    *(playground, demo, reproduce, datasets),
-)
+# Their modules load little: what does the work is loaded when a command runs.
+_COMMANDS = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
 _FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED = 1, 2, 3, 4, 5, 130
 _TERMINATED = 143
 
@@ -45,10 +40,10 @@ A model in a minute, from a file with a column to predict:
 _STATUS = f"""\
 exit status:
   0  done
-  {_FAILED}  something outside failed: a disk, a network, a part of an experiment
+  {_FAILED}  something outside failed: a disk, a network
   {_USAGE}  wrong usage of the command
-  {_DATA}  the data or a setting can not be used
-  {_MODEL}  the model file can not be used
+  {_DATA}  the data or a setting cannot be used
+  {_MODEL}  the model file cannot be used
   {_EXTRA}  an optional package is not installed; the message names it
   {_INTERRUPTED}  interrupted
 
@@ -57,7 +52,7 @@ Each command explains itself: fcgboost COMMAND --help
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; give the exit status."""
+    """Run the command line; return the exit status."""
     options = make_parser().parse_args(arguments)
     _end_cleanly()
     try:
@@ -71,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough. What is left of it has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (*reproduce.FAULTS, ModelFileError, ValueError) as error:
-        print(f"fcgboost: {error}", file=sys.stderr)
+    except (OSError, ImportError, ValueError) as error:
+        # No fault of the program: said in a sentence, without a traceback.
+        print(f"fcgboost: {_sentence_of(error)}", file=sys.stderr)
         return _status_of(error)
     return status
 
@@ -83,7 +79,22 @@ def _end_cleanly() -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
 
 
+def _sentence_of(error: Exception) -> str:
+    """Return what went wrong in words; a bare error of the system says what to do."""
+    if not isinstance(error, OSError) or error.errno is None or error.filename is None:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename}: there is no such file; check its name and its folder."
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a folder: name a file in it."
+    if isinstance(error, PermissionError):
+        return f"{error.filename}: this user may not read or write it; check its permissions."
+    return f"{error.filename}: {error.strerror}."
+
+
 def _status_of(error: Exception) -> int:
+    from fcgboost.io import ModelFileError
+
     if isinstance(error, ModelFileError):
         return _MODEL
     if isinstance(error, ImportError):
@@ -94,14 +105,14 @@ def _status_of(error: Exception) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Give the parser of all commands."""
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="fcgboost",
         description=_DESCRIPTION,
         epilog=_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"fcgboost {version('fcgboost')}")
+    parser.add_argument("--version", action="version", version=f"fcgboost {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add(commands)

@@ -46,6 +46,7 @@ def add_format(parser: Any) -> None:
     """Add the form of the file of rows, where its name does not tell."""
     parser.add_argument(
         "--format",
+        type=str.lower,
         choices=("csv", "tsv", "parquet", "arrow", "npz", "svmlight"),
         help="of DATA, where neither its name nor its first bytes tell",
     )
@@ -106,7 +107,7 @@ def fraction(text: str) -> float:
 
 def removal(text: str) -> str | float:
     """Read "backward" or a share of a step's gain."""
-    return text if text == "backward" else fraction(text)
+    return text.lower() if text.lower() == "backward" else fraction(text)
 
 
 def seconds(text: str) -> float:

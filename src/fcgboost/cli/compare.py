@@ -15,8 +15,6 @@ from fcgboost.cli.arguments import (
     add_split,
     add_target,
 )
-from fcgboost.cli.rows import check_outputs, read_rows
-from fcgboost.scores import TITLES
 
 _TEXT = f"""\
 Fit fcgboost and the classifiers that are installed (of scikit-learn, LightGBM,
@@ -61,6 +59,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compare, tell."""
+    from fcgboost.cli.rows import check_outputs, read_rows
     from fcgboost.comparison import compare, save_comparison
 
     check_outputs([options.report, options.out], [options.data])
@@ -89,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(comparison: Any) -> None:
+    from fcgboost.scores import TITLES
+
     data = comparison.data
     print(
         f"{data['n_train']} rows to fit, {data['n_test']} to score, {data['n_features']} features"

@@ -6,16 +6,15 @@ pipe everything is plain text.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from fcgboost.scores import TITLES, Score
-from fcgboost.stopping import Step
+if TYPE_CHECKING:
+    from fcgboost.scores import Score
 
 Rows = Sequence[Sequence[str]]
 
@@ -62,6 +61,8 @@ def _plain(header: Sequence[str], rows: Rows, n_labels: int) -> Iterator[str]:
 
 def print_scores(scores: Mapping[str, Score]) -> None:
     """Print scores with their intervals."""
+    from fcgboost.scores import TITLES
+
     rows = [
         (TITLES[name], f"{score.value:.4f}", f"{score.low:.4f} to {score.high:.4f}")
         for name, score in scores.items()
@@ -75,36 +76,43 @@ def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
 
 
 @contextmanager
-def progress(
-    label: str, n_steps: int, *, has_paths: bool = False
-) -> Iterator[Callable[[Step], None]]:
-    """Give a callback of a fit that shows how far it is, and with several paths in which."""
+def progress(label: str) -> Iterator[Callable[[float, str], None]]:
+    """Give a function that shows which share of the work is done, and a text beside it.
+
+    The share never falls. On a terminal a bar moves; elsewhere a line tells of every tenth.
+    """
     if not _is_rich(sys.stderr):
-        numbers = itertools.count(1)
-        yield lambda step: _show_line(label, step, n_steps, numbers if has_paths else None)
+        show = _Tenths(label)
+        yield show
+        show(1.0, "done")
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("step {task.completed}/{task.total}, {task.fields[atoms]} atoms"),
-        TimeRemainingColumn(),
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
     )
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task(label, total=n_steps, atoms=0)
-        yield lambda step: bar.update(task, completed=step.k, atoms=step.n_atoms)
+
+    first = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    last = (TextColumn("{task.fields[text]}"), TimeRemainingColumn())
+    with Progress(*first, *last, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(label, total=1.0, text="")
+        yield lambda share, text: bar.update(task, completed=share, text=text)
+        bar.update(task, completed=1.0, refresh=True)
 
 
-def _show_line(label: str, step: Step, n_steps: int, numbers: Iterator[int] | None) -> None:
-    if numbers is not None:
-        if step.k == 1:
-            note(f"{label}: path {next(numbers)}")
-        return
-    # Ten lines tell as much as hundreds.
-    if step.k % max(1, n_steps // 10) == 0:
-        note(f"{label}: step {step.k}/{n_steps}, {step.n_atoms} atoms, {step.seconds:.1f} s")
+class _Tenths:
+    """Lines that say how far something is, one for every tenth."""
+
+    def __init__(self, label: str) -> None:
+        self._label, self._shown = label, 0
+
+    def __call__(self, share: float, text: str) -> None:
+        if int(10.0 * share) > self._shown:
+            self._shown = int(10.0 * share)
+            note(f"{self._label}: {10 * self._shown} %, {text}")
 
 
 @contextmanager

@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, count, whole
-from fcgboost.cli.rows import check_outputs
-from fcgboost.datasets import fetch_uci, make_simulation
-from fcgboost.datasets.catalog import UCI_SETS
-from fcgboost.datasets.home import data_homes, find_file
-from fcgboost.readers import write_rows
 
 _SIMULATION = "simulation"
 _TEXT = f"""\
@@ -59,11 +52,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List, or write one."""
+    from fcgboost.cli.rows import check_outputs
+    from fcgboost.readers import write_rows
+
     if options.name is None:
         _list(options.json)
         return 0
     out = options.out or Path(f"{options.name}.csv")
-    check_outputs([out], [])
+    check_outputs([out], [], tables=[out])
     names, X, y = _load(options)
     write_rows(out, _frames(names, X, y))
     if options.json:
@@ -74,6 +70,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(is_json: bool) -> None:
+    from fcgboost.datasets.catalog import UCI_SETS
+    from fcgboost.datasets.home import data_homes, find_file
+
     homes = data_homes(None)
     facts = [
         {
@@ -102,6 +101,8 @@ def _list(is_json: bool) -> None:
 
 
 def _load(options: argparse.Namespace) -> tuple[list[str], Any, Any]:
+    from fcgboost.datasets import fetch_uci, make_simulation
+
     if options.name == _SIMULATION:
         if not 0.0 <= options.noise <= 1.0:
             raise ValueError(f"--noise must be a share from 0 to 1, got {options.noise}.")
@@ -117,6 +118,7 @@ def _load(options: argparse.Namespace) -> tuple[list[str], Any, Any]:
 
 
 def _frames(names: list[str], X: Any, y: Any) -> Iterator[Any]:
+    import numpy as np
     import pandas as pd
 
     frame = pd.DataFrame(X, columns=names)

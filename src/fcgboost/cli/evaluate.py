@@ -5,15 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
-from fcgboost import load_model
 from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
-from fcgboost.cli.rows import labelled_batches
-from fcgboost.io import split_model
-from fcgboost.known import judged
-from fcgboost.scores import score_predictions
 
 _TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
@@ -40,6 +33,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict batch after batch, then score."""
+    import numpy as np
+
+    from fcgboost.cli.rows import labelled_batches
+    from fcgboost.io import load_model, split_model
+    from fcgboost.known import judged
+    from fcgboost.scores import score_predictions
+
     model = load_model(options.model)
     _, classifier = split_model(model)
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge

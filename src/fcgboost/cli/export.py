@@ -8,9 +8,6 @@ from typing import Any
 
 from fcgboost.cli import console
 from fcgboost.cli.arguments import add_command, add_json, add_model
-from fcgboost.cli.rows import check_outputs
-from fcgboost.export import save_c, save_onnx
-from fcgboost.io import load_model
 
 _TEXT = """\
 Write a model as a C file or as an ONNX graph.
@@ -31,7 +28,7 @@ def add(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
     add_model(parser)
-    parser.add_argument("--to", choices=("onnx", "c"), required=True)
+    parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
     parser.add_argument(
         "--out",
         type=Path,
@@ -40,6 +37,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--precision",
+        type=str.lower,
         choices=("double", "float"),
         help="C: of all numbers (default: double). ONNX: of the inputs (default: float)",
     )
@@ -51,6 +49,10 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, export, tell the size."""
+    from fcgboost.cli.rows import check_outputs
+    from fcgboost.export import save_c, save_onnx
+    from fcgboost.io import load_model
+
     out = options.out or options.model.with_suffix(_SUFFIXES[options.to])
     check_outputs([out], [options.model])
     model = load_model(options.model)

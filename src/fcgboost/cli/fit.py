@@ -6,16 +6,10 @@ import argparse
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.model_selection import train_test_split
-
-from fcgboost import FCGBoostClassifier, save_model
+from fcgboost import __version__
 from fcgboost.cli import console
 from fcgboost.cli.arguments import (
     FORMATS,
@@ -28,13 +22,10 @@ from fcgboost.cli.arguments import (
     seconds,
     setting,
 )
-from fcgboost.cli.rows import check_outputs, read_rows
-from fcgboost.cli.training import make_classifier, train
-from fcgboost.io import make_model, split_model
-from fcgboost.readers import write_rows
-from fcgboost.scores import Score, evaluate
-from fcgboost.tables import TableEncoder
-from fcgboost.validation import FAMILIES
+from fcgboost.names import NAMES
+
+if TYPE_CHECKING:
+    from fcgboost.scores import Score
 
 _TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
@@ -94,7 +85,8 @@ def add(commands: Any) -> None:
         type=seconds,
         default=60.0,
         metavar="SECONDS",
-        help="end the fit after so long with the steps it has; 0: none (default: %(default)g)",
+        help="end the whole fit after about so long with the steps it has; 0: none "
+        "(default: %(default)g)",
     )
     parser.add_argument(
         "--refit",
@@ -115,11 +107,14 @@ def _add_parts(parser: Any) -> None:
     """Add what the model is made of."""
     parser.add_argument(
         "--dictionary",
-        choices=sorted(FAMILIES["dictionary"][1]),
+        type=str.lower,
+        choices=sorted(NAMES["dictionary"]),
         default="auto",
         help="the kind of atoms (default: %(default)s)",
     )
-    parser.add_argument("--loss", choices=sorted(FAMILIES["loss"][1]), default="squared_hinge")
+    parser.add_argument(
+        "--loss", type=str.lower, choices=sorted(NAMES["loss"]), default="squared_hinge"
+    )
     parser.add_argument(
         "--removal",
         type=removal,
@@ -129,6 +124,7 @@ def _add_parts(parser: Any) -> None:
     )
     parser.add_argument(
         "--multiclass",
+        type=str.lower,
         choices=("one_vs_rest", "shared"),
         default="one_vs_rest",
         help="of three or more classes: own atoms for each, or the same for all "
@@ -136,6 +132,7 @@ def _add_parts(parser: Any) -> None:
     )
     parser.add_argument(
         "--link",
+        type=str.lower,
         choices=("auto", "theory", "power"),
         default="auto",
         help='what gives probabilities: the loss ("theory"), or a curve fitted to rows set aside '
@@ -145,65 +142,35 @@ def _add_parts(parser: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, score, save, tell."""
-    check_outputs([options.out, options.test_out], [options.data])
-    classifier = make_classifier(options)
-    X, y, first_index = read_rows(options)
-    X_train, X_test, y_train, y_test = _split(X, y, options)
+    from fcgboost.cli import rows, training
+    from fcgboost.io import save_model, split_model
+    from fcgboost.readers import write_rows
+    from fcgboost.scores import evaluate
+
+    rows.check_outputs([options.out, options.test_out], [options.data], tables=[options.test_out])
+    classifier = training.make_classifier(options)
+    X, y, first_index = rows.read_rows(options, table=options.test_out)
+    X_train, X_test, y_train, y_test = training.split(X, y, options)
     start = time.perf_counter()
-    model = _train(classifier, X_train, y_train, options.time_limit)
+    model, ending = training.train(classifier, X_train, y_train, options.time_limit)
     scores = evaluate(model, X_test, y_test)
     if options.refit:
         console.note("Fitting again to all rows; the scores are those of the first fit.")
-        model, y_train = _train(classifier, X, y, options.time_limit), y
+        model, ending = training.train(classifier, X, y, options.time_limit)
+        y_train = y
     about = _about(options, y_train, (len(y_test), scores), time.perf_counter() - start)
-    _, fitted = split_model(model)
+    about["ended"] = ending
     if first_index is not None:
         about["data"]["first_index"] = first_index
-    if options.test_out is not None:
-        _write_test(options, X_test, y_test)
     save_model(model, options.out, trace=not options.no_path, about=about)
-    size = options.out.stat().st_size
-    facts = {"model": str(options.out), "bytes": size, "n_atoms": fitted.n_atoms_}
-    facts["parameters"] = _chosen(fitted)
+    if options.test_out is not None:
+        write_rows(options.test_out, [X_test.assign(**{options.target or "y": y_test})])
+    facts = {"model": str(options.out), **_facts(split_model(model)[1], options.out)}
     if options.json:
         console.print_json({**facts, **about})
     else:
         _tell(options, facts, about, scores)
     return 0
-
-
-def _train(classifier: Any, X: Any, y: Any, time_limit: float) -> Any:
-    """Give a model fitted to rows."""
-    encoder = None if sparse.issparse(X) else TableEncoder()
-    numbers = X if encoder is None else encoder.fit_transform(X)
-    for note in () if encoder is None else encoder.notes_:
-        console.note(note)
-    return make_model(encoder, train(clone(classifier), numbers, y, time_limit))
-
-
-def _split(X: Any, y: Any, options: argparse.Namespace) -> Any:
-    values, counts = np.unique(y, return_counts=True)
-    n_test = round(options.test_size * len(y))
-    if counts.min() < 2:
-        raise ValueError(
-            f"The class {values[counts.argmin()]!s} has one row only: at least two are needed, "
-            "one of them for the test."
-        )
-    if min(n_test, len(y) - n_test) < len(values):
-        raise ValueError(
-            f"{len(y)} rows are too few to hold out {options.test_size:g} of them with each of the "
-            f"{len(values)} classes on both sides: give more rows or another --test-size."
-        )
-    parts = train_test_split(
-        X, y, test_size=options.test_size, random_state=options.seed, stratify=y
-    )
-    return parts[0], parts[1], parts[2], parts[3]
-
-
-def _write_test(options: argparse.Namespace, X: Any, y: Any) -> None:
-    if sparse.issparse(X):
-        raise ValueError("--test-out writes tables: it can not write sparse rows.")
-    write_rows(options.test_out, [X.assign(**{options.target or "y": y})])
 
 
 def _about(
@@ -212,7 +179,9 @@ def _about(
     test: tuple[int, Mapping[str, Score]],
     seconds: float,
 ) -> dict[str, Any]:
-    """Give what travels with the model about its making."""
+    """Return what travels with the model about its making."""
+    import numpy as np
+
     values, counts = np.unique(y, return_counts=True)
     class_counts = {str(v): int(n) for v, n in zip(values.tolist(), counts, strict=True)}
     return {
@@ -221,14 +190,15 @@ def _about(
         "test": {"n_samples": test[0], "scores": console.as_data(test[1])},
         "seconds": round(seconds, 4),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "fcgboost": version("fcgboost"),
+        "fcgboost": __version__,
     }
 
 
-def _chosen(classifier: FCGBoostClassifier) -> dict[str, str]:
-    """Give what was chosen, or given, in words."""
-    given = {name: str(getattr(classifier, name)) for name in ("dictionary", "loss")}
-    return given | {"l2": f"{classifier.l2_:.3g}", "steps": str(classifier.n_iter_)}
+def _facts(classifier: Any, out: Path) -> dict[str, Any]:
+    """Return how large a model is, and what was chosen, or given."""
+    chosen = {name: str(getattr(classifier, name)) for name in ("dictionary", "loss")}
+    chosen |= {"l2": classifier.l2_, "steps": classifier.n_iter_}
+    return {"bytes": out.stat().st_size, "n_atoms": classifier.n_atoms_, "parameters": chosen}
 
 
 def _tell(
@@ -240,8 +210,12 @@ def _tell(
     data = about["data"]
     names = ", ".join(f"{name} ({n})" for name, n in data["class_counts"].items())
     print(f"Fitted {fitted['n_atoms']} atoms to {data['n_samples']} rows: {names}.")
-    print(", ".join(f"{name} {value}" for name, value in fitted["parameters"].items()))
-    print(f"Took {about['seconds']:.2f} s. On {about['test']['n_samples']} rows held out:\n")
+    chosen = {**fitted["parameters"], "l2": f"{fitted['parameters']['l2']:.3g}"}
+    print(", ".join(f"{name} {value}" for name, value in chosen.items()))
+    ended = about["ended"]
+    steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
+    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
+    print(f"On {about['test']['n_samples']} rows held out:\n")
     console.print_scores(scores)
     print(f"\nModel: {fitted['model']} ({fitted['bytes']:,} bytes)")
     seen = "" if options.test_out is None else f" {options.test_out}"

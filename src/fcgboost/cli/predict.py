@@ -8,13 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fcgboost import load_model
 from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
-from fcgboost.cli.rows import check_outputs, model_batches, open_for
-from fcgboost.io import split_model
-from fcgboost.known import judged
-from fcgboost.readers import write_rows
 
 _TEXT = f"""\
 Give the class of every row of a file, in the order of the rows.
@@ -64,9 +59,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict batch after batch."""
+    from fcgboost.cli.rows import check_outputs
+    from fcgboost.io import load_model
+    from fcgboost.readers import write_rows
+
     if options.json and options.out is None:
         raise ValueError("--json tells about the file written: give --out, too.")
-    check_outputs([options.out], [options.model, options.data])
+    check_outputs([options.out], [options.model, options.data], tables=[options.out])
     frames = predictions(load_model(options.model), options)
     if options.out is None:
         for i, frame in enumerate(frames):
@@ -82,6 +81,9 @@ def run(options: argparse.Namespace) -> int:
 
 def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     """Give the result's frames, batch after batch."""
+    from fcgboost.cli.rows import model_batches, open_for
+    from fcgboost.io import split_model
+
     _, classifier = split_model(model)
     n_done = 0
     with console.counting("Predicting") as show:
@@ -94,6 +96,8 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
 
 def _frame(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
     import pandas as pd
+
+    from fcgboost.known import judged
 
     found = judged(classifier, classifier.decision_function(numbers))
     classes = classifier.classes_

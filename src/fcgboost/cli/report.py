@@ -6,14 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from fcgboost.cli import console
 from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
-from fcgboost.cli.rows import check_outputs, labelled_batches
-from fcgboost.comparison import is_comparison, load_comparison
-from fcgboost.io import load_model, split_model
 
 _TEXT = f"""\
 Write one HTML page about a model, or about a comparison that `fcgboost compare
@@ -21,7 +15,8 @@ Write one HTML page about a model, or about a comparison that `fcgboost compare
 
 {FORMATS}
 With data the page has scores and pictures on these rows; give rows that the
-model was not fitted to. Without, it shows what the model file knows.
+model was not fitted to. Without, it shows what the model file knows; such a page
+never replaces another one unless --out names it.
 
 examples:
   fcgboost report model.json
@@ -45,6 +40,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, write, tell where."""
+    from fcgboost.cli.rows import check_outputs
+    from fcgboost.comparison import is_comparison, load_comparison
+    from fcgboost.io import load_model
     from fcgboost.report import write_comparison, write_report
 
     out = options.out or options.model.with_suffix(".html")
@@ -52,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if is_comparison(options.model):
         page = write_comparison(out, load_comparison(options.model), title=options.title)
     else:
+        _spare(out, options)
         model = load_model(options.model)
         X, y = _read(model, options)
         page = write_report(out, model, X, y, title=options.title)
@@ -62,10 +61,25 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _spare(out: Path, options: argparse.Namespace) -> None:
+    """Refuse to put a page without data where another one is, unless the user named it."""
+    if options.data is None and options.out is None and out.exists():
+        raise ValueError(
+            f"{out} is there already and may show scores on data, which this page would not: "
+            f"--out {out} replaces it, another --out leaves it alone."
+        )
+
+
 def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
     """Read all rows as the model takes them, and their labels."""
     if options.data is None:
         return None, None
+    import numpy as np
+    from scipy import sparse
+
+    from fcgboost.cli.rows import labelled_batches
+    from fcgboost.io import split_model
+
     encoder, _ = split_model(model)
     lost: dict[str, Any] = {}
     rows, labels = [], []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import sparse
 from fcgboost.cli import console
 from fcgboost.io import split_model
 from fcgboost.readers import RowFile, open_rows
+from fcgboost.readers.writing import check_name
 from fcgboost.tables.cells import column_array, factorize, text_of
 
 # A number in this many different values is a quantity, not a class.
@@ -21,29 +23,76 @@ _MANY_CLASSES = 100
 _MANY_NAMES = 5
 
 
-def check_outputs(outputs: list[Path | None], inputs: list[Path | None]) -> None:
-    """Refuse, before any work, to write over an input or into a folder that is not there."""
-    for out in outputs:
-        if out is None:
-            continue
-        if not out.resolve().parent.is_dir():
-            raise ValueError(f"{out} can not be written: there is no folder {out.parent}.")
-        if out.is_dir():
-            raise ValueError(f"{out} can not be written: it is a folder.")
-        for one in inputs:
-            if one is not None and out.exists() and one.exists() and out.samefile(one):
+def check_outputs(
+    outputs: list[Path | None], inputs: list[Path | None], *, tables: Sequence[Path | None] = ()
+) -> None:
+    """Refuse, before any work, outputs that could not be written.
+
+    Parameters
+    ----------
+    outputs : list of Path or None
+        None is one that was not asked for.
+    inputs : list of Path or None
+        They are never written over.
+    tables : sequence of Path or None
+        Outputs whose names tell the form of a table.
+    """
+    wanted = [out for out in outputs if out is not None]
+    for out in wanted:
+        _check_place(out)
+        for one in filter(None, inputs):
+            if out.exists() and one.exists() and out.samefile(one):
                 raise ValueError(f"{out} is an input of this command: write to another file.")
+    if len({out.resolve() for out in wanted}) < len(wanted):
+        raise ValueError("Two outputs of this command have the same name: give each its own.")
+    for table in filter(None, tables):
+        check_name(table)
 
 
-def read_rows(options: argparse.Namespace) -> tuple[Any, NDArray[Any], int | None]:
-    """Read rows to learn from, their classes, and what indices of sparse rows count from."""
+def _check_place(out: Path) -> None:
+    """Refuse a place where no file can be put."""
+    folder = out.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(
+            f"{out} cannot be written: there is no folder {out.parent}. Make it first, or name "
+            "another file."
+        )
+    if out.is_dir():
+        raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
+    # A new file takes the place of an older one; what is no plain file is written on directly.
+    is_new = out.is_file() or not out.exists()
+    if not os.access(folder if is_new else out, os.W_OK):
+        raise ValueError(f"{out} cannot be written: this user may not. Name another file.")
+
+
+def read_rows(
+    options: argparse.Namespace, *, table: Path | None = None
+) -> tuple[Any, NDArray[Any], int | None]:
+    """Read rows to learn from, their classes, and what indices of sparse rows count from.
+
+    With `table`, a file that rows are to be written to, sparse ones are refused.
+    """
     rows = open_rows(options.data, form=options.format)
+    if table is not None and rows.is_sparse:
+        raise ValueError(
+            f"{table} cannot be written: the rows of {rows.source} are sparse, and tables are not."
+        )
+    _need_target(rows, options.target)
     X, y = rows.read_labelled(options.target, drop=options.drop)
     is_there = _is_there(y)
     if not is_there.all():
         console.note(f"{int((~is_there).sum())} rows without a target are left out.")
         X, y = X[is_there], y[is_there]
     return X, _classes_of(y, options.target), rows.first_index
+
+
+def _need_target(rows: RowFile, target: str | None) -> None:
+    """Refuse rows with labels in a column that nobody has named."""
+    if target is None and rows.default_target is None and not rows.is_sparse:
+        raise ValueError(
+            f"{rows.source}: no target column given; use --target, one of "
+            f"{', '.join(rows.names or ())}."
+        )
 
 
 def _is_there(y: Any) -> NDArray[np.bool_]:
@@ -160,6 +209,7 @@ def labelled_batches(
     about = classifier.about_.get("target")
     if target is None and not rows.is_sparse and isinstance(about, str):
         target = about
+    _need_target(rows, target)
     rows.check_target(target)
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())

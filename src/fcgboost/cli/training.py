@@ -1,36 +1,24 @@
-"""How `fit` trains: within a time limit, showing how far it is."""
+"""How `fit` trains: within a time limit, showing how far it is, and saying how it ended."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from fcgboost import FCGBoostClassifier, Step, theory_steps
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from fcgboost import FCGBoostClassifier, TableEncoder
 from fcgboost.cli import console
-from fcgboost.presets import preset_of
-
-
-class TimeLimit:
-    """A stopping rule: ends a path that has taken long enough.
-
-    Parameters
-    ----------
-    seconds : float
-        0 is no limit.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.is_reached = False
-
-    def __call__(self, step: Step) -> bool:
-        """Say whether the path should end."""
-        self.is_reached = 0.0 < self.seconds < step.seconds
-        return self.is_reached
+from fcgboost.cli.watching import Watch, plan_of
+from fcgboost.io import make_model
+from fcgboost.parameters import check_parameters
 
 
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
-    """Give the classifier that the options describe."""
+    """Return the classifier that the options describe; what it cannot use is refused here."""
     classifier = FCGBoostClassifier(
         options.dictionary,
         loss=options.loss,
@@ -39,42 +27,80 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         link=options.link,
         random_state=options.seed,
     )
-    return classifier.set_params(**dict(options.set))
+    classifier.set_params(**dict(options.set))
+    check_parameters(classifier, has_validation_data=False)
+    return classifier
 
 
-def train(classifier: FCGBoostClassifier, X: Any, y: Any, seconds: float) -> FCGBoostClassifier:
-    """Fit a classifier, and show how far it is.
+def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
+    """Return rows to fit and rows held out, and the labels of both."""
+    values, counts = np.unique(y, return_counts=True)
+    n_test = round(options.test_size * len(y))
+    if counts.min() < 2:
+        raise ValueError(
+            f"The class {values[counts.argmin()]!s} has one row only: at least two are needed, "
+            "one of them for the test."
+        )
+    if min(n_test, len(y) - n_test) < len(values):
+        raise ValueError(
+            f"{len(y)} rows are too few to hold out {options.test_size:g} of them with each of the "
+            f"{len(values)} classes on both sides: give more rows or another --test-size."
+        )
+    return train_test_split(
+        X, y, test_size=options.test_size, random_state=options.seed, stratify=y
+    )
+
+
+def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
+    """Fit a model to rows, and show how far it is.
 
     Parameters
     ----------
     classifier : FCGBoostClassifier
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        It is cloned.
+    X : data frame or CSR matrix of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-    seconds : float
-        The time limit of the fit; 0 is none.
+    time_limit : float
+        The seconds of the fit; 0 is no limit.
+
+    Returns
+    -------
+    model : classifier, or Pipeline with a table encoder
+    ending : dict
+        What ended the fit, and when.
     """
-    preset = preset_of(classifier.dictionary)
-    # A path for every ridge and for every member of an average; of few rows there are more, which
-    # take no time.
-    n_paths = 1 if preset is None else len(preset.strengths) + preset.n_members
-    chooses = preset is not None and "auto" in (classifier.l2, classifier.max_iter)
-    limit = TimeLimit(seconds / n_paths if chooses else seconds)
-    n_steps = _n_steps(classifier, len(y))
-    with console.progress("Fitting", n_steps, has_paths=chooses) as show:
-        classifier.set_callbacks(show, limit)
-        classifier.fit(X, y)
+    encoder = None if sparse.issparse(X) else TableEncoder()
+    numbers = X if encoder is None else encoder.fit_transform(X)
+    for note in () if encoder is None else encoder.notes_:
+        console.note(note)
+    classifier = clone(classifier)
+    with console.progress("Fitting") as show:
+        watch = Watch(plan_of(classifier, len(y), len(np.unique(y))), time_limit, show)
+        classifier.set_callbacks(watch).fit(numbers, y)
         classifier.set_callbacks()
-    if limit.is_reached:
+    if watch.cuts:
         console.note(
-            f"The time limit of {seconds:g} s ended the fit after {len(classifier.trace_)} of "
-            f"at most {n_steps} steps; --time-limit sets another, 0 none."
+            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit sets "
+            "another, 0 none."
         )
-    return classifier
+    return make_model(encoder, classifier), _ending(classifier, watch)
 
 
-def _n_steps(classifier: FCGBoostClassifier, m: int) -> int:
-    k0, limit = theory_steps(m), classifier.max_iter
-    preset = preset_of(classifier.dictionary)
-    longest = 5 * k0 if preset is None else preset.n_steps(m, k0)
-    # Any other word is refused by the fit.
-    return limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)
+def _listed(watch: Watch) -> str:
+    """Say which paths the time limit ended; of many, the first and the last."""
+    cuts = watch.cuts
+    if len(cuts) <= 3:
+        return "; ".join(map(str, cuts))
+    return f"{len(cuts)} of {watch.plan.n_paths} paths, from {cuts[0]} to {cuts[-1]}"
+
+
+def _ending(classifier: Any, watch: Watch) -> dict[str, Any]:
+    """Return what ended a fit, and when, as data."""
+    return {
+        "status": classifier.status_.name.lower(),
+        "reason": classifier.status_.value,
+        "steps": len(classifier.trace_),
+        "seconds": watch.seconds,
+        "time_limit": watch.time_limit or None,
+        "cut_by_time_limit": [cut._asdict() for cut in watch.cuts],
+    }

@@ -39,13 +39,19 @@ def write_rows(path: str | os.PathLike[str], frames: Iterable[Any]) -> int:
     """
     need_tables()
     path = Path(path)
-    suffix, is_packed = suffix_of(path), path.name.lower().endswith(".gz")
-    if suffix not in _KNOWN or (is_packed and suffix not in _SEPARATORS):
-        raise ValueError(f"{path} must end in {', '.join(_KNOWN)}; text may be packed as .gz.")
+    suffix, is_packed = check_name(path)
     with writing(path) as file:
         if suffix in _SEPARATORS:
             return _write_text(file, frames, _SEPARATORS[suffix], is_packed)
         return _write_arrow(file, frames, suffix == ".parquet")
+
+
+def check_name(path: Path) -> tuple[str, bool]:
+    """Return the end of a file's name and whether it is to be packed; refuse an unknown form."""
+    suffix, is_packed = suffix_of(path), path.name.lower().endswith(".gz")
+    if suffix not in _KNOWN or (is_packed and suffix not in _SEPARATORS):
+        raise ValueError(f"{path} must end in {', '.join(_KNOWN)}; text may be packed as .gz.")
+    return suffix, is_packed
 
 
 def _write_text(file: IO[bytes], frames: Iterable[Any], separator: str, is_packed: bool) -> int:

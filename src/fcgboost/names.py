@@ -1,0 +1,51 @@
+"""The names that an estimator's parameters take, and where the parts are that they stand for.
+
+Only names: the command line offers them without loading any part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: Parameter, name, and the part: a module of the package and what is looked up there.
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "dictionary": {
+        "gauss": "dictionaries:GaussDictionary",
+        "polynomial": "dictionaries:PolynomialDictionary",
+        "sigmoid": "dictionaries:SigmoidDictionary",
+        "relu": "dictionaries:ReluDictionary",
+        "tree": "dictionaries:TreeDictionary",
+        "auto": "presets:AUTO.dictionary",
+        "compact": "presets:COMPACT.dictionary",
+        "elliptic": "dictionaries:EllipticDictionary",
+        "linear": "dictionaries:LinearDictionary",
+        "step": "dictionaries:StepDictionary",
+        "constant": "dictionaries:ConstantDictionary",
+    },
+    "loss": {
+        "squared_hinge": "losses:SquaredHinge",
+        "hinge": "losses:Hinge",
+        "cubed_hinge": "losses:CubedHinge",
+        "square": "losses:Square",
+    },
+    "scheme": {
+        "fully_corrective": "schemes:FullyCorrective",
+        "original": "schemes:Original",
+        "shrinkage": "schemes:Shrinkage",
+        "truncation": "schemes:Truncation",
+        "epsilon": "schemes:Epsilon",
+        "rescaled": "schemes:Rescaled",
+    },
+    "solver": {
+        "newton": "solvers:NewtonSolver",
+        "admm": "solvers:AdmmSolver",
+        "gradient_descent": "solvers:GradientDescentSolver",
+        "interior_point": "solvers:InteriorPointSolver",
+    },
+    "selection": {
+        "all": "selection:AllCandidates",
+        "sampled": "selection:SampledCandidates",
+        "learned": "learned:LearnedCandidates",
+    },
+    "removal": {"backward": "removal:Removal"},
+}

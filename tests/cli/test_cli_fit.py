@@ -1,0 +1,302 @@
+"""`fcgboost fit`: from a file to a model, and what it says about it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from suites.commands import GAUSS, make_table, run, run_json, spoil
+
+import fcgboost
+from fcgboost import FCGBoostClassifier, load_model
+from fcgboost.datasets import make_simulation
+from fcgboost.presets import PRESETS
+
+# The session's fixture fits once: its tests belong on one worker.
+pytestmark = pytest.mark.xdist_group("cli")
+
+
+def test_fit_prints_scores_on_rows_it_has_not_seen(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.json"
+    told = run_json(
+        capsys, "fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out
+    )
+    assert told["n_atoms"] == load_model(out)[-1].n_atoms_
+    assert told["bytes"] == out.stat().st_size
+    assert told["data"]["n_samples"] == 960
+    assert told["test"]["n_samples"] == 240
+    assert set(told["test"]["scores"]) == {"accuracy", "auc", "brier", "log_loss"}
+    accuracy = told["test"]["scores"]["accuracy"]
+    assert 0.8 < accuracy["value"] < 0.97  # 5 % of the labels are wrong
+    assert accuracy["low"] < accuracy["value"] < accuracy["high"]
+
+
+def test_fit_tells_people_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "model.json"
+    command = ["fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out]
+    assert run(*command) == 0
+    text = capsys.readouterr().out
+    for word in ("atoms", "960 rows", "accuracy", "AUC", "Brier score", "log-loss", str(out)):
+        assert word in text
+
+
+def test_fit_is_the_pipeline_that_python_fits(folder: Path) -> None:
+    from sklearn.model_selection import train_test_split
+    from sklearn.pipeline import make_pipeline
+
+    table = pd.read_csv(folder / "train.csv")
+    X, y = table.drop(columns="churned"), table["churned"].to_numpy(dtype=str)
+    X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
+    model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier("gauss", random_state=0))
+    model.fit(X_train, y_train)
+    loaded = load_model(folder / "m.json")
+    np.testing.assert_array_equal(model.decision_function(X_test), loaded.decision_function(X_test))
+
+
+def test_the_rows_held_out_can_be_kept(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, test = tmp_path / "m.json", tmp_path / "test.csv"
+    command = ["fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out]
+    told = run_json(capsys, *command, "--test-out", test)
+    again = run_json(capsys, "evaluate", out, test)
+    assert again["n_rows"] == told["test"]["n_samples"]
+    assert again["scores"] == told["test"]["scores"]
+    kept = pd.read_csv(test)
+    assert set(kept["id"]) < set(pd.read_csv(folder / "train.csv")["id"])
+
+
+def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = tmp_path / "s.csv", tmp_path / "m.json"
+    assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
+    capsys.readouterr()
+    assert run("fit", data, "--target", "target", "--out", out, "--json") == 0
+    shown = capsys.readouterr()
+    told, fitted = json.loads(shown.out), load_model(out)[-1]
+    assert type(fitted) is FCGBoostClassifier
+    assert fitted.dictionary == told["parameters"]["dictionary"] == "auto"
+    # The file has the ridge that was chosen, and programs get numbers with all their digits.
+    assert told["parameters"]["steps"] == fitted.n_iter_
+    strengths = [one / np.sqrt(160) for one in PRESETS["auto"].strengths]
+    assert told["parameters"]["l2"] in strengths
+    assert told["parameters"]["l2"] == fitted.l2_
+    # Few rows are set aside four times, and three paths are fitted to all.
+    n_trials = 4 * len(strengths)
+    assert f"path 2 of {n_trials} to choose by" in shown.err
+    assert "of 3 of the model" in shown.err
+    again = run_json(capsys, "fit", data, "--target", "target", "--out", out, "--set", "l2=0.5")
+    assert again["parameters"]["l2"] == 0.5
+
+
+def test_settings_reach_every_parameter(tmp_path: Path) -> None:
+    data, out = tmp_path / "s.csv", tmp_path / "m.json"
+    assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
+    settings = ("--set", "dictionary__width=0.25", "--set", "max_iter=theory", "--set", "l2=0.5")
+    settings = ("--dictionary", "gauss", *settings)
+    assert run("fit", data, "--target", "target", "--out", out, *settings, "--no-path") == 0
+    classifier = load_model(out)[-1]
+    assert classifier.dictionary.width == 0.25
+    assert classifier.max_iter == "theory"
+    assert classifier.l2 == 0.5
+    assert len(classifier.trace_) == 0 or len(out.read_bytes()) < 20_000
+
+
+def three_classes(folder: Path, m: int = 240) -> Path:
+    """Write rows of three classes, with missing values and text."""
+    table = make_table(m, 3).drop(columns="id")
+    third = table["income"] > table["income"].quantile(0.6)
+    table["churned"] = np.where(third, "maybe", table["churned"])
+    table.loc[::9, "income"] = np.nan
+    table.to_csv(folder / "three.csv", index=False)
+    return folder / "three.csv"
+
+
+def test_removal_and_shared_atoms_reach_the_classifier(tmp_path: Path) -> None:
+    data, out = three_classes(tmp_path), tmp_path / "m.json"
+    command = ["fit", data, "--target", "churned", *GAUSS, "--out", out, "--set", "max_iter=12"]
+    assert run(*command) == 0
+    apart = load_model(out)[-1]
+    assert (apart.removal, apart.multiclass) == (None, "one_vs_rest")
+    assert run(*command, "--removal", "backward", "--multiclass", "shared") == 0
+    together = load_model(out)[-1]
+    assert (together.removal, together.multiclass) == ("backward", "shared")
+    # An atom of a class of its own has one coefficient, a shared one has three.
+    assert ((apart.coef_ != 0.0).sum(axis=0) == 1).any()
+    assert ((together.coef_ != 0.0).sum(axis=0) == 3).all()
+    assert run(*command, "--removal", "0.25") == 0
+    assert load_model(out)[-1].removal == 0.25
+
+
+@pytest.mark.parametrize("wrong", ["forward", "0", "1", "-0.5", "nan"])
+def test_what_is_no_share_is_no_removal(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run("fit", "x.csv", "--target", "y", f"--removal={wrong}")
+    assert f"got '{wrong}'" in capsys.readouterr().err
+
+
+def test_rows_without_a_target_are_left_out_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(y=y)
+    table.loc[:19, "y"] = np.nan
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert (
+        run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
+    )
+    assert "20 rows without a target" in capsys.readouterr().err
+    assert load_model(tmp_path / "m.json").classes_.tolist() == [-1, 1]
+    assert run("evaluate", tmp_path / "m.json", tmp_path / "t.csv") == 0
+    printed = capsys.readouterr()
+    assert "180 rows" in printed.out
+    assert "20 rows without a target" in printed.err
+
+
+def test_a_refused_fit_leaves_an_older_model_alone(folder: Path, tmp_path: Path) -> None:
+    out = spoil(tmp_path, "model.json", "precious")
+    assert run("fit", folder / "train.csv", "--target", "income", "--out", out) == 3
+    assert out.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_refit_learns_from_the_rows_held_out_too(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fit", folder / "train.csv", "--target", "churned", "--dictionary", "gauss"]
+    command += ["--set", "max_iter=5"]
+    first = run_json(capsys, *command, "--out", tmp_path / "a.json")
+    second = run_json(capsys, *command, "--out", tmp_path / "b.json", "--refit")
+    assert second["test"] == first["test"]
+    assert (first["data"]["n_samples"], second["data"]["n_samples"]) == (960, 1200)
+    table = pd.read_csv(folder / "train.csv")
+    encoder = fcgboost.TableEncoder()
+    clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0)
+    clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
+    np.testing.assert_array_equal(load_model(tmp_path / "b.json")[-1].atoms_, clf.atoms_)
+
+
+def test_what_became_of_odd_columns_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1], "y": y})
+    table.loc[7, "a"] = "unknown"
+    table["town"] = np.where(np.arange(200) % 2, "Bonn", "Köln")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert (
+        run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
+    )
+    assert "unknown" in capsys.readouterr().err
+    table["town"] = "Mars"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
+    assert "town: none of the first 200 values was there in training" in capsys.readouterr().err
+
+
+def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.metrics import roc_auc_score
+
+    out = tmp_path / "h.json"
+    command = ["fit", folder / "train.csv", "--target", "churned", "--loss", "hinge", *GAUSS]
+    told = run_json(capsys, *command, "--set", "max_iter=8", "--out", out)
+    assert set(told["test"]["scores"]) == {"accuracy", "auc"}
+    again = run_json(capsys, "evaluate", out, folder / "test.csv")
+    table = pd.read_csv(folder / "test.csv")
+    area = roc_auc_score(table["churned"] == "yes", load_model(out).decision_function(table))
+    assert again["scores"]["auc"]["value"] == pytest.approx(area, abs=1e-12)
+
+
+def refuse(*rest: Any) -> Any:
+    raise AssertionError("there was work before a name was refused")
+
+
+@pytest.mark.parametrize("name", ["test.xlsx", "test", "test.parquet.gz", "test.npz"])
+def test_a_table_that_could_not_be_written_is_refused_before_the_fit(
+    small: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.setattr("fcgboost.cli.rows.open_rows", refuse)
+    command = ["fit", small, "--target", "y", "--out", tmp_path / "m.json"]
+    assert run(*command, "--test-out", tmp_path / name) == 3
+    assert f"{name} must end in .csv" in capsys.readouterr().err
+    assert run(*command, "--test-out", tmp_path / "m.json") == 3
+
+
+def test_a_table_of_sparse_rows_is_refused_before_the_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fcgboost.cli.training.train", refuse)
+    data = spoil(tmp_path, "d.svm", "0 1:1 3:2\n1 2:1\n" * 20)
+    command = ["fit", data, "--out", tmp_path / "m.json", "--test-out", tmp_path / "test.csv"]
+    assert run(*command) == 3
+    assert "test.csv cannot be written: the rows of" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def test_a_folder_that_may_not_be_written_on_is_refused_before_the_fit(
+    small: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    monkeypatch.setattr("fcgboost.cli.rows.open_rows", refuse)
+    assert run("fit", small, "--target", "y", "--out", tmp_path / "m.json") == 3
+    assert "m.json cannot be written: this user may not" in capsys.readouterr().err
+
+
+def test_two_outputs_of_one_name_are_refused(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "both.csv"
+    assert run("fit", small, "--target", "y", "--out", out, "--test-out", out) == 3
+    assert "the same name" in capsys.readouterr().err
+
+
+def test_the_model_is_saved_whatever_becomes_of_the_other_files(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*rest: Any) -> Any:
+        raise OSError(28, "No space left on device", "test.csv")
+
+    monkeypatch.setattr("fcgboost.readers.write_rows", fail)
+    out = tmp_path / "m.json"
+    command = ["fit", small, "--target", "y", *GAUSS, "--out", out]
+    assert run(*command, "--test-out", tmp_path / "test.csv") == 1
+    assert load_model(out).classes_.tolist() == [-1, 1]
+
+
+def test_without_a_target_all_columns_are_offered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"c{i}" for i in range(40)]
+    data = spoil(tmp_path, "churn.csv", "\n".join([",".join(names), ",".join(["1"] * 40)]) + "\n")
+    assert run("fit", data) == 3
+    offered = f"churn.csv: no target column given; use --target, one of {', '.join(names)}."
+    assert offered in capsys.readouterr().err
+
+
+def test_names_are_taken_in_any_case(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["fit", small, "--target", "y", "--dictionary", "Gauss", "--loss", "Square"]
+    command += ["--format", "CSV", "--removal", "Backward", "--link", "Theory"]
+    told = run_json(capsys, *command, "--set", "max_iter=3", "--out", tmp_path / "m.json")
+    assert told["parameters"]["dictionary"] == "gauss"
+    assert load_model(tmp_path / "m.json")[-1].removal == "backward"
+    out = tmp_path / "m.h"
+    assert run("export", tmp_path / "m.json", "--to", "C", "--precision", "Float") == 0
+    assert out.exists()
