@@ -1,5 +1,6 @@
-"""Every table and figure of the paper, each as one experiment.
+"""The paper's laboratory: its experiments run again, and what goes beyond them.
 
-`registry.EXPERIMENTS` maps names to experiments, `runner.run` runs one and stores its rows, and
-`report.write_report` draws all tables and figures from stored rows.
+`python -m paper` is its command. `registry.EXPERIMENTS` maps names to experiments, `runner.run`
+runs one and stores its rows, `report.write_report` draws tables and figures from stored rows,
+`rivals.RIVALS` has the methods of others and `data.fetch_uci` the public sets.
 """

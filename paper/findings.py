@@ -1,29 +1,32 @@
-"""Draw docs/results and docs/beyond again from their rows, and put the verdicts into the pages.
+"""Draw docs/results and docs/beyond again from paper/rows, and put the verdicts into the pages.
 
 docs/findings.md has the ledger of the paper's claims, docs/beyond.md the first table of every
 experiment beyond the paper.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
 
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.report import write_report
-from fcgboost.experiments.reporting import ledger
+from paper.registry import EXPERIMENTS
+from paper.report import write_report
+from paper.reporting import ledger
 
-DOCS = Path(__file__).parent
+ROWS = Path(__file__).parent / "rows"
+DOCS = ROWS.parents[1] / "docs"
 #: The paper's experiments and what belongs to them, and those beyond it, each by its own name.
 PAPER = [experiment for experiment in EXPERIMENTS.values() if experiment.in_all]
 BEYOND = [experiment for experiment in EXPERIMENTS.values() if not experiment.in_all]
 
 
 def ledger_of(report: str) -> str:
-    """Give the ledger's lines of a report."""
+    """Return the ledger's lines of a report."""
     section = report.partition("## The paper's claims")[2].partition("\n## ")[0]
     return "".join(f"{line}\n" for line in section.splitlines() if line.startswith("|"))
 
 
 def verdicts_of(report: str, name: str) -> str:
-    """Give the lines of an experiment's first table."""
+    """Return the lines of an experiment's first table."""
     table = report.partition(f"**Table {name}-1.**")[2].partition("**Table")[0]
     return "".join(f"{line}\n" for line in table.splitlines() if line.startswith("|"))
 
@@ -37,7 +40,8 @@ def put(page: str, name: str, lines: str) -> str:
 
 
 def main() -> None:
-    write_report(DOCS / "results", PAPER, ledger.section)
+    """Draw all of it."""
+    write_report(DOCS / "results", PAPER, ledger.section, rows=ROWS / "results")
     report = (DOCS / "results" / "REPORT.md").read_text(encoding="utf-8")
     page = DOCS / "findings.md"
     page.write_text(
@@ -47,14 +51,11 @@ def main() -> None:
 
 
 def write_beyond() -> None:
-    write_report(DOCS / "beyond", BEYOND)
+    """Draw what goes beyond the paper."""
+    write_report(DOCS / "beyond", BEYOND, rows=ROWS / "beyond")
     report = (DOCS / "beyond" / "REPORT.md").read_text(encoding="utf-8")
     page = DOCS / "beyond.md"
     text = page.read_text(encoding="utf-8")
     for experiment in BEYOND:
         text = put(text, experiment.name, verdicts_of(report, experiment.name))
     page.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,8 @@
 Every choice of a method's grid is fitted to the training part, the best accuracy on the
 validation part wins (of equal ones the first: grids begin with the simplest), and nothing looks
 at the test part but the last lines of `Method.evaluate`.
+
+The paper does not give the parameters of its dictionaries.
 """
 
 from __future__ import annotations
@@ -12,22 +14,26 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from fcgboost import FCGBoostClassifier
-from fcgboost.dictionaries import Dictionary
-from fcgboost.experiments.fpc import FPC
-from fcgboost.experiments.protocol import Data, accuracy
-from fcgboost.stopping import Status
-
-#: "paper" is the protocol in full, "thinned" what an hour allows, "quick" a try.
-Grid = Literal["paper", "thinned", "quick"]
-Params = Mapping[str, Any]
+from fcgboost import (
+    Dictionary,
+    FCGBoostClassifier,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+    Status,
+)
+from paper.protocol import Data, accuracy
+from paper.rivals import RIVALS
+from paper.rivals.base import Grid, Params, Rival, Table
+from paper.rivals.fpc import FPC
+from paper.rivals.grids import DEGREES, NO_GRID, each
 
 
 class Outcome(NamedTuple):
@@ -131,48 +137,26 @@ def _guess(data: Data) -> Outcome:
     return Outcome(right[0], right[1], "", 0, "one class in training: predicts that class")
 
 
-class Bounds(NamedTuple):
-    """What keeps a rival's time within limits; 0 is no bound.
-
-    Attributes
-    ----------
-    rows : int
-        Training rows, and validation rows, that the grid is searched on.
-    final_rows : int
-        Training rows that the classifier is fitted to in the end.
-    fixed : mapping
-        Parameters outside the grid.
-    trial : mapping
-        Those of `fixed` that are lower while the grid is searched.
-    """
-
-    rows: int = 0
-    final_rows: int = 0
-    fixed: Params = MappingProxyType({})
-    trial: Params = MappingProxyType({})
-
-
 @dataclass(frozen=True)
-class Rival(Method):
-    """A method that is a scikit-learn classifier."""
+class Tuned(Method):
+    """A rival, which is a scikit-learn classifier."""
 
-    build: Callable[..., Any]
-    measure: Callable[[Any], int]
-    grids: Mapping[Grid, Sequence[Params]]
-    bounds: Mapping[Grid, Bounds]
+    rival: Rival
+    table: Table
 
     def choices(self, grid: Grid, n_features: int) -> Sequence[Params]:
-        return self.grids[grid]
+        return self.table.grids[grid]
 
     def trial(self, data: Data, grid: Grid, seed: int) -> Data | None:
-        rows = self.bounds[grid].rows
+        rows = self.table.bounds[grid].rows
         return data.at_most(rows, seed) if rows else None
 
     def fit(self, params: Params, data: Data, grid: Grid, seed: int, is_trial: bool) -> Any:
-        bounds = self.bounds[grid]
+        bounds = self.table.bounds[grid]
         if bounds.final_rows:
             data = data.at_most(bounds.final_rows, seed)
-        classifier = self.build(**{**bounds.fixed, **(bounds.trial if is_trial else {}), **params})
+        trial = bounds.trial if is_trial else {}
+        classifier = self.rival.classifier(**{**bounds.fixed, **trial, **params})
         if "random_state" in classifier.get_params():
             classifier.set_params(random_state=seed)
         with warnings.catch_warnings():
@@ -181,14 +165,14 @@ class Rival(Method):
             return classifier.fit(data.X, data.y)
 
     def size(self, classifier: Any) -> int:
-        return self.measure(classifier)
+        return self.table.size(classifier)
 
     def cut(self, classifier: Any) -> str:
         is_cut = isinstance(classifier, SVC) and classifier.fit_status_ != 0
         return f"stopped at {classifier.max_iter:,} iterations" if is_cut else ""
 
     def deviations(self, classifier: Any, data: Data, grid: Grid) -> list[str]:
-        bounds, notes = self.bounds[grid], []
+        bounds, notes = self.table.bounds[grid], []
         if bounds.rows and max(len(data.y), len(data.y_val)) > bounds.rows:
             notes.append(f"tuned on {bounds.rows:,} rows")
         if bounds.final_rows and len(data.y) > bounds.final_rows:
@@ -262,3 +246,35 @@ class Boost(Method):
             # Beside the first scores of atoms with huge values all later ones are small.
             notes.append(f"path ended by tol after {len(classifier.trace_)} steps")
         return notes
+
+
+#: Widths, and the same again times sqrt(d / 2): the paper's simulations have d = 2, and
+#: distances grow like sqrt(d).
+WIDTHS: Mapping[Grid, Sequence[float]] = {
+    "paper": (0.1, 0.2, 0.35, 0.5, 1.0, 5.0),
+    "thinned": (0.1, 0.2, 0.35, 0.5, 1.0, 5.0),
+    "quick": (1.0,),
+}
+SLOPES: Mapping[Grid, Sequence[float]] = {
+    "paper": (1.0, 5.0, 10.0, 20.0),
+    "thinned": (1.0, 5.0, 10.0, 20.0),
+    "quick": (1.0, 5.0),
+}
+
+EFFORTS: Mapping[Grid, Effort] = {
+    # No set is so large.
+    "paper": Effort(trial=10**9, final=10**9, rows=10**9),
+    "thinned": Effort(trial=2_000, final=10_280, rows=2_000),
+    "quick": Effort(trial=1_000, final=1_000, rows=1_000),
+}
+
+_OURS = (
+    Boost("fcg_gauss", GaussDictionary, each("width", WIDTHS), EFFORTS, has_length=True),
+    Boost("fcg_polynomial", PolynomialDictionary, each("degree", DEGREES), EFFORTS),
+    Boost("fcg_sigmoid", SigmoidDictionary, each("slope_range", SLOPES), EFFORTS),
+    Boost("fcg_relu", ReluDictionary, NO_GRID, EFFORTS),
+)
+_RIVALS = [Tuned(r.name, r, r.table) for r in RIVALS.values() if r.table is not None]
+
+#: In the order of the paper's columns.
+METHODS: Mapping[str, Method] = {method.name: method for method in (*_OURS, *_RIVALS)}

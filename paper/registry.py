@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from fcgboost.experiments.admm_vs_gd import AdmmVsGd
-from fcgboost.experiments.atoms import Atoms
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.calibration import Calibration
-from fcgboost.experiments.contest import Contest
-from fcgboost.experiments.earthquake import Earthquake
-from fcgboost.experiments.leaves import Leaves
-from fcgboost.experiments.rates import Rates
-from fcgboost.experiments.robustness import Robustness
-from fcgboost.experiments.samples import Samples
-from fcgboost.experiments.sim1 import Sim1
-from fcgboost.experiments.sim2 import Sim2
-from fcgboost.experiments.sim3 import Sim3
-from fcgboost.experiments.sim4 import Sim4
-from fcgboost.experiments.uci import Uci
+from paper.base import Experiment
+from paper.experiments.admm_vs_gd import AdmmVsGd
+from paper.experiments.atoms import Atoms
+from paper.experiments.calibration import Calibration
+from paper.experiments.contest import Contest
+from paper.experiments.earthquake import Earthquake
+from paper.experiments.leaves import Leaves
+from paper.experiments.rates import Rates
+from paper.experiments.robustness import Robustness
+from paper.experiments.samples import Samples
+from paper.experiments.sim1 import Sim1
+from paper.experiments.sim2 import Sim2
+from paper.experiments.sim3 import Sim3
+from paper.experiments.sim4 import Sim4
+from paper.experiments.uci import Uci
 
 __all__ = ["EXPERIMENTS"]
 

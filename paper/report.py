@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.reporting.document import Section
-from fcgboost.experiments.reporting.markdown import write_markdown
-from fcgboost.experiments.reporting.sections import circumstances, section
-from fcgboost.experiments.reporting.webpage import write_page
-from fcgboost.experiments.runner import load
-from fcgboost.experiments.store import replace_file
+from paper.base import Experiment
+from paper.files import replace_file
+from paper.reporting.document import Section
+from paper.reporting.markdown import write_markdown
+from paper.reporting.sections import circumstances, section
+from paper.reporting.webpage import write_page
+from paper.runner import load
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,9 +53,13 @@ Ledger = Callable[[Mapping[str, "DataFrame"]], Section | None]
 
 
 def write_report(
-    out: Path, experiments: Iterable[Experiment[Any]], ledger: Ledger | None = None
+    out: Path,
+    experiments: Iterable[Experiment[Any]],
+    ledger: Ledger | None = None,
+    *,
+    rows: Path | None = None,
 ) -> Path:
-    """Write REPORT.md, report.html and figures/ from the rows in `out`/rows.
+    """Write REPORT.md, report.html and figures/ from stored rows.
 
     Parameters
     ----------
@@ -64,6 +68,8 @@ def write_report(
         In the order of the report. One that has no rows has a section that says so.
     ledger : callable or None
         Gives a first section from the data frames of all experiments that have rows, by name.
+    rows : Path or None
+        Where the rows are; None is `out`/rows.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def write_report(
         Of the HTML file.
     """
     shown = list(experiments)
-    loaded = [(experiment, *_load(experiment, out / ROWS)) for experiment in shown]
+    loaded = [(experiment, *_load(experiment, rows or out / ROWS)) for experiment in shown]
     sections = [section(*found) for found in loaded]
     frames = {experiment.name: frame for experiment, frame, _ in loaded if frame is not None}
     first = ledger(frames) if ledger is not None else None

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TextIO
 import joblib
 import numpy as np
 
-from fcgboost.experiments.base import Experiment, Key, Preset, Row, Split, Unit
-from fcgboost.experiments.display import Display
-from fcgboost.experiments.store import Store, StoreError
+from paper.base import Experiment, Key, Preset, Row, Split, Unit
+from paper.display import Display
+from paper.store import Store, StoreError
 
 
 class Task(NamedTuple):
@@ -165,7 +165,7 @@ def _facts(experiment: Experiment[Any], preset: Preset, split: Split | None) -> 
     options = f" --split {split}" if split is not None else ""
     return {
         "experiment": experiment.name,
-        "command": f"fcgboost reproduce {experiment.name} --preset {preset}{options}",
+        "command": f"python -m paper run {experiment.name} --preset {preset}{options}",
         "preset": preset,
         "split": split,
         "version": version("fcgboost"),

@@ -13,13 +13,13 @@ import io
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fcgboost.experiments.base import PRESETS, SPLITS, Key, Row, written
+from paper.base import PRESETS, SPLITS, Key, Row, written
+from paper.files import replace_file
 
 #: The columns after an experiment's own: which of how many rows of its unit a row is, and how
 #: long the unit took.
@@ -159,26 +159,6 @@ class Store:
             f"{path} is damaged ({what}). Put an undamaged copy in its place, choose another "
             f"--out, or remove {self.path.name} to start again."
         )
-
-
-def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file so that it is there in full or not at all."""
-    content = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; results are as readable as any other.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _lock(path: Path) -> int | None:

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost import FCGBoostClassifier
-from fcgboost.dictionaries import (
+from fcgboost import (
     Dictionary,
     EllipticDictionary,
+    FCGBoostClassifier,
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.experiments.contest.measures import Array, tree_numbers
-from fcgboost.model import by_family
+from paper.rivals.base import Array, tree_numbers
 
 #: Numbers a node of a tree has in a row of atoms; the first is a feature, or -1 for a leaf, the
 #: third the place of the left child.
@@ -39,8 +38,8 @@ def stored_numbers(classifier: FCGBoostClassifier) -> int:
 def atom_numbers(dictionary: Dictionary, atoms: Any, n_features: int) -> int:
     """Count the parameters of atoms, one a row."""
     if isinstance(dictionary, UnionDictionary):
-        found = by_family(dictionary, atoms, n_features)
-        return sum(atom_numbers(family, rows, n_features) for family, _, rows in found)
+        found = dictionary.members(atoms, n_features)
+        return sum(atom_numbers(dictionary.families[i], rows, n_features) for i, _, rows in found)
     rows = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
     if isinstance(dictionary, TreeDictionary):
         return sum(tree_numbers(_n_leaves(row.reshape(-1, _NODE))) for row in rows)

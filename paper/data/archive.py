@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.client import HTTPException
 from pathlib import PurePosixPath
 
-from fcgboost.datasets.catalog import Archive, UciSet
-from fcgboost.datasets.home import digest
-from fcgboost.datasets.lzw import decompress
+from paper.data.catalog import Archive, UciSet
+from paper.data.home import digest
+from paper.data.lzw import decompress
 
 BASE = "https://archive.ics.uci.edu/static/public"
 TIMEOUT_SECONDS = 60.0
@@ -50,9 +50,7 @@ def download(url: str) -> bytes:
     try:
         from tqdm import tqdm
     except ImportError as error:
-        raise ImportError(
-            "Downloading needs tqdm: python -m pip install 'fcgboost[data]'."
-        ) from error
+        raise ImportError("Downloading needs tqdm: python -m pip install tqdm.") from error
     request = urllib.request.Request(url, headers={"User-Agent": "fcgboost"})
     content = io.BytesIO()
     try:
@@ -125,9 +123,7 @@ def _read_workbook(archive: Archive, members: Members) -> Iterator[list[str]]:
     try:
         import xlrd
     except ImportError as error:
-        raise ImportError(
-            "Reading an .xls file needs xlrd: python -m pip install 'fcgboost[data]'."
-        ) from error
+        raise ImportError("Reading an .xls file needs xlrd: python -m pip install xlrd.") from error
     for content in members.values():
         # xlrd reports oddities of the file on standard output unless it is given another place.
         try:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from fcgboost.datasets.home import data_homes, find_file, read_gzip
+from paper.data.home import data_homes, find_file, read_gzip
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import tempfile
 import zlib
 from pathlib import Path
 
@@ -13,7 +12,7 @@ VARIABLE = "FCGBOOST_DATA"
 
 
 def cache_folder() -> Path:
-    """Give the package's folder in the user's cache, which need not exist."""
+    """Give the project's folder in the user's cache, which need not exist."""
     base = os.environ.get("XDG_CACHE_HOME")
     if not base and os.name == "nt":
         base = os.environ.get("LOCALAPPDATA")
@@ -59,17 +58,3 @@ def read_verified(path: Path, sha256: str) -> bytes:
             "right one in its place."
         )
     return content
-
-
-def write_gzip(path: Path, content: bytes) -> None:
-    """Compress into a file that appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder, because a rename is atomic only within one file system.
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(gzip.compress(content, mtime=0))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.datasets.catalog import UciSet
+from paper.data.catalog import UciSet
 
 Array = NDArray[np.float64]
 Text = NDArray[np.str_]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import gzip
 import os
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from fcgboost.datasets.archive import BASE, FAILURES, address, fetch_text
-from fcgboost.datasets.catalog import UCI_SETS, UciSet
-from fcgboost.datasets.home import data_homes, find_file, read_verified, write_gzip
-from fcgboost.datasets.table import Array, Table, to_table
+from paper.data.archive import BASE, FAILURES, address, fetch_text
+from paper.data.catalog import UCI_SETS, UciSet
+from paper.data.home import data_homes, find_file, read_verified
+from paper.data.table import Array, Table, to_table
+from paper.files import replace_file
 
 
 def fetch_uci(
@@ -33,7 +35,7 @@ def fetch_uci(
     data_home : path or None, default=None
         A folder to look in first. The next ones are that of the environment variable
         FCGBOOST_DATA and the user's cache. A set that is in none of them is downloaded from the
-        UCI archive into the first, which needs the extra `data`.
+        UCI archive into the first, which needs tqdm, and xlrd for one of the sets.
     return_X_y : bool, default=True
 
     Returns
@@ -84,7 +86,7 @@ def read_or_fetch(facts: UciSet, homes: tuple[Path, ...], base: str = BASE) -> b
         return read_verified(path, facts.sha256)
     try:
         content = fetch_text(facts, base)
-        write_gzip(homes[0] / facts.file_name, content)
+        replace_file(homes[0] / facts.file_name, gzip.compress(content, mtime=0))
     except FAILURES as error:
         folders = ", ".join(str(home) for home in homes)
         raise FileNotFoundError(

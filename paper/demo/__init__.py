@@ -5,6 +5,6 @@ the same five folds of these noisy labels and judged on clean ones; then the cho
 fitted to ten more draws. Prints a table and writes two pictures.
 """
 
-from fcgboost.demo.story import main
+from paper.demo.story import main
 
 __all__ = ["main"]

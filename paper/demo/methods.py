@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC
 
 from fcgboost import (
     Dictionary,
@@ -25,6 +23,8 @@ from fcgboost import (
 )
 from fcgboost.datasets import make_simulation
 from fcgboost.plotting import path_error
+from paper.rivals import RIVALS
+from paper.rivals.base import Rival
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,6 @@ DICTIONARIES: dict[str, list[Dictionary]] = {
     "relu": [ReluDictionary()],
 }
 GRID_NAMES = {"width", "degree", "slope_range"}
-POWERS = [2.0**i for i in range(-5, 6, 2)]
 
 
 class Data(NamedTuple):
@@ -71,43 +70,7 @@ class Result(NamedTuple):
     tune_seconds: float
 
 
-class Competitor(NamedTuple):
-    """A classifier of scikit-learn, what to tune, and how to measure its size."""
-
-    name: str
-    model: Any
-    grid: dict[str, list[float]]
-    unit: str
-    size: Callable[[Any], int]
-
-
-def n_support_vectors(model: SVC) -> int:
-    """Count the kernels of a support vector machine."""
-    return int(model.n_support_.sum())
-
-
-def n_leaves(model: RandomForestClassifier | AdaBoostClassifier) -> int:
-    """Count the leaves of all trees."""
-    return sum(tree.get_n_leaves() for tree in model.estimators_)
-
-
-COMPETITORS = [
-    Competitor("SVC", SVC(), {"C": POWERS, "gamma": POWERS}, "support vectors", n_support_vectors),
-    Competitor(
-        "random forest",
-        RandomForestClassifier(100),
-        {"min_samples_leaf": [1, 5, 20, 50, 100]},
-        "leaves",
-        n_leaves,
-    ),
-    Competitor(
-        "AdaBoost",
-        AdaBoostClassifier(),
-        {"n_estimators": [25, 50, 100], "learning_rate": [0.1, 1.0]},
-        "leaves",
-        n_leaves,
-    ),
-]
+COMPETITORS = ("svm_rbf", "random_forest", "adaboost")
 
 
 def make_data(n_samples: int, seed: int) -> Data:
@@ -130,25 +93,26 @@ def run_fcgboost(name: str, data: Data) -> Result:
     return Result(label, describe(chosen), model, "atoms", size, *errors, fit_seconds, tune_seconds)
 
 
-def run_competitor(competitor: Competitor, data: Data) -> Result:
+def run_competitor(rival: Rival, data: Data) -> Result:
     """Tune a classifier of scikit-learn on the same folds, then fit it."""
-    name, prototype, grid, unit, size = competitor
-    model = clone(prototype).set_params(random_state=data.seed)
-    search = GridSearchCV(model, grid, cv=data.folds(), refit=False)
+    assert rival.table is not None
+    model = rival.classifier(random_state=data.seed)
+    search = GridSearchCV(model, rival.folds, cv=data.folds(), refit=False)
     tune_seconds = seconds_to_fit(search, data)
     model.set_params(**search.best_params_)
     fit_seconds = seconds_to_fit(model, data)
-    setting = describe(search.best_params_)
+    setting, size = describe(search.best_params_), rival.table.size(model)
     errors = error_of(model, data), more_errors(model, data)
-    return Result(name, setting, model, unit, size(model), *errors, fit_seconds, tune_seconds)
+    times = (fit_seconds, tune_seconds)
+    return Result(rival.title, setting, model, rival.table.unit, size, *errors, *times)
 
 
 def run_all(data: Data) -> Iterator[Result]:
     """Tune, fit and judge one method after the other."""
     for name in DICTIONARIES:
         yield run_fcgboost(name, data)
-    for competitor in COMPETITORS:
-        yield run_competitor(competitor, data)
+    for name in COMPETITORS:
+        yield run_competitor(RIVALS[name], data)
 
 
 def seconds_to_fit(estimator: Any, data: Data) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcgboost.datasets import bayes_boundary
-from fcgboost.demo.methods import Array, Data, Result
-from fcgboost.files import writing
 from fcgboost.plotting import DecisionBoundaryDisplay, PathDisplay
+from paper.demo.methods import Array, Data, Result
+from paper.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,6 +56,7 @@ def draw_paths(curves: Mapping[str, Array], models: Mapping[str, Any], k0: int) 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a picture, in full or not at all, and say so."""
-    with writing(path) as file:
-        figure.savefig(file, format="png", dpi=120)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=120)
+    replace_file(path, picture.getvalue())
     print(f"Wrote {path}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from fcgboost import theory_steps
-from fcgboost.demo import methods, pictures, words
-from fcgboost.plotting.canvas import check_matplotlib
-from fcgboost.threads import blas
+from paper.demo import methods, pictures, words
 
 _FEWEST = 50
 
@@ -36,13 +37,14 @@ def main(
             f"n_samples must be at least {_FEWEST}, got {n_samples}: five folds, two classes, "
             "much noise."
         )
-    check_matplotlib("The demo")
+    if find_spec("matplotlib") is None:
+        raise ImportError("The demo needs matplotlib: python -m pip install matplotlib.")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     data = methods.make_data(n_samples, seed)
     words.print_beginning(data)
     # Products of this size are no faster in several threads, and the times compare like with like.
-    with blas.one_thread():
+    with threadpool_limits(1):
         results = []
         for result in methods.run_all(data):
             words.print_row(result)

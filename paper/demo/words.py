@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fcgboost.datasets import bayes_boundary
-from fcgboost.demo import methods
-from fcgboost.demo.methods import Array, Data, Result
+from paper.demo import methods
+from paper.demo.methods import Array, Data, Result
 
 _LINE = "{:<20}{:<33}{:>11}{:>17}{:>6} {:<16}{:>8}{:>9}"
 
@@ -35,7 +35,7 @@ def print_reading(results: Sequence[Result], data: Data) -> None:
     n_draws = len(results[0].more_errors)
     flipped = np.mean(data.y != np.where(data.X[:, 1] >= bayes_boundary(data.X[:, 0]), 1.0, -1.0))
     sizes = [r.size for r in results if r.unit == "atoms"]
-    svc = next(r for r in results if r.name == "SVC")
+    svm = next(r for r in results if r.unit == "support vectors")
     best = min(results, key=lambda r: r.error)
     steady = min(results, key=lambda r: float(r.more_errors.mean()))
     uncertainty = steady.more_errors.std(ddof=1) / np.sqrt(n_draws)
@@ -46,10 +46,11 @@ def print_reading(results: Sequence[Result], data: Data) -> None:
         f"the lowest mean, {steady.more_errors.mean():.2%} (± is the standard deviation over "
         f"draws, so the standard error of that mean is {uncertainty:.2%}), and the lowest error of "
         f"a draw goes to {_winners(results)}.",
-        f"FCGBoost's models are sums of {min(sizes)} to {max(sizes)} atoms; the SVC's is one of "
-        f"{svc.size} kernels: {svc.size / len(data.y):.0%} of the noisy training points are "
+        f"FCGBoost's models are sums of {min(sizes)} to {max(sizes)} atoms; the SVM's is one of "
+        f"{svm.size} kernels: {svm.size / len(data.y):.0%} of the noisy training points are "
         "support vectors.",
-        "AdaBoost's trees are stumps, the forest has 100 trees; leaves are counted over all trees.",
+        "AdaBoost's trees are stumps, the forest has 100 trees; nodes are counted over all trees, "
+        "leaves among them.",
     ]
     print("\n" + textwrap.fill(" ".join(sentences), width=100))
 

@@ -12,7 +12,6 @@ import numpy as np
 from fcgboost import GaussDictionary
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import (
     AdmmSolver,
@@ -22,6 +21,7 @@ from fcgboost.solvers import (
     Problem,
     Solver,
 )
+from paper.base import Experiment, Preset, Row, Split, Unit
 
 LOSSES: Mapping[str, Loss] = {
     "squared_hinge": SquaredHinge(),

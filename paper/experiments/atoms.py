@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, theory_steps
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit, Value
-from fcgboost.experiments.protocol import Data, seed_of
-from fcgboost.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.base import Experiment, Preset, Row, Split, Unit, Value
+from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.protocol import Data, seed_of
 
 Array = NDArray[np.float64]
 

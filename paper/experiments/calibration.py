@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +19,15 @@ from sklearn.isotonic import IsotonicRegression
 from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.experiments.atoms import limit_of
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.contest.field import CONTESTANTS, FOREST_TREES
-from fcgboost.experiments.protocol import Data, seed_of
-from fcgboost.experiments.uci import SETS, UciUnit, deal, missing_sets
 from fcgboost.links import HeldOut, fit_link
+from fcgboost.scores import log_losses
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.contest import CONTESTANTS
+from paper.experiments.atoms import limit_of
+from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.protocol import Data, seed_of
+from paper.rivals import absent_packages
+from paper.rivals.plans import FOREST_TREES
 
 Array = NDArray[np.float64]
 #: From decision values to probabilities of +1.
@@ -101,9 +103,7 @@ class Calibration(Experiment[CalibrationUnit]):
             found = linked(data, seed) if unit.method == OURS else _rival(unit.method, data, seed)
         counts = {"n_train": len(data.y), "n_test": len(data.y_test)}
         return [
-            unit.row(
-                model=name, parameters=said, **counts, **score(p, data.y_test, 0.5 / len(data.y))
-            )
+            unit.row(model=name, parameters=said, **counts, **score(p, data.y_test))
             for name, (p, said) in found.items()
         ]
 
@@ -112,15 +112,9 @@ class Calibration(Experiment[CalibrationUnit]):
         return 1.0 if unit.dataset in SETS[:5] or 0 < unit.row_limit < 20_000 else 5.0
 
     def obstacle(self, units: Sequence[CalibrationUnit]) -> str | None:
-        """Say which libraries or sets are not there."""
-        needed = {CONTESTANTS[unit.method].library for unit in units if unit.method != OURS}
-        absent = sorted(library for library in needed if find_spec(library) is None)
-        if absent:
-            return (
-                f"These libraries are not installed: {', '.join(absent)}. Install them by "
-                "python -m pip install 'fcgboost[study]', or leave them out by --methods fcg."
-            )
-        return missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
+        """Say which packages or sets are not there."""
+        absent = absent_packages(unit.method for unit in units)
+        return absent or missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
 
 
 def _rival(method: str, data: Data, seed: int) -> dict[str, tuple[Array, str]]:
@@ -140,22 +134,12 @@ def linked(data: Data, seed: int) -> dict[str, tuple[Array, str]]:
     return found
 
 
-def score(p: Array, y: Array, margin: float) -> dict[str, float]:
-    """Judge probabilities of +1.
-
-    Parameters
-    ----------
-    p, y : ndarray of shape (n_samples,)
-        Labels are -1 and +1.
-    margin : float
-        So far from 0 and 1 probabilities are kept in the log-loss; half a row of the training
-        part is what it can tell from nothing.
-    """
+def score(p: Array, y: Array) -> dict[str, float]:
+    """Judge probabilities of +1 beside labels -1 and +1."""
     is_positive = y > 0.0
-    right = np.clip(np.where(is_positive, p, 1.0 - p), margin, 1.0 - margin)
     return {
         "brier": float(np.mean((p - is_positive) ** 2)),
-        "log_loss": float(-np.mean(np.log(right))),
+        "log_loss": float(log_losses(np.where(is_positive, p, 1.0 - p)).mean()),
         "calibration_error": calibration_error(p, y),
     }
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.contest.field import CONTESTANTS
-from fcgboost.experiments.contest.tuning import Terms, measure
-from fcgboost.experiments.protocol import Data, seed_of
-from fcgboost.experiments.uci import SETS, UciUnit, deal, missing_sets
-
-__all__ = ["Contest", "ContestUnit", "dealt", "with_noise"]
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.contest import CONTESTANTS
+from paper.contest.tuning import measure
+from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.protocol import Data, seed_of
+from paper.rivals import absent_packages
+from paper.rivals.base import Terms
 
 #: Shares of flipped labels.
 NOISES = (0.0, 0.3)
 
-#: What is measured beside the settings of a unit. Sizes and seconds are explained in `measures`.
+#: What is measured beside the settings of a unit. Sizes are
+#: explained by `Learned`, seconds in `paper.contest.tuning`.
 RESULTS = (
     *("accuracy", "brier", "log_loss", "validation_accuracy"),
     *("n_train", "n_test", "parameters", "n_choices", "seconds_tune", "seconds_fit"),
@@ -102,16 +102,9 @@ class Contest(Experiment[ContestUnit]):
         return (0.1 if unit.row_limit else 1.0) * SECONDS[unit.dataset] / len(CONTESTANTS)
 
     def obstacle(self, units: Sequence[ContestUnit]) -> str | None:
-        """Say which libraries or sets are not there."""
-        libraries = dict.fromkeys(CONTESTANTS[unit.method].library for unit in units)
-        absent = [library for library in libraries if find_spec(library) is None]
-        if absent:
-            return (
-                f"These libraries are not installed: {', '.join(absent)}. Install the extra that "
-                "has them, python -m pip install 'fcgboost[study]', or leave their columns out by "
-                "--methods."
-            )
-        return missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
+        """Say which packages or sets are not there."""
+        absent = absent_packages(unit.method for unit in units)
+        return absent or missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
 
 
 @cache

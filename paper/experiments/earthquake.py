@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fcgboost.datasets import fetch_earthquake
-from fcgboost.experiments.base import DataError, Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.methods import Grid
-from fcgboost.experiments.protocol import arrange, deal_random, seed_of
-from fcgboost.experiments.rivals import METHODS
-from fcgboost.experiments.uci import RESULTS, estimate, measure
+from paper.base import DataError, Experiment, Preset, Row, Split, Unit
+from paper.data import fetch_earthquake
+from paper.experiments.uci import RESULTS, estimate, measure
+from paper.methods import METHODS
+from paper.protocol import arrange, deal_random, seed_of
+from paper.rivals.base import Grid
 
 _GRIDS: Mapping[Preset, Grid] = {"quick": "quick", "standard": "thinned", "full": "paper"}
 _REPETITIONS: Mapping[Preset, int] = {"quick": 1, "standard": 10, "full": 50}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +16,14 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from fcgboost import FCGBoostClassifier, TreeDictionary, theory_steps
-from fcgboost.experiments.atoms import LOSS_SHARE, accuracy_of
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.contest.field import CONTESTANTS
-from fcgboost.experiments.contest.tuning import Terms, tune
-from fcgboost.experiments.protocol import Data, seed_of
-from fcgboost.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.contest import CONTESTANTS
+from paper.contest.tuning import tune
+from paper.experiments.atoms import LOSS_SHARE, accuracy_of
+from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
+from paper.protocol import Data, seed_of
+from paper.rivals import absent_packages
+from paper.rivals.base import Terms
 
 Array = NDArray[np.float64]
 
@@ -107,13 +108,9 @@ class Leaves(Experiment[LeavesUnit]):
         return 4.0 if is_small else 20.0
 
     def obstacle(self, units: Sequence[LeavesUnit]) -> str | None:
-        """Say which library or sets are not there."""
-        if any(unit.method == "rgf" for unit in units) and find_spec("rgf") is None:
-            return (
-                "rgf_python is not installed: python -m pip install 'fcgboost[study]', or leave it "
-                "out by --methods fcg."
-            )
-        return missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
+        """Say which packages or sets are not there."""
+        absent = absent_packages(unit.method for unit in units)
+        return absent or missing_sets(list(dict.fromkeys(unit.dataset for unit in units)))
 
 
 def _rgf(data: Data, seed: int, is_try: bool) -> dict[str, Any]:

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 
-from fcgboost import FCGBoostClassifier, GaussDictionary, ReluDictionary
+from fcgboost import FCGBoostClassifier, GaussDictionary, ReluDictionary, theory_steps
 from fcgboost.datasets import bayes_boundary
 from fcgboost.dictionaries import Dictionary
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import CORRECTIONS, PAPER
-from fcgboost.stopping import theory_steps
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import CORRECTIONS, PAPER
 
 Array = NDArray[np.float64]
 

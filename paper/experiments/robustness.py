@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,13 +17,15 @@ from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_simulation
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.contest import with_noise
-from fcgboost.experiments.contest.field import CONTESTANTS
-from fcgboost.experiments.contest.tuning import Terms, tune
-from fcgboost.experiments.protocol import Data, Deal, arrange, seed_of
-from fcgboost.experiments.robust import Option, Reseeded, Reweighted, Trimmed, out_of_fold_margins
-from fcgboost.experiments.uci import UciUnit, deal, missing_sets
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.contest import CONTESTANTS
+from paper.contest.tuning import tune
+from paper.experiments.contest import with_noise
+from paper.experiments.robust import Option, Reseeded, Reweighted, Trimmed, out_of_fold_margins
+from paper.experiments.uci import UciUnit, deal, missing_sets
+from paper.protocol import Data, Deal, arrange, seed_of
+from paper.rivals import absent_packages
+from paper.rivals.base import Terms
 
 #: Shares of flipped labels.
 NOISES = (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -118,15 +119,9 @@ class Robustness(Experiment[RobustnessUnit]):
         return share * (5.0 if unit.method == OURS else 2.0 if unit.method in RIVALS else 0.5)
 
     def obstacle(self, units: Sequence[RobustnessUnit]) -> str | None:
-        """Say which libraries or sets are not there."""
-        needed = {CONTESTANTS[unit.method].library for unit in units if unit.method in RIVALS}
-        absent = sorted(library for library in needed if find_spec(library) is None)
-        if absent:
-            return (
-                f"These libraries are not installed: {', '.join(absent)}. Install them by "
-                "python -m pip install 'fcgboost[study]', or leave them out by --methods."
-            )
-        return missing_sets([name for name in REAL_SETS if any(u.dataset == name for u in units)])
+        """Say which packages or sets are not there."""
+        asked = [name for name in REAL_SETS if any(unit.dataset == name for unit in units)]
+        return absent_packages(unit.method for unit in units) or missing_sets(asked)
 
 
 def dealt(unit: RobustnessUnit) -> Data:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fcgboost.datasets import bayes_boundary
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import NOISES, simulate
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import NOISES, simulate
 
 
 @dataclass(frozen=True)

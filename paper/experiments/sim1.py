@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import (
+from fcgboost import theory_steps
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import (
     CORRECTIONS,
     DICTIONARIES,
     N_TRAIN,
@@ -17,7 +18,6 @@ from fcgboost.experiments.settings import (
     parameter,
     simulate,
 )
-from fcgboost.stopping import theory_steps
 
 _REPETITIONS = {"quick": 1, "standard": 10, "full": 20}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import (
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import (
     DICTIONARIES,
     N_TRAIN,
     NOISES,

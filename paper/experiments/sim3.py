@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fcgboost import FCGBoostClassifierCV
+from fcgboost import FCGBoostClassifierCV, Status
 from fcgboost.dictionaries import Dictionary
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import (
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import (
     CORRECTIONS,
     DICTIONARIES,
     N_FOLDS,
@@ -23,7 +23,6 @@ from fcgboost.experiments.settings import (
     parameter,
     simulate,
 )
-from fcgboost.stopping import Status
 
 LOSSES = ("squared_hinge", "hinge", "cubed_hinge", "square")
 #: Noise and level, and the level that the paper prints.

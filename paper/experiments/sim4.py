@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from fcgboost import FCGBoostClassifier, GaussDictionary
-from fcgboost.experiments.base import Experiment, Preset, Row, Split, Unit
-from fcgboost.experiments.settings import (
+from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.settings import (
     CORRECTIONS,
     Sample,
     cross_validate,

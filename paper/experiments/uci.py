@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fcgboost.datasets import fetch_uci
-from fcgboost.datasets.catalog import UCI_SETS
-from fcgboost.datasets.home import data_homes, find_file
-from fcgboost.experiments.base import DataError, Experiment, Preset, Row, Split, Unit, Value
-from fcgboost.experiments.methods import Grid
-from fcgboost.experiments.protocol import (
+from paper.base import DataError, Experiment, Preset, Row, Split, Unit, Value
+from paper.data import fetch_uci
+from paper.data.catalog import UCI_SETS
+from paper.data.home import data_homes, find_file
+from paper.methods import METHODS
+from paper.protocol import (
     Data,
     accuracy,
     arrange,
@@ -23,7 +23,7 @@ from fcgboost.experiments.protocol import (
     deal_random,
     seed_of,
 )
-from fcgboost.experiments.rivals import METHODS
+from paper.rivals.base import Grid
 
 #: How rows are dealt; "molecules" keeps the conformations of a molecule of musk2 together.
 Dealing = Literal["random", "file-order", "molecules"]

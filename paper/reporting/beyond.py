@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import Claim
-from fcgboost.experiments.reporting.summaries import (
+from paper.reporting import published
+from paper.reporting.ledger.base import Claim
+from paper.reporting.summaries import (
     NOTHING,
     Summary,
     marks,
@@ -15,7 +15,7 @@ from fcgboost.experiments.reporting.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     Cell,
     Table,
     number,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fcgboost.experiments.reporting.summaries import Summary, summarize
+from paper.reporting.summaries import Summary, summarize
+from paper.rivals import RIVALS as ALL_RIVALS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -20,13 +21,7 @@ AUTO, COMPACT = "fcg_auto", "fcg_compact"
 LABELS: Mapping[str, str] = {
     AUTO: "FCG auto",
     COMPACT: "FCG compact",
-    "lightgbm": "LightGBM",
-    "xgboost": "XGBoost",
-    "catboost": "CatBoost",
-    "hist_gradient_boosting": "HistGB",
-    "svm_rbf": "SVM RBF",
-    "random_forest": "random forest",
-    "rgf": "RGF",
+    **{name: rival.title for name, rival in ALL_RIVALS.items() if rival.contest},
 }
 OURS = (AUTO, COMPACT)
 RIVALS = tuple(name for name in LABELS if name not in OURS)

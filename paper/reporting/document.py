@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from fcgboost.experiments.reporting.tables import Table
+from paper.reporting.tables import Table
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.experiments.reporting.document import Picture
-from fcgboost.experiments.reporting.summaries import Summary
 from fcgboost.plotting import DICTIONARY_COLORS
+from paper.reporting.document import Picture
+from paper.reporting.summaries import Summary
+from paper.rivals import RIVALS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,12 +71,12 @@ METHOD_STYLES: Mapping[str, Style] = {
     "fcg_polynomial": Style("FCG polynomial", DICTIONARY_COLORS["polynomial"]),
     "fcg_sigmoid": Style("FCG sigmoid", DICTIONARY_COLORS["sigmoid"]),
     "fcg_relu": Style("FCG ReLU", DICTIONARY_COLORS["relu"]),
-    "svm_rbf": Style("SVM RBF", "#E69F00"),
-    "svm_poly": Style("SVM polynomial", "#56B4E9"),
-    "fpc": Style("FPC", "#F0E442"),
-    "random_forest": Style("random forest", "#000000"),
-    "adaboost": Style("AdaBoost", "#999999"),
-    "baseline": Style("baseline", "#FFFFFF"),
+    "svm_rbf": Style(RIVALS["svm_rbf"].title, "#E69F00"),
+    "svm_poly": Style(RIVALS["svm_poly"].title, "#56B4E9"),
+    "fpc": Style(RIVALS["fpc"].title, "#F0E442"),
+    "random_forest": Style(RIVALS["random_forest"].title, "#000000"),
+    "adaboost": Style(RIVALS["adaboost"].title, "#999999"),
+    "baseline": Style(RIVALS["baseline"].title, "#FFFFFF"),
 }
 NOISE_NAMES: Mapping[str, str] = {"uniform": "uniform noise", "outlier": "outlier noise"}
 LOSS_NAMES: Mapping[str, str] = {
@@ -102,7 +103,7 @@ def panels(n_rows: int, n_columns: int, height: float, **options: Any) -> tuple[
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "The report needs matplotlib: python -m pip install 'fcgboost[experiments]'."
+            "The report needs matplotlib: python -m pip install matplotlib."
         ) from error
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots(n_rows, n_columns, squeeze=False, **options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fcgboost.experiments.reporting.document import Section
-from fcgboost.experiments.reporting.tables import Cell, Table
+from paper.reporting.document import Section
+from paper.reporting.tables import Cell, Table
 
 _MARKUP = {"best": "**{}**", "second": "*{}*", "": "{}"}
 _LEGEND = {"best": "**bold**: best", "second": "*italic*: second"}

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from fcgboost.experiments.reporting.summaries import Mark, marks
+from paper.reporting.summaries import Mark, marks
 
 # The paper's bold figure is 0.0245 although its hinge has 0.0238.
 _SLIP_SIM3 = {("outlier", "polynomial", 0.1283): "squared_hinge"}
@@ -32,11 +32,7 @@ class Race(NamedTuple):
 
 @cache
 def _figures() -> dict[str, Any]:
-    text = (
-        files("fcgboost.experiments.reporting")
-        .joinpath("published.json")
-        .read_text(encoding="utf-8")
-    )
+    text = files("paper.reporting").joinpath("published.json").read_text(encoding="utf-8")
     figures: dict[str, Any] = json.loads(text)
     return figures
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.experiments.reporting.summaries import Mark, Summary, texts
+from paper.reporting.summaries import Mark, Summary, texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

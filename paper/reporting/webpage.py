@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import count
 
-from fcgboost.experiments.reporting.document import Picture, Section
-from fcgboost.experiments.reporting.tables import Cell, Table
+from paper.reporting.document import Picture, Section
+from paper.reporting.tables import Cell, Table
 
 _LEGEND = {
     "best": '<b class="best">bold</b>: best',

@@ -18,16 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from fcgboost.experiments.contest.measures import (
-    Array,
-    Judgement,
-    Learned,
-    Params,
-    by_log_odds,
-    needs,
-    tree_numbers,
-)
-from fcgboost.experiments.protocol import Data
+from paper.protocol import Data
+from paper.rivals.base import Array, Judgement, Learned, Params, by_log_odds, tree_numbers
 
 ROUNDS = 1_000
 PATIENCE = 50
@@ -38,12 +30,17 @@ def learning_rate(n_rows: int) -> float:
     return 0.05 if n_rows <= 2_000 else 0.1
 
 
+def make_lightgbm(**params: Any) -> Any:
+    """Make LightGBM's classifier, silent."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(verbose=-1, **params)
+
+
 def fit_lightgbm(params: Params, data: Data, seed: int) -> Learned:
     """Fit LightGBM; `params` has num_leaves."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise needs("lightgbm") from error
+    import lightgbm
+
     settings = {"objective": "binary", "num_threads": 1, "verbosity": -1, "seed": seed}
     train = lightgbm.Dataset(data.X, data.y > 0.0)
     booster = lightgbm.train(
@@ -70,10 +67,8 @@ def fit_lightgbm(params: Params, data: Data, seed: int) -> Learned:
 
 def fit_xgboost(params: Params, data: Data, seed: int) -> Learned:
     """Fit XGBoost with histograms; `params` has max_depth."""
-    try:
-        import xgboost
-    except ImportError as error:
-        raise needs("xgboost") from error
+    import xgboost
+
     settings = {"objective": "binary:logistic", "tree_method": "hist", "nthread": 1, "seed": seed}
 
     def matrix(X: Array, y: Array | None = None) -> Any:
@@ -106,10 +101,8 @@ def fit_xgboost(params: Params, data: Data, seed: int) -> Learned:
 
 def fit_catboost(params: Params, data: Data, seed: int) -> Learned:
     """Fit CatBoost; `params` has depth."""
-    try:
-        import catboost
-    except ImportError as error:
-        raise needs("catboost") from error
+    import catboost
+
     quiet = {"allow_writing_files": False, "verbose": False, "thread_count": 1}
     classifier = catboost.CatBoostClassifier(
         iterations=ROUNDS,
@@ -146,7 +139,7 @@ def fit_catboost(params: Params, data: Data, seed: int) -> Learned:
 def fit_histogram(params: Params, data: Data, seed: int) -> Learned:
     """Fit scikit-learn's HistGradientBoostingClassifier; `params` has max_leaf_nodes."""
     if "X_val" not in signature(HistGradientBoostingClassifier.fit).parameters:
-        raise needs("scikit-learn 1.7")
+        raise ImportError("HistGradientBoosting with a validation part needs scikit-learn 1.7.")
     classifier = HistGradientBoostingClassifier(
         max_iter=ROUNDS,
         learning_rate=learning_rate(len(data.y)),

@@ -1,11 +1,9 @@
-"""A support vector machine, a random forest, and ours."""
+"""A support vector machine and a random forest in the contest."""
 
 from __future__ import annotations
 
 import pickle
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
@@ -13,17 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from fcgboost import FCGBoostClassifier, save_model
-from fcgboost.experiments.contest.counting import stored_numbers
-from fcgboost.experiments.contest.measures import (
-    Array,
-    Judgement,
-    Learned,
-    Params,
-    by_probability,
-    tree_numbers,
-)
-from fcgboost.experiments.protocol import Data
+from paper.protocol import Data
+from paper.rivals.base import Array, Judgement, Learned, Params, by_probability, tree_numbers
 
 
 def fit_machine(params: Params, data: Data, seed: int) -> Learned:
@@ -74,23 +63,3 @@ def fit_forest(params: Params, data: Data, seed: int) -> Learned:
         return sum(tree_numbers(int(tree.tree_.n_leaves)) for tree in forest.estimators_)
 
     return Learned(judge, len(forest.estimators_), count, lambda: pickle.dumps(forest))
-
-
-def fit_ours(params: Params, data: Data, seed: int) -> Learned:
-    """Fit our classifier as a user would; `params` has the name of a preset."""
-    classifier = FCGBoostClassifier(random_state=seed, **params)
-    classifier.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
-
-    def judge(X: Array) -> Judgement:
-        p = classifier.predict_proba(X)[:, 1]
-        return Judgement(np.asarray(classifier.predict(X), dtype=np.float64), p)
-
-    def file() -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.json"
-            # The path to the model is no part of it.
-            save_model(classifier, path, trace=False)
-            return path.read_bytes()
-
-    steps = {"steps": classifier.n_iter_}
-    return Learned(judge, classifier.n_atoms_, lambda: stored_numbers(classifier), file, steps)

@@ -1,4 +1,4 @@
-"""Who takes part, with grids as data.
+"""How much effort a rival makes in the contest: its grid by the size of the data.
 
 A grid is small and covers what decides: the size of trees, the width and the penalty of a
 kernel machine. Where a set is so large that a grid would take minutes, the effort is smaller
@@ -8,20 +8,10 @@ and the row says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from fcgboost.experiments.contest.boosters import (
-    fit_catboost,
-    fit_histogram,
-    fit_lightgbm,
-    fit_xgboost,
-)
-from fcgboost.experiments.contest.machines import fit_forest, fit_machine, fit_ours
-from fcgboost.experiments.contest.measures import Learned, Params
-from fcgboost.experiments.contest.regularized import fit_fast_rgf, fit_rgf
-from fcgboost.experiments.contest.tuning import Contestant, Plan, Terms
-from fcgboost.experiments.protocol import Data
+from paper.protocol import Data
+from paper.rivals.base import Params, Plan, Terms
 
 #: Leaves or depths of a tree, small trees first.
 LEAVES = (4, 16, 64)
@@ -55,19 +45,21 @@ FAST_CHOICES: Sequence[Params] = (
 )
 
 
-def _sizes(name: str, values: Sequence[int], data: Data, terms: Terms) -> Plan:
+def sizes(name: str, values: Sequence[int], data: Data, terms: Terms) -> Plan:
     """Plan one fit per size of a tree."""
     return Plan([{name: value} for value in (values[:1] if terms.is_try else values)])
 
 
-def _catboost_plan(data: Data, terms: Terms) -> Plan:
-    plan = _sizes("depth", SYMMETRIC_DEPTHS, data, terms)
+def catboost_plan(data: Data, terms: Terms) -> Plan:
+    """Plan small trees first; on large data no deep ones."""
+    plan = sizes("depth", SYMMETRIC_DEPTHS, data, terms)
     if data.X.size <= MANY_ENTRIES:
         return plan
     return plan._replace(choices=plan.choices[:2], note="no trees of depth 8")
 
 
-def _machine_plan(data: Data, terms: Terms) -> Plan:
+def machine_plan(data: Data, terms: Terms) -> Plan:
+    """Plan widths and penalties, tried on few rows."""
     choices = [
         {"C": 2.0**c, "gamma": 2.0**g, "max_iter": 1_000_000}
         for c in POWERS_C
@@ -82,7 +74,8 @@ def _machine_plan(data: Data, terms: Terms) -> Plan:
     return plan._replace(final_rows=NOISY_ROWS, note=f"{note}; fitted to {NOISY_ROWS:,} rows")
 
 
-def _forest_plan(data: Data, terms: Terms) -> Plan:
+def forest_plan(data: Data, terms: Terms) -> Plan:
+    """Plan features per split and sizes of leaves, tried on few rows."""
     n_features = data.X.shape[1]
     shares = dict.fromkeys((max(1, math.isqrt(n_features)), math.ceil(0.4 * n_features)))
     choices = [
@@ -96,7 +89,8 @@ def _forest_plan(data: Data, terms: Terms) -> Plan:
     return Plan(choices[:1] if terms.is_try else choices, FOREST_ROWS, trial, note=note)
 
 
-def _rgf_plan(data: Data, terms: Terms) -> Plan:
+def rgf_plan(data: Data, terms: Terms) -> Plan:
+    """Plan the original program on few rows, the fast one on more."""
     if len(data.y) <= RGF_ROWS:
         penalties = RGF_PENALTIES[:1] if terms.is_try else RGF_PENALTIES
         return Plan([{"max_leaf": RGF_LEAVES, "l2": l2} for l2 in penalties])
@@ -105,36 +99,3 @@ def _rgf_plan(data: Data, terms: Terms) -> Plan:
         return Plan([few], note=f"FastRGF; one choice, {FEW_TREES} trees")
     choices = [{"n_trees": FAST_TREES, **choice} for choice in FAST_CHOICES]
     return Plan(choices[:1] if terms.is_try else choices, note="FastRGF")
-
-
-def _fit_rgf(params: Params, data: Data, seed: int) -> Learned:
-    return (fit_fast_rgf if "n_trees" in params else fit_rgf)(params, data, seed)
-
-
-def _preset(name: str, data: Data, terms: Terms) -> Plan:
-    """Plan one fit: a preset of ours tunes itself by the validation part."""
-    return Plan([{"dictionary": name}])
-
-
-#: Ours by name, and the presets they are.
-OURS: Mapping[str, str] = {"fcg_auto": "auto", "fcg_compact": "compact"}
-
-CONTESTANTS: Mapping[str, Contestant] = {
-    contestant.name: contestant
-    for contestant in (
-        *(Contestant(name, "fcgboost", fit_ours, partial(_preset, OURS[name])) for name in OURS),
-        Contestant("lightgbm", "lightgbm", fit_lightgbm, partial(_sizes, "num_leaves", LEAVES)),
-        Contestant("xgboost", "xgboost", fit_xgboost, partial(_sizes, "max_depth", DEPTHS)),
-        Contestant("catboost", "catboost", fit_catboost, _catboost_plan),
-        Contestant(
-            "hist_gradient_boosting",
-            "sklearn",
-            fit_histogram,
-            partial(_sizes, "max_leaf_nodes", LEAVES),
-        ),
-        Contestant("svm_rbf", "sklearn", fit_machine, _machine_plan),
-        Contestant("random_forest", "sklearn", fit_forest, _forest_plan),
-        Contestant("rgf", "rgf", _fit_rgf, _rgf_plan),
-    )
-}
-RIVALS = tuple(name for name in CONTESTANTS if name not in OURS)

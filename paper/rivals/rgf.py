@@ -16,23 +16,19 @@ from pathlib import Path
 
 import numpy as np
 
-from fcgboost.experiments.contest.measures import (
-    Array,
-    Judgement,
-    Learned,
-    Params,
-    by_log_odds,
-    needs,
-    score,
-    tree_numbers,
-)
-from fcgboost.experiments.protocol import Data
+from paper.protocol import Data
+from paper.rivals.base import Array, Judgement, Learned, Params, by_log_odds, score, tree_numbers
 
 #: How often a program saves its forest on the way; the validation part chooses among them.
 N_SAVED = 10
 
 
 def fit_rgf(params: Params, data: Data, seed: int) -> Learned:
+    """Fit the fast program where `params` has a number of trees, and else the original one."""
+    return (_fit_fast if "n_trees" in params else _fit_original)(params, data)
+
+
+def _fit_original(params: Params, data: Data) -> Learned:
     """Fit the original program; `params` has max_leaf and l2."""
 
     def train(rows: Path, labels: Path, model: Path) -> None:
@@ -53,7 +49,7 @@ def fit_rgf(params: Params, data: Data, seed: int) -> Learned:
     return _best_saved(_saved(train, data), data, _answer, _printed_leaves)
 
 
-def fit_fast_rgf(params: Params, data: Data, seed: int) -> Learned:
+def _fit_fast(params: Params, data: Data) -> Learned:
     """Fit the fast program; `params` has n_trees, max_leaf and l2."""
 
     def train(rows: Path, labels: Path, model: Path) -> None:
@@ -154,7 +150,7 @@ def _call(program: str, *arguments: str) -> str:
     """Run a program of the package; give what it prints."""
     found = find_spec("rgf")
     if found is None or found.origin is None:
-        raise needs("rgf_python")
+        raise ImportError("Regularised greedy forests need the package rgf_python.")
     path = Path(found.origin).parent / program
     if not path.stat().st_mode & 0o100:
         # Installers drop the permission to execute.

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.experiments.atoms import CRITERIA, GOALS, HALF, HALF_WAYS, WAYS
-from fcgboost.experiments.calibration import LINKS
-from fcgboost.experiments.calibration import OURS as OUR_LINKS
-from fcgboost.experiments.calibration import RIVALS as CALIBRATED
-from fcgboost.experiments.leaves import SMALL_SETS
-from fcgboost.experiments.robustness import (
+from paper.experiments.atoms import CRITERIA, GOALS, HALF, HALF_WAYS, WAYS
+from paper.experiments.calibration import LINKS
+from paper.experiments.calibration import OURS as OUR_LINKS
+from paper.experiments.calibration import RIVALS as CALIBRATED
+from paper.experiments.leaves import SMALL_SETS
+from paper.experiments.robustness import (
     DEFAULT,
     LOSSES,
     NOISES,
@@ -20,7 +20,7 @@ from fcgboost.experiments.robustness import (
     RIVALS,
     SIMULATION,
 )
-from fcgboost.experiments.uci import SETS
+from paper.experiments.uci import SETS
 
 Rows = list[dict[str, Any]]
 COUNTS = {"row_limit": 0, "n_train": 500, "n_test": 250}

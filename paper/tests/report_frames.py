@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 from findings_frames import MAKERS
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.contest import LABELS
-from fcgboost.experiments.reporting.figures import (
+from paper.base import Experiment
+from paper.experiments.sim3 import LEVELS
+from paper.reporting import published
+from paper.reporting.contest import LABELS
+from paper.reporting.figures import (
     CORRECTION_STYLES,
     DICTIONARY_STYLES,
     LOSS_NAMES,
@@ -18,7 +19,6 @@ from fcgboost.experiments.reporting.figures import (
     SCHEME_STYLES,
     SOLVER_STYLES,
 )
-from fcgboost.experiments.sim3 import LEVELS
 
 Rows = list[dict[str, Any]]
 NOISES = (("uniform", 0.3), ("outlier", 0.4))

@@ -18,17 +18,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fcgboost.datasets.archive import (
+from paper.data.archive import (
     FAILURES,
     address,
     canonical_text,
     fetch_text,
     read_members,
 )
-from fcgboost.datasets.catalog import UCI_SETS
-from fcgboost.datasets.home import VARIABLE, data_homes, digest, read_verified
-from fcgboost.datasets.lzw import decompress
-from fcgboost.datasets.uci import read_or_fetch
+from paper.data.catalog import UCI_SETS
+from paper.data.home import VARIABLE, data_homes, digest, read_verified
+from paper.data.lzw import decompress
+from paper.data.uci import read_or_fetch
 
 # An .xls file of two clients below two rows of names, as xlwt 1.3.0 wrote it.
 WORKBOOK = (

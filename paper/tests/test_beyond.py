@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.report import BEYOND, PAPER, heading, write_report
-from fcgboost.experiments.reporting.ledger import atoms, beyond, contest
-from fcgboost.experiments.runner import load
+from paper.base import Experiment
+from paper.registry import EXPERIMENTS
+from paper.report import BEYOND, PAPER, heading, write_report
+from paper.reporting.ledger import atoms, beyond, contest
+from paper.runner import load
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = DOCS / "beyond"

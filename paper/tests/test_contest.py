@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from paper.rivals.measures import Judgement, Learned, score
 from report_frames import FINISHED, frame_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Bunch
@@ -18,24 +19,23 @@ from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import EllipticDictionary, ReluDictionary, TreeDictionary
-from fcgboost.experiments import contest, runner, uci
-from fcgboost.experiments.contest import Contest, ContestUnit, dealt, with_noise
-from fcgboost.experiments.contest.boosters import (
+from paper.contest.counting import atom_numbers, stored_numbers
+from paper.contest.tuning import Contestant, Plan, Terms, measure, tune
+from paper.experiments import contest, runner, uci
+from paper.experiments.contest import Contest, ContestUnit, dealt, with_noise
+from paper.protocol import Data, deal_random, seed_of
+from paper.reporting.contest import LABELS, complete, gaps, rank_summaries
+from paper.reporting.ledger.contest import CLAIMS
+from paper.reporting.sections import section
+from paper.rivals.boosters import (
     fit_catboost,
     fit_histogram,
     fit_lightgbm,
     fit_xgboost,
 )
-from fcgboost.experiments.contest.counting import atom_numbers, stored_numbers
-from fcgboost.experiments.contest.field import CONTESTANTS, OURS, RIVALS
-from fcgboost.experiments.contest.machines import fit_forest, fit_machine
-from fcgboost.experiments.contest.measures import Judgement, Learned, score
-from fcgboost.experiments.contest.regularized import fast_leaves, fit_fast_rgf, fit_rgf
-from fcgboost.experiments.contest.tuning import Contestant, Plan, Terms, measure, tune
-from fcgboost.experiments.protocol import Data, deal_random, seed_of
-from fcgboost.experiments.reporting.contest import LABELS, complete, gaps, rank_summaries
-from fcgboost.experiments.reporting.ledger.contest import CLAIMS
-from fcgboost.experiments.reporting.sections import section
+from paper.rivals.machines import fit_forest, fit_machine
+from paper.rivals.plans import CONTESTANTS, OURS, RIVALS
+from paper.rivals.rgf import fast_leaves, fit_fast_rgf, fit_rgf
 
 N_ROWS = 400
 WHY = "in the extra 'study' only"

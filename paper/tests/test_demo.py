@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from paper.demo.__main__ import run
 
-from fcgboost.demo import main, methods
-from fcgboost.demo.__main__ import run
-from fcgboost.demo.pictures import save
+from paper.demo import main, methods
+from paper.demo.pictures import save
 
 PNG = b"\x89PNG\r\n\x1a\n"
 METHODS = [
@@ -122,7 +122,7 @@ def test_without_matplotlib_nothing_is_begun(
 
 def test_the_demo_is_a_module_that_can_be_run() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "fcgboost.demo", "--help"],
+        [sys.executable, "-W", "error", "-m", "paper.demo", "--help"],
         capture_output=True,
         text=True,
         check=False,

@@ -5,9 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from fcgboost.datasets import fetch_earthquake
-from fcgboost.datasets.earthquake import COLUMNS, FEATURES, FILE_NAMES
-from fcgboost.datasets.home import VARIABLE
+from paper.data import fetch_earthquake
+from paper.data.earthquake import COLUMNS, FEATURES, FILE_NAMES
+from paper.data.home import VARIABLE
 
 RECORD = {
     **{"year": "1971", "month": "2", "day": "9", "hour": "14", "minute": "0", "second": "41.8"},

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from fcgboost import FCGBoostClassifier, ReluDictionary
-from fcgboost.experiments import rates, settings
-from fcgboost.experiments.admm_vs_gd import AdmmVsGd, RaceUnit
-from fcgboost.experiments.base import PRESETS
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.samples import Samples
-from fcgboost.experiments.sim1 import Sim1, Sim1Unit, steps_shown
-from fcgboost.experiments.sim2 import Sim2, Sim2Unit
-from fcgboost.experiments.sim3 import Sim3, Sim3Unit
-from fcgboost.experiments.sim4 import SCHEMES, Sim4, Sim4Unit
+from paper.base import PRESETS
+from paper.experiments import rates, settings
+from paper.experiments.admm_vs_gd import AdmmVsGd, RaceUnit
+from paper.experiments.samples import Samples
+from paper.experiments.sim1 import Sim1, Sim1Unit, steps_shown
+from paper.experiments.sim2 import Sim2, Sim2Unit
+from paper.experiments.sim3 import Sim3, Sim3Unit
+from paper.experiments.sim4 import SCHEMES, Sim4, Sim4Unit
+from paper.registry import EXPERIMENTS
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

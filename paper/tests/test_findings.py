@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.report import write_report
-from fcgboost.experiments.reporting import ledger, published
-from fcgboost.experiments.reporting.ledger.schemes import PARTIAL
-from fcgboost.experiments.rivals import METHODS
-from fcgboost.experiments.runner import load
-from fcgboost.experiments.sim3 import LEVELS
+from paper.base import Experiment
+from paper.experiments.sim3 import LEVELS
+from paper.registry import EXPERIMENTS
+from paper.report import write_report
+from paper.reporting import ledger, published
+from paper.reporting.ledger.schemes import PARTIAL
+from paper.rivals.grids import METHODS
+from paper.runner import load
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = DOCS / "results"

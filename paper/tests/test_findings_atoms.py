@@ -9,9 +9,9 @@ from report_frames import frame_of
 from sklearn.utils import Bunch
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.experiments import atoms, runner, uci
-from fcgboost.experiments.protocol import Data
-from fcgboost.experiments.reporting.ledger import atoms as ledger
+from paper.experiments import atoms, runner, uci
+from paper.protocol import Data
+from paper.reporting.ledger import atoms as ledger
 
 
 def sample() -> Data:

@@ -12,10 +12,11 @@ from sklearn.utils import Bunch
 from fcgboost import FCGBoostClassifier, TreeDictionary
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import LinearDictionary
-from fcgboost.experiments import atoms, calibration, leaves, robustness, runner, uci
-from fcgboost.experiments.protocol import Data
-from fcgboost.experiments.reporting.ledger import beyond
-from fcgboost.experiments.robust import (
+from fcgboost.losses import SquaredHinge
+from fcgboost.solvers import NewtonSolver
+from fcgboost.solvers.base import Problem
+from paper.experiments import atoms, calibration, leaves, robustness, runner, uci
+from paper.experiments.robust import (
     Average,
     Reseeded,
     Reweighted,
@@ -24,9 +25,8 @@ from fcgboost.experiments.robust import (
     capped_weights,
     out_of_fold_margins,
 )
-from fcgboost.losses import SquaredHinge
-from fcgboost.solvers import NewtonSolver
-from fcgboost.solvers.base import Problem
+from paper.protocol import Data
+from paper.reporting.ledger import beyond
 
 WHY = "in the extra 'study' only"
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from report_frames import frame_of
 
-from fcgboost.experiments import runner
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.report import write_report
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger import CLAIMS, section
-from fcgboost.experiments.reporting.ledger.base import ABSENT, TOO_FEW, Verdict, graded
-from fcgboost.experiments.reporting.ledger.real_data import BOOSTED, DOUBTED, RIVALS
-from fcgboost.experiments.reporting.summaries import paired_over
+from paper import runner
+from paper.registry import EXPERIMENTS
+from paper.report import write_report
+from paper.reporting import published
+from paper.reporting.ledger import CLAIMS, section
+from paper.reporting.ledger.base import ABSENT, TOO_FEW, Verdict, graded
+from paper.reporting.ledger.real_data import BOOSTED, DOUBTED, RIVALS
+from paper.reporting.summaries import paired_over
 
 FRAMES = {name: frame_of(experiment) for name, experiment in EXPERIMENTS.items()}
 

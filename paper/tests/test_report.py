@@ -11,25 +11,25 @@ import pandas as pd
 import pytest
 from report_frames import FINISHED, frame_of
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.report import write_report
-from fcgboost.experiments.reporting import figures
-from fcgboost.experiments.reporting.document import Picture, Section
-from fcgboost.experiments.reporting.markdown import write_markdown
-from fcgboost.experiments.reporting.sections import WRITERS, section, sim3
-from fcgboost.experiments.reporting.sections.earthquake import draw_map
-from fcgboost.experiments.reporting.summaries import (
+from paper.base import Experiment
+from paper.experiments.sim3 import Sim3
+from paper.registry import EXPERIMENTS
+from paper.report import write_report
+from paper.reporting import figures
+from paper.reporting.document import Picture, Section
+from paper.reporting.markdown import write_markdown
+from paper.reporting.sections import WRITERS, section, sim3
+from paper.reporting.sections.earthquake import draw_map
+from paper.reporting.summaries import (
     Summary,
     summaries,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     difference,
     plus_minus,
 )
-from fcgboost.experiments.reporting.webpage import write_page
-from fcgboost.experiments.sim3 import Sim3
-from fcgboost.experiments.store import Store
+from paper.reporting.webpage import write_page
+from paper.store import Store
 
 each_experiment = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
 NAN = float("nan")

@@ -13,13 +13,13 @@ import pytest
 
 from fcgboost.cli import main
 from fcgboost.cli import reproduce as command
-from fcgboost.experiments import runner
-from fcgboost.experiments.admm_vs_gd import AdmmVsGd
-from fcgboost.experiments.base import DataError, Unit
-from fcgboost.experiments.display import Display
-from fcgboost.experiments.earthquake import Earthquake
-from fcgboost.experiments.registry import EXPERIMENTS
-from fcgboost.experiments.samples import Samples
+from paper import runner
+from paper.base import DataError, Unit
+from paper.display import Display
+from paper.experiments.admm_vs_gd import AdmmVsGd
+from paper.experiments.earthquake import Earthquake
+from paper.experiments.samples import Samples
+from paper.registry import EXPERIMENTS
 
 
 def reproduce(*arguments):

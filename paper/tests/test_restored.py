@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from fcgboost.datasets.archive import canonical_text
-from fcgboost.datasets.catalog import UCI_SETS
-from fcgboost.datasets.home import VARIABLE, data_homes, digest, find_file
+from paper.data.archive import canonical_text
+from paper.data.catalog import UCI_SETS
+from paper.data.home import VARIABLE, data_homes, digest, find_file
 
 
 class Form(NamedTuple):

@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.experiments import rivals
-from fcgboost.experiments.fpc import FPC, _minimise_hinge, count_centers
-from fcgboost.experiments.methods import Boost, Method
-from fcgboost.experiments.protocol import Data, arrange, deal_random
-from fcgboost.experiments.rivals import METHODS
+from paper.experiments import rivals
+from paper.methods import Boost, Method
+from paper.protocol import Data, arrange, deal_random
+from paper.rivals.fpc import FPC, _minimise_hinge, count_centers
+from paper.rivals.grids import METHODS
 
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 

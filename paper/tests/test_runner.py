@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from fcgboost.experiments import runner
-from fcgboost.experiments.base import Experiment, Unit
-from fcgboost.experiments.samples import Samples
-from fcgboost.experiments.store import Store, StoreError
+from paper import runner
+from paper.base import Experiment, Unit
+from paper.experiments.samples import Samples
+from paper.store import Store, StoreError
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     toy = Toy()
     script = (
         "import sys, time; from pathlib import Path\n"
-        "from fcgboost.experiments.store import Store\n"
+        "from paper.store import Store\n"
         "with Store(Path(sys.argv[1]), 'toy', (), ()).locked():\n"
         "    print('locked', flush=True); time.sleep(60)"
     )

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.document import Picture, Section
-from fcgboost.experiments.reporting.markdown import escape, write_markdown
-from fcgboost.experiments.reporting.summaries import (
+from paper.reporting import published
+from paper.reporting.document import Picture, Section
+from paper.reporting.markdown import escape, write_markdown
+from paper.reporting.summaries import (
     Summary,
     carried,
     fit_slope,
@@ -20,7 +20,7 @@ from fcgboost.experiments.reporting.summaries import (
     paired,
     summarize,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     Cell,
     Table,
     deviations,
@@ -29,7 +29,7 @@ from fcgboost.experiments.reporting.tables import (
     repetitions,
     row,
 )
-from fcgboost.experiments.reporting.webpage import write_page
+from paper.reporting.webpage import write_page
 
 NAN = float("nan")
 

@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import Bunch
 
 from fcgboost.cli import main
-from fcgboost.experiments import uci
-from fcgboost.experiments.base import DataError, Experiment
-from fcgboost.experiments.earthquake import Earthquake, EarthquakeUnit
-from fcgboost.experiments.protocol import (
+from paper.base import DataError, Experiment
+from paper.experiments import uci
+from paper.experiments.earthquake import Earthquake, EarthquakeUnit
+from paper.experiments.uci import SECONDS, SETS, Uci, UciUnit
+from paper.protocol import (
     Data,
     Deal,
     arrange,
@@ -20,8 +21,7 @@ from fcgboost.experiments.protocol import (
     deal_random,
     seed_of,
 )
-from fcgboost.experiments.rivals import METHODS
-from fcgboost.experiments.uci import SECONDS, SETS, Uci, UciUnit
+from paper.rivals.grids import METHODS
 
 N_ROWS = 102
 

@@ -5,8 +5,8 @@ Every verdict is computed: other rows give other verdicts.
 
 from __future__ import annotations
 
-from fcgboost.experiments.reporting.document import Section
-from fcgboost.experiments.reporting.ledger import (
+from paper.reporting.document import Section
+from paper.reporting.ledger import (
     losses,
     real_data,
     schemes,
@@ -14,8 +14,8 @@ from fcgboost.experiments.reporting.ledger import (
     solver,
     theory,
 )
-from fcgboost.experiments.reporting.ledger.base import Claim, Frames
-from fcgboost.experiments.reporting.tables import Table, row
+from paper.reporting.ledger.base import Claim, Frames
+from paper.reporting.tables import Table, row
 
 __all__ = ["CLAIMS", "section"]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments.reporting.beyond import in_points, is_above, is_below
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.reporting.beyond import in_points, is_above, is_below
+from paper.reporting.ledger.base import (
     TOO_FEW,
     Claim,
     Finding,
     graded,
     select,
 )
-from fcgboost.experiments.reporting.summaries import Summary, paired
-from fcgboost.experiments.reporting.tables import signed_plus_minus
+from paper.reporting.summaries import Summary, paired
+from paper.reporting.tables import signed_plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments.reporting.beyond import (
+from paper.reporting.beyond import (
     by_set,
     in_points,
     is_above,
     is_below,
     over_sets,
 )
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.reporting.ledger.base import (
     TOO_FEW,
     Claim,
     Finding,
@@ -23,8 +23,8 @@ from fcgboost.experiments.reporting.ledger.base import (
     lacking,
     select,
 )
-from fcgboost.experiments.reporting.summaries import paired_over, summarize
-from fcgboost.experiments.reporting.tables import number, signed_plus_minus
+from paper.reporting.summaries import paired_over, summarize
+from paper.reporting.tables import number, signed_plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame

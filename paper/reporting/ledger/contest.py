@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments.reporting.contest import (
+from paper.reporting.contest import (
     AUTO,
     COMPACT,
     LABELS,
@@ -19,9 +19,9 @@ from fcgboost.experiments.reporting.contest import (
     ranks,
     ratios,
 )
-from fcgboost.experiments.reporting.ledger.base import Claim, Finding, Verdict, graded, select
-from fcgboost.experiments.reporting.summaries import summarize
-from fcgboost.experiments.reporting.tables import signed_plus_minus
+from paper.reporting.ledger.base import Claim, Finding, Verdict, graded, select
+from paper.reporting.summaries import summarize
+from paper.reporting.tables import signed_plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame

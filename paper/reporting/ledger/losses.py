@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.experiments.sim3 import LEVELS, LOSSES
+from paper.reporting import published
+from paper.reporting.ledger.base import (
     TOO_FEW,
     Claim,
     Finding,
@@ -15,9 +16,8 @@ from fcgboost.experiments.reporting.ledger.base import (
     needs,
     select,
 )
-from fcgboost.experiments.reporting.summaries import Summary, paired_over, summaries
-from fcgboost.experiments.settings import DICTIONARIES
-from fcgboost.experiments.sim3 import LEVELS, LOSSES
+from paper.reporting.summaries import Summary, paired_over, summaries
+from paper.settings import DICTIONARIES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.reporting import published
+from paper.reporting.ledger.base import (
     Claim,
     Finding,
     Judge,
@@ -18,7 +18,7 @@ from fcgboost.experiments.reporting.ledger.base import (
     needs,
     select,
 )
-from fcgboost.experiments.reporting.summaries import marks, summaries
+from paper.reporting.summaries import marks, summaries
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, needs, select
-from fcgboost.experiments.reporting.summaries import Summary, carried, paired, summaries
+from paper.reporting import published
+from paper.reporting.ledger.base import Claim, Finding, graded, needs, select
+from paper.reporting.summaries import Summary, carried, paired, summaries
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.experiments.sim1 import steps_shown
+from paper.reporting.ledger.base import (
     Claim,
     Finding,
     graded,
@@ -15,9 +16,8 @@ from fcgboost.experiments.reporting.ledger.base import (
     needs,
     select,
 )
-from fcgboost.experiments.reporting.summaries import paired, summaries
-from fcgboost.experiments.settings import CORRECTIONS, DICTIONARIES, NOISES
-from fcgboost.experiments.sim1 import steps_shown
+from paper.reporting.summaries import paired, summaries
+from paper.settings import CORRECTIONS, DICTIONARIES, NOISES
 
 if TYPE_CHECKING:
     from pandas import DataFrame

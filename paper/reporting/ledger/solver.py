@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.ledger.base import Claim, Finding, graded, needs, select
-from fcgboost.experiments.reporting.summaries import summarize
-from fcgboost.experiments.sim3 import LOSSES
+from paper.experiments.sim3 import LOSSES
+from paper.reporting import published
+from paper.reporting.ledger.base import Claim, Finding, graded, needs, select
+from paper.reporting.summaries import summarize
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcgboost.experiments.reporting.ledger.base import (
+from paper.reporting.ledger.base import (
     Claim,
     Finding,
     Judge,
@@ -17,7 +17,7 @@ from fcgboost.experiments.reporting.ledger.base import (
     needs,
     select,
 )
-from fcgboost.experiments.reporting.summaries import Slope, carried, fit_slope
+from paper.reporting.summaries import Slope, carried, fit_slope
 
 if TYPE_CHECKING:
     from pandas import DataFrame

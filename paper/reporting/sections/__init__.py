@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.base import Experiment
-from fcgboost.experiments.display import duration
-from fcgboost.experiments.reporting.document import Body, Section
-from fcgboost.experiments.reporting.sections import (
+from paper.base import Experiment
+from paper.display import duration
+from paper.reporting.document import Body, Section
+from paper.reporting.sections import (
     admm_vs_gd,
     atoms,
     calibration,
@@ -29,7 +29,7 @@ from fcgboost.experiments.reporting.sections import (
     sim4,
     uci,
 )
-from fcgboost.experiments.reporting.tables import ABSENT, Table, row
+from paper.reporting.tables import ABSENT, Table, row
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments.reporting import figures, published
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import LOSS_NAMES, SOLVER_STYLES, label_of, style_of
-from fcgboost.experiments.reporting.summaries import NOTHING, carried, summaries
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting import figures, published
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import LOSS_NAMES, SOLVER_STYLES, label_of, style_of
+from paper.reporting.summaries import NOTHING, carried, summaries
+from paper.reporting.tables import (
     ABSENT,
     Table,
     number,

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.beyond import in_points, verdicts
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.ledger.atoms import (
+from paper.reporting import published
+from paper.reporting.beyond import in_points, verdicts
+from paper.reporting.document import Body
+from paper.reporting.ledger.atoms import (
     ATOMS,
     GOALS,
     atom_ratios,
     half_differences,
 )
-from fcgboost.experiments.reporting.ledger.base import select
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.ledger.base import select
+from paper.reporting.tables import (
     ABSENT,
     Table,
     number,

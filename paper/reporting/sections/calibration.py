@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting.beyond import common, grid, over_sets, verdicts
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.ledger.beyond import CALIBRATION
-from fcgboost.experiments.reporting.tables import Table, present, row, signed_plus_minus
+from paper.reporting.beyond import common, grid, over_sets, verdicts
+from paper.reporting.document import Body
+from paper.reporting.ledger.beyond import CALIBRATION
+from paper.reporting.tables import Table, present, row, signed_plus_minus
 
 if TYPE_CHECKING:
     from pandas import DataFrame

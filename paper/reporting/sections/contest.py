@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.contest import (
+from paper.reporting import published
+from paper.reporting.contest import (
     LABELS,
     OURS,
     by_set,
@@ -16,10 +16,10 @@ from fcgboost.experiments.reporting.contest import (
     overall,
     rank_summaries,
 )
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.ledger.contest import CLAIMS
-from fcgboost.experiments.reporting.summaries import NOTHING, marks, summaries
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.document import Body
+from paper.reporting.ledger.contest import CLAIMS
+from paper.reporting.summaries import NOTHING, marks, summaries
+from paper.reporting.tables import (
     Cell,
     Table,
     deviations,

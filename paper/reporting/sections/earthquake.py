@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.datasets import fetch_earthquake
-from fcgboost.experiments.reporting import figures, published
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.sections.uci import METHODS, header, in_percent, own_cells
-from fcgboost.experiments.reporting.summaries import NOTHING, summaries, summarize
-from fcgboost.experiments.reporting.tables import (
+from fcgboost.plotting import CLASS_COLORS
+from paper.data import fetch_earthquake
+from paper.reporting import figures, published
+from paper.reporting.document import Body, Picture
+from paper.reporting.sections.uci import METHODS, header, in_percent, own_cells
+from paper.reporting.summaries import NOTHING, summaries, summarize
+from paper.reporting.tables import (
     Cell,
     Table,
     difference,
@@ -22,7 +23,6 @@ from fcgboost.experiments.reporting.tables import (
     repetitions,
     row,
 )
-from fcgboost.plotting import CLASS_COLORS
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting.beyond import common, grid, verdicts
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.ledger.beyond import LEAVES
-from fcgboost.experiments.reporting.tables import present
+from paper.reporting.beyond import common, grid, verdicts
+from paper.reporting.document import Body
+from paper.reporting.ledger.beyond import LEAVES
+from paper.reporting.tables import present
 
 if TYPE_CHECKING:
     from pandas import DataFrame

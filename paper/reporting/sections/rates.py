@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments.reporting import figures
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import (
+from fcgboost import theory_steps
+from paper.reporting import figures
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import (
     CORRECTION_STYLES,
     DICTIONARY_STYLES,
     label_of,
     style_of,
 )
-from fcgboost.experiments.reporting.summaries import (
+from paper.reporting.summaries import (
     Summary,
     carried,
     fit_slope,
@@ -23,7 +24,7 @@ from fcgboost.experiments.reporting.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     Table,
     number,
     plus_minus,
@@ -31,7 +32,6 @@ from fcgboost.experiments.reporting.tables import (
     repetitions,
     row,
 )
-from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting.beyond import by_set, common, in_points, verdicts
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.ledger.beyond import OPTIONS, ROBUSTNESS
-from fcgboost.experiments.reporting.summaries import NOTHING, marks, summaries
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.beyond import by_set, common, in_points, verdicts
+from paper.reporting.document import Body
+from paper.reporting.ledger.beyond import OPTIONS, ROBUSTNESS
+from paper.reporting.summaries import NOTHING, marks, summaries
+from paper.reporting.tables import (
     Cell,
     Table,
     plus_minus,

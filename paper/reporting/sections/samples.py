@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcgboost.datasets import bayes_boundary
-from fcgboost.experiments.reporting import figures
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import NOISE_NAMES
-from fcgboost.experiments.reporting.summaries import flags
 from fcgboost.plotting import CLASS_COLORS
+from paper.reporting import figures
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import NOISE_NAMES
+from paper.reporting.summaries import flags
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

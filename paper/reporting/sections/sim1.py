@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting import figures
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, NOISE_NAMES
-from fcgboost.experiments.reporting.summaries import Mark, marks, summaries, summarize
-from fcgboost.experiments.reporting.tables import (
+from fcgboost import theory_steps
+from paper.reporting import figures
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, NOISE_NAMES
+from paper.reporting.summaries import Mark, marks, summaries, summarize
+from paper.reporting.tables import (
     Cell,
     Table,
     number,
@@ -19,7 +20,6 @@ from fcgboost.experiments.reporting.tables import (
     row,
     span,
 )
-from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting import figures
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import DICTIONARY_STYLES, NOISE_NAMES
-from fcgboost.experiments.reporting.summaries import NOTHING, marks, paired, summaries
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting import figures
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import DICTIONARY_STYLES, NOISE_NAMES
+from paper.reporting.summaries import NOTHING, marks, paired, summaries
+from paper.reporting.tables import (
     Cell,
     Table,
     plus_minus,

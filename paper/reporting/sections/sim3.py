@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, LOSS_NAMES
-from fcgboost.experiments.reporting.summaries import NOTHING, Summary, marks, summaries
-from fcgboost.experiments.reporting.tables import (
+from paper.experiments.sim3 import LEVELS
+from paper.reporting import published
+from paper.reporting.document import Body
+from paper.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, LOSS_NAMES
+from paper.reporting.summaries import NOTHING, Summary, marks, summaries
+from paper.reporting.tables import (
     Cell,
     Table,
     deviations,
@@ -19,7 +20,6 @@ from fcgboost.experiments.reporting.tables import (
     repetitions,
     row,
 )
-from fcgboost.experiments.sim3 import LEVELS
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments.reporting import figures, published
-from fcgboost.experiments.reporting.document import Body, Picture
-from fcgboost.experiments.reporting.figures import SCHEME_STYLES, label_of, style_of
-from fcgboost.experiments.reporting.summaries import (
+from fcgboost import theory_steps
+from paper.reporting import figures, published
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import SCHEME_STYLES, label_of, style_of
+from paper.reporting.summaries import (
     NOTHING,
     Mark,
     Summary,
@@ -19,7 +20,7 @@ from fcgboost.experiments.reporting.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     Cell,
     Table,
     difference,
@@ -29,7 +30,6 @@ from fcgboost.experiments.reporting.tables import (
     repetitions,
     row,
 )
-from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost.experiments.reporting import figures, published
-from fcgboost.experiments.reporting.document import Picture
-from fcgboost.experiments.reporting.figures import METHOD_STYLES, label_of, style_of
-from fcgboost.experiments.reporting.summaries import summaries
-from fcgboost.experiments.reporting.tables import Table, number, present, row
+from paper.reporting import figures, published
+from paper.reporting.document import Picture
+from paper.reporting.figures import METHOD_STYLES, label_of, style_of
+from paper.reporting.summaries import summaries
+from paper.reporting.tables import Table, number, present, row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

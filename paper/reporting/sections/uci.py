@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fcgboost.experiments.reporting import published
-from fcgboost.experiments.reporting.document import Body
-from fcgboost.experiments.reporting.figures import METHOD_STYLES
-from fcgboost.experiments.reporting.sections import splits
-from fcgboost.experiments.reporting.summaries import (
+from paper.reporting import published
+from paper.reporting.document import Body
+from paper.reporting.figures import METHOD_STYLES
+from paper.reporting.sections import splits
+from paper.reporting.summaries import (
     NOTHING,
     Mark,
     Summary,
@@ -17,7 +17,7 @@ from fcgboost.experiments.reporting.summaries import (
     summaries,
     summarize,
 )
-from fcgboost.experiments.reporting.tables import (
+from paper.reporting.tables import (
     Cell,
     Table,
     deviations,

@@ -13,7 +13,6 @@ from importlib.metadata import version
 from fcgboost.cli import (
     compare,
     datasets,
-    demo,
     evaluate,
     export,
     fit,
@@ -21,13 +20,12 @@ from fcgboost.cli import (
     playground,
     predict,
     report,
-    reproduce,
 )
 from fcgboost.io import ModelFileError
 
 _COMMANDS = (
     *(fit, predict, evaluate, inspect, report, export, compare),
-    *(playground, demo, reproduce, datasets),
+    *(playground, datasets),
 )
 _FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED = 1, 2, 3, 4, 5, 130
 _TERMINATED = 143
@@ -45,7 +43,7 @@ A model in a minute, from a file with a column to predict:
 _STATUS = f"""\
 exit status:
   0  done
-  {_FAILED}  something outside failed: a disk, a network, a part of an experiment
+  {_FAILED}  something outside failed: a disk, a network
   {_USAGE}  wrong usage of the command
   {_DATA}  the data or a setting can not be used
   {_MODEL}  the model file can not be used
@@ -71,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough. What is left of it has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (*reproduce.FAULTS, ModelFileError, ValueError) as error:
+    except (OSError, ImportError, ModelFileError, ValueError) as error:
         print(f"fcgboost: {error}", file=sys.stderr)
         return _status_of(error)
     return status
