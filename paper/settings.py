@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from fcgboost import (
+    Dictionary,
     FCGBoostClassifier,
     FCGBoostClassifierCV,
     GaussDictionary,
@@ -21,7 +22,6 @@ from fcgboost import (
     SigmoidDictionary,
 )
 from fcgboost.datasets import make_simulation
-from fcgboost.dictionaries import Dictionary
 
 Array = NDArray[np.float64]
 Centers = Literal["data", "box"]

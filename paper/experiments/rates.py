@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 
-from fcgboost import FCGBoostClassifier, GaussDictionary, ReluDictionary, theory_steps
+from fcgboost import Dictionary, FCGBoostClassifier, GaussDictionary, ReluDictionary, theory_steps
 from fcgboost.datasets import bayes_boundary
-from fcgboost.dictionaries import Dictionary
 from paper.base import Experiment, Preset, Row, Split, Unit
 from paper.settings import CORRECTIONS, PAPER
 

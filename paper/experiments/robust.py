@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 
-from fcgboost import FCGBoostClassifier, hashing
+from fcgboost import FCGBoostClassifier
+from fcgboost.hashing import derive
 
 Array = NDArray[np.float64]
 
@@ -213,7 +214,7 @@ class Average(ClassifierMixin, BaseEstimator):
     def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> Self:
         """Fit all paths to the same rows."""
         seed = int(self.estimator.random_state)
-        seeds = [seed, *(hashing.derive(seed, i) >> 33 for i in range(1, self.n_paths))]
+        seeds = [seed, *(derive(seed, i) >> 33 for i in range(1, self.n_paths))]
         self.members_ = [
             clone(self.estimator).set_params(random_state=one).fit(X, y, sample_weight)
             for one in seeds

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fcgboost import FCGBoostClassifierCV, Status
-from fcgboost.dictionaries import Dictionary
+from fcgboost import Dictionary, FCGBoostClassifierCV, Status
 from paper.base import Experiment, Preset, Row, Split, Unit
 from paper.settings import (
     CORRECTIONS,

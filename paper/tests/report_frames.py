@@ -23,7 +23,7 @@ from paper.reporting.figures import (
 Rows = list[dict[str, Any]]
 NOISES = (("uniform", 0.3), ("outlier", 0.4))
 FINISHED = {
-    **{"command": "fcgboost reproduce NAME --preset standard", "version": "0.1.0"},
+    **{"command": "python -m paper run NAME --preset standard", "version": "0.1.0"},
     **{"n_units": 1, "obstacle": None, "is_finished": True, "preset": "standard"},
 }
 

@@ -1,17 +1,16 @@
 """The page on experiments beyond the paper says what their committed rows say."""
 
-import runpy
-from pathlib import Path
-
 import pytest
 
+from paper import findings
 from paper.base import Experiment
+from paper.findings import DOCS
 from paper.registry import EXPERIMENTS
 from paper.report import BEYOND, PAPER, heading, write_report
 from paper.reporting.ledger import atoms, beyond, contest
 from paper.runner import load
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROWS = findings.ROWS / "beyond"
 RESULTS = DOCS / "beyond"
 SHOWN = {name: one for name, one in EXPERIMENTS.items() if not one.in_all}
 CLAIMS = {
@@ -34,7 +33,7 @@ def page() -> str:
 
 @each_experiment
 def test_rows_are_those_of_a_standard_run(experiment: Experiment) -> None:
-    frame, facts = load(experiment, RESULTS / "rows")
+    frame, facts = load(experiment, ROWS)
     assert facts["preset"] == "standard"
     assert facts["obstacle"] is None
     units = {unit.key for unit in experiment.units("standard", None)}
@@ -42,16 +41,14 @@ def test_rows_are_those_of_a_standard_run(experiment: Experiment) -> None:
 
 
 def test_the_report_is_what_the_rows_give(tmp_path) -> None:
-    (tmp_path / "rows").symlink_to(RESULTS / "rows")
-    write_report(tmp_path, SHOWN.values())
+    write_report(tmp_path, SHOWN.values(), rows=ROWS)
     assert (tmp_path / "REPORT.md").read_text(encoding="utf-8") == report()
     assert not (tmp_path / "figures").exists()
 
 
 @each_experiment
 def test_the_page_holds_the_verdicts_of_the_report(experiment: Experiment) -> None:
-    script = runpy.run_path(str(DOCS / "update_findings.py"))
-    lines = script["verdicts_of"](report(), experiment.name)
+    lines = findings.verdicts_of(report(), experiment.name)
     assert len(lines.splitlines()) == len(CLAIMS[experiment.name]) + 2
     assert lines.startswith("| Claim | Verdict | Evidence |\n")
     name = experiment.name

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from paper.rivals.measures import Judgement, Learned, score
 from report_frames import FINISHED, frame_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Bunch
@@ -19,14 +18,18 @@ from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import EllipticDictionary, ReluDictionary, TreeDictionary
+from paper import runner
+from paper.contest import CONTESTANTS, OURS
 from paper.contest.counting import atom_numbers, stored_numbers
-from paper.contest.tuning import Contestant, Plan, Terms, measure, tune
-from paper.experiments import contest, runner, uci
+from paper.contest.tuning import measure, tune
+from paper.experiments import contest, uci
 from paper.experiments.contest import Contest, ContestUnit, dealt, with_noise
 from paper.protocol import Data, deal_random, seed_of
-from paper.reporting.contest import LABELS, complete, gaps, rank_summaries
+from paper.reporting.contest import LABELS, RIVALS, complete, gaps, rank_summaries
 from paper.reporting.ledger.contest import CLAIMS
 from paper.reporting.sections import section
+from paper.rivals import base
+from paper.rivals.base import Entry, Judgement, Learned, Plan, Terms, score
 from paper.rivals.boosters import (
     fit_catboost,
     fit_histogram,
@@ -34,11 +37,10 @@ from paper.rivals.boosters import (
     fit_xgboost,
 )
 from paper.rivals.machines import fit_forest, fit_machine
-from paper.rivals.plans import CONTESTANTS, OURS, RIVALS
-from paper.rivals.rgf import fast_leaves, fit_fast_rgf, fit_rgf
+from paper.rivals.rgf import fast_leaves, fit_rgf
 
 N_ROWS = 400
-WHY = "in the extra 'study' only"
+WHY = "in the dependency group 'paper' only"
 needs_validation_part = pytest.mark.skipif(
     "X_val" not in signature(HistGradientBoostingClassifier.fit).parameters,
     reason="before scikit-learn 1.7 its boosting takes no validation part",
@@ -138,11 +140,12 @@ def test_numbers_of_a_machine_are_those_of_its_support_vectors():
     check_learned(learned, learned.n_parts * 4)
 
 
-@pytest.mark.parametrize("fit", [fit_rgf, fit_fast_rgf])
-def test_regularised_forests_are_read_from_their_files(fit):
+@pytest.mark.parametrize(
+    "params", [{"max_leaf": 100, "l2": 0.1}, {"n_trees": 20, "max_leaf": 5, "l2": 1.0}]
+)
+def test_regularised_forests_are_read_from_their_files(params):
     pytest.importorskip("rgf", reason=WHY)
-    params = {"max_leaf": 100, "l2": 0.1} if fit is fit_rgf else {"n_trees": 20, "max_leaf": 5}
-    learned = fit({"l2": 1.0, **params}, sample(), 0)
+    learned = fit_rgf(params, sample(), 0)
     leaves, trees = learned.chosen["leaves"], learned.chosen["trees"]
     assert 0 < trees < leaves
     check_learned(learned, 3 * leaves - 2 * trees)
@@ -179,15 +182,15 @@ def test_numbers_of_ours_include_coefficients_and_the_constant():
 
 
 def test_scores_compare_with_both_classes():
-    found = score(Judgement(np.array([1.0, -1.0]), np.array([0.8, 0.4])), np.array([1.0, 1.0]))
+    found = score(Judgement(np.array([1.0, -1.0]), np.array([0.7, 0.4])), np.array([1.0, 1.0]))
     assert found.accuracy == 0.5
-    assert found.brier == pytest.approx((0.04 + 0.36) / 2)
-    assert found.log_loss == pytest.approx(-np.log(0.8 * 0.4) / 2)
+    assert found.brier == pytest.approx((0.09 + 0.36) / 2)
+    assert found.log_loss == pytest.approx(-np.log(0.7 * 0.4) / 2)
 
 
 def test_a_certain_and_wrong_probability_costs_a_finite_loss():
-    found = score(Judgement(np.array([1.0]), np.array([1.0])), np.array([-1.0]))
-    assert found.log_loss == pytest.approx(-np.log(1e-15))
+    found = score(Judgement(np.ones(4), np.ones(4)), np.array([-1.0, 1.0, 1.0, 1.0]))
+    assert found.log_loss == pytest.approx(-(np.log(1 / 8) + 3 * np.log(7 / 8)) / 4)
 
 
 # Dealing and noise
@@ -259,7 +262,7 @@ def toy(fits, **plan):
         return fixed(params["share"], params.get("odds", 0.5))
 
     choices = plan.pop("choices")
-    return Contestant("toy", "numpy", fit, lambda data, terms: Plan(choices, **plan))
+    return Entry(fit, lambda data, terms: Plan(choices, **plan))
 
 
 def all_positive():
@@ -334,11 +337,11 @@ def test_methods_can_be_run_one_after_another_into_one_table(tmp_path, monkeypat
     assert frame[frame["noise"] == 0.0]["accuracy"].min() > 0.85
 
 
-def test_an_absent_library_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setattr(contest, "find_spec", lambda name: None)
-    obstacle = Contest().obstacle([ContestUnit("heart", "catboost", 0.0, 0)])
-    assert "catboost" in obstacle
-    assert "fcgboost[study]" in obstacle
+def test_an_absent_package_is_named_with_its_group(monkeypatch):
+    monkeypatch.setattr(base, "find_spec", lambda name: None)
+    obstacle = Contest().obstacle([ContestUnit("heart", "rgf", 0.0, 0)])
+    assert "not installed: rgf_python." in obstacle
+    assert "pip install --group paper" in obstacle
 
 
 # What the rows say

@@ -5,15 +5,17 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
-from paper.demo.__main__ import run
 
-from paper.demo import main, methods
+from paper.__main__ import main as run
+from paper.demo import main, methods, story
 from paper.demo.pictures import save
+from paper.rivals import RIVALS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 METHODS = [
@@ -21,7 +23,7 @@ METHODS = [
     "FCGBoost polynomial",
     "FCGBoost sigmoid",
     "FCGBoost relu",
-    "SVC",
+    "SVM RBF",
     "random forest",
     "AdaBoost",
 ]
@@ -36,11 +38,11 @@ def small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(methods, "N_TEST", 200)
         patch.setattr(methods, "N_MORE_DRAWS", 2)
-        few = [
-            competitor._replace(grid={key: values[:1] for key, values in competitor.grid.items()})
-            for competitor in methods.COMPETITORS
-        ]
-        patch.setattr(methods, "COMPETITORS", few)
+        few = {
+            name: replace(RIVALS[name], folds={k: v[:1] for k, v in RIVALS[name].folds.items()})
+            for name in methods.COMPETITORS
+        }
+        patch.setattr(methods, "RIVALS", few)
         yield
 
 
@@ -53,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def output(small: None, folder: Path) -> str:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        run(["--out", str(folder), "--n-samples", "60", "--seed", "3"])
+        run(["demo", "--out", str(folder), "--n-samples", "60", "--seed", "3"])
     return text.getvalue()
 
 
@@ -62,7 +64,7 @@ def test_the_table_has_a_line_for_every_method(output: str) -> None:
     for name in METHODS:
         (row,) = [line for line in lines if line.startswith(f"{name} ") and line.endswith(" s")]
         assert "%" in row
-        assert any(unit in row for unit in ("atoms", "support vectors", "leaves"))
+        assert any(unit in row for unit in ("atoms", "support vectors", "nodes"))
 
 
 def test_the_output_says_what_one_sees(output: str) -> None:
@@ -102,8 +104,7 @@ def test_a_failure_while_writing_leaves_the_old_picture_and_nothing_half_written
 
 
 def test_too_few_points_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        run(["--out", str(tmp_path / "unused"), "--n-samples", "10"])
+    assert run(["demo", "--out", str(tmp_path / "unused"), "--n-samples", "10"]) == 3
     assert "at least 50" in capsys.readouterr().err
     with pytest.raises(ValueError, match="at least 50, got 10"):
         main(tmp_path / "unused", n_samples=10)
@@ -113,8 +114,8 @@ def test_too_few_points_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_without_matplotlib_nothing_is_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"The demo needs matplotlib.*fcgboost\[plot\]"):
+    monkeypatch.setattr(story, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="The demo needs matplotlib: python -m pip install"):
         main(tmp_path / "unused")
     assert capsys.readouterr().out == ""
     assert not (tmp_path / "unused").exists()
@@ -122,7 +123,8 @@ def test_without_matplotlib_nothing_is_begun(
 
 def test_the_demo_is_a_module_that_can_be_run() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "paper.demo", "--help"],
+        [sys.executable, "-W", "error", "-m", "paper", "demo", "--help"],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fcgboost import FCGBoostClassifier, ReluDictionary
+from paper import settings
 from paper.base import PRESETS
-from paper.experiments import rates, settings
+from paper.experiments import rates
 from paper.experiments.admm_vs_gd import AdmmVsGd, RaceUnit
 from paper.experiments.samples import Samples
 from paper.experiments.sim1 import Sim1, Sim1Unit, steps_shown

@@ -9,7 +9,8 @@ from report_frames import frame_of
 from sklearn.utils import Bunch
 
 from fcgboost import FCGBoostClassifier
-from paper.experiments import atoms, runner, uci
+from paper import runner
+from paper.experiments import atoms, uci
 from paper.protocol import Data
 from paper.reporting.ledger import atoms as ledger
 

@@ -86,7 +86,7 @@ def store_rows(
 ) -> None:
     store = Store(folder, experiment.name, experiment.settings, experiment.results)
     facts = {**FINISHED, "preset": "quick", "split": None, "n_units": len(units)}
-    store.create({**facts, "command": "fcgboost reproduce sim3 --preset quick"})
+    store.create({**facts, "command": "python -m paper run sim3 --preset quick"})
     for rows in units:
         store.append(rows, 1.0)
 
@@ -224,7 +224,7 @@ def test_the_report_is_written_from_stored_rows_in_any_order(tmp_path: Path) -> 
         text = (tmp_path / "a" / file).read_text(encoding="utf-8")
         assert text == (tmp_path / "b" / file).read_text(encoding="utf-8")
         assert "has not been run" in text
-        assert "fcgboost reproduce sim3 --preset quick" in text
+        assert "python -m paper run sim3 --preset quick" in text
     assert not list((tmp_path / "a").glob(".*"))
 
 

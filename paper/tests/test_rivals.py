@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from fcgboost import FCGBoostClassifier
-from paper.experiments import rivals
-from paper.methods import Boost, Method
+from paper.methods import METHODS, Boost, Method
 from paper.protocol import Data, arrange, deal_random
+from paper.rivals.base import Grid
 from paper.rivals.fpc import FPC, _minimise_hinge, count_centers
-from paper.rivals.grids import METHODS
 
 each_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 
@@ -128,7 +127,7 @@ def test_equal_products_give_the_same_polynomial_machine() -> None:
 
 
 @pytest.mark.parametrize("grid", ["paper", "thinned"])
-def test_the_other_grids_are_the_papers(grid: rivals.Grid) -> None:
+def test_the_other_grids_are_the_papers(grid: Grid) -> None:
     values = {
         name: [value for params in METHODS[name].choices(grid, 2) for value in params.values()]
         for name in METHODS

@@ -62,7 +62,7 @@ def test_values_come_back_exactly_and_in_the_order_of_the_units(tmp_path):
     assert frame["name"].tolist() == ["a"] * 6 + ['b, "c"'] * 6
     assert facts["preset"] == "quick"
     assert facts["is_finished"]
-    assert facts["command"] == "fcgboost reproduce toy --preset quick"
+    assert facts["command"] == "python -m paper run toy --preset quick"
 
 
 def test_whatever_is_cut_off_only_incomplete_units_are_lost(tmp_path):

@@ -7,11 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils import Bunch
 
-from fcgboost.cli import main
+from paper.__main__ import main
 from paper.base import DataError, Experiment
 from paper.experiments import uci
 from paper.experiments.earthquake import Earthquake, EarthquakeUnit
 from paper.experiments.uci import SECONDS, SETS, Uci, UciUnit
+from paper.methods import METHODS
 from paper.protocol import (
     Data,
     Deal,
@@ -21,7 +22,6 @@ from paper.protocol import (
     deal_random,
     seed_of,
 )
-from paper.rivals.grids import METHODS
 
 N_ROWS = 102
 
@@ -287,7 +287,7 @@ def test_a_wrong_earthquake_file_ends_the_command_with_a_sentence(
 ) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "eqint_tsqp.csv").write_text("1,2,3\n", encoding="utf-8")
-    assert main(["reproduce", "earthquake", "--out", str(tmp_path / "out")]) == 1
+    assert main(["run", "earthquake", "--out", str(tmp_path / "out")]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "earthquake was not run" in line
     assert "expected 19 columns" in line
