@@ -1,7 +1,7 @@
 """How every contestant is tuned and measured.
 
 Each choice of a grid is fitted to the training part; the best accuracy on the validation part
-wins, of equal ones the lower log-loss there, and then the first. The winner is not fitted again
+wins, of equal ones the higher likelihood there, and then the first. The winner is not fitted again
 to both parts. Nothing looks at the test part but `measure`.
 
 Seconds are processor time, child processes included: everybody runs on one thread, so they are
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from paper.base import Value
 from paper.protocol import Data
-from paper.rivals.base import Entry, Learned, Params, Plan, Scores, Terms, score
+from paper.rivals.base import Entry, Learned, Params, Plan, Terms, rank, score
 
 
 def busy_seconds() -> float:
@@ -43,8 +43,7 @@ def tune(entry: Entry, plan: Plan, data: Data, seed: int) -> Winner:
         begun = busy_seconds()
         learned = entry.fit({**choice, **plan.trial}, trial, seed)
         seconds = busy_seconds() - begun
-        found = score(learned.judge(trial.X_val), trial.y_val)
-        tried.append((_rank(found), choice, learned, seconds))
+        tried.append((rank(learned.judge(trial.X_val), trial.y_val), choice, learned, seconds))
         # Sorting is stable: of equal choices the first stays.
         tried = sorted(tried, key=lambda one: one[0])[:1]
     _, choice, learned, seconds = tried[0]
@@ -54,10 +53,6 @@ def tune(entry: Entry, plan: Plan, data: Data, seed: int) -> Winner:
         learned = entry.fit(choice, final._replace(X_val=data.X_val, y_val=data.y_val), seed)
         seconds = busy_seconds() - begun
     return Winner(choice, learned, busy_seconds() - started, seconds)
-
-
-def _rank(found: Scores) -> tuple[float, float]:
-    return -found.accuracy, found.log_loss
 
 
 def measure(entry: Entry, data: Data, terms: Terms, seed: int) -> dict[str, Value]:

@@ -21,6 +21,8 @@ Params = Mapping[str, Any]
 #: a try.
 Grid = Literal["paper", "thinned", "quick"]
 
+_SMALLEST = 1e-15
+
 
 class Judgement(NamedTuple):
     """Labels -1 and +1, and probabilities of +1."""
@@ -74,6 +76,19 @@ def score(judgement: Judgement, y: Array) -> Scores:
         float(np.mean((p - is_positive) ** 2)),
         float(log_losses(np.where(is_positive, p, 1.0 - p)).mean()),
     )
+
+
+def rank(judgement: Judgement, y: Array) -> tuple[float, float]:
+    """Return what orders choices on the validation part, the best first.
+
+    The accuracy decides, of equal ones the likelihood of the labels. That is no log-loss for
+    people: it is kept finite and not clipped further, because where a set is easy many choices
+    are right and certain, and clipped as a score they would all be equal.
+    """
+    p, is_positive = judgement.probabilities, y > 0.0
+    of_truth = np.where(is_positive, p, 1.0 - p)
+    accuracy = float(np.mean((judgement.labels > 0.0) == is_positive))
+    return -accuracy, float(-np.mean(np.log(np.maximum(of_truth, _SMALLEST))))
 
 
 def by_log_odds(odds: Array) -> Judgement:

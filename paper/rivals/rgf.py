@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from paper.protocol import Data
-from paper.rivals.base import Array, Judgement, Learned, Params, by_log_odds, score, tree_numbers
+from paper.rivals.base import Array, Judgement, Learned, Params, by_log_odds, rank, tree_numbers
 
 #: How often a program saves its forest on the way; the validation part chooses among them.
 N_SAVED = 10
@@ -88,9 +88,9 @@ def _best_saved(
     answer: Callable[[Path, Path, Path], None],
     count_leaves: Callable[[bytes], list[int]],
 ) -> Learned:
-    """Choose a forest by validation accuracy, of equal ones by log-loss."""
-    scores = [score(judged, data.y_val) for judged in _judge(saved, data.X_val, answer)]
-    best = min(range(len(saved)), key=lambda i: (-scores[i].accuracy, scores[i].log_loss))
+    """Choose a forest by the validation part."""
+    ranks = [rank(judged, data.y_val) for judged in _judge(saved, data.X_val, answer)]
+    best = min(range(len(saved)), key=ranks.__getitem__)
     model = saved[best]
     leaves = count_leaves(model)
     return Learned(

@@ -281,9 +281,10 @@ def test_the_best_validation_accuracy_wins_whatever_the_test_part_says():
     assert row["stored_numbers"] == 7
 
 
-def test_of_equal_accuracies_the_lower_log_loss_wins_and_then_the_first():
+@pytest.mark.parametrize(("high", "low"), [(0.9, 0.1), (1.0 - 1e-9, 1.0 - 1e-6)])
+def test_of_equal_accuracies_the_higher_likelihood_wins_and_then_the_first(high, low):
     data = all_positive()
-    sure, unsure = {"share": 1.0, "odds": 0.9}, {"share": 1.0, "odds": 0.1}
+    sure, unsure = {"share": 1.0, "odds": high}, {"share": 1.0, "odds": low}
     plan = [unsure, sure, {**sure}]
     winner = tune(toy([], choices=plan), Plan(plan), data, 0)
     assert winner.params is plan[1]
