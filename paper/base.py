@@ -21,6 +21,10 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 SPLITS: tuple[Split, ...] = get_args(Split)
 
 
+#: How far `fcgboost.scores.log_losses` keeps probabilities away from 0 and 1.
+CLIPPING = "1/(2m), m being the number of test rows"
+
+
 def written(value: Value) -> str:
     """Write a value so that reading it gives it back; None is empty."""
     return "" if value is None else repr(float(value)) if isinstance(value, float) else str(value)
@@ -64,6 +68,9 @@ class Experiment(ABC, Generic[U]):
     in_all: ClassVar[bool] = True
     #: Whether its units depend on how real data are split.
     has_splits: ClassVar[bool] = False
+    #: How far probabilities are kept away from 0 and 1 where log-losses are measured. It is
+    #: stored with the rows: they do not mix with rows that were clipped otherwise.
+    clipping: ClassVar[str | None] = None
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -149,6 +149,11 @@ def _check_facts(experiment: Experiment[Any], store: Store, facts: dict[str, Any
     elif stored.get("version") != facts["version"]:
         made, now = stored.get("version"), facts["version"]
         advice = f"version {made} of fcgboost, and this is {now}: go on with that version"
+    elif stored.get("clipping") != facts["clipping"]:
+        advice = (
+            f"log-losses of probabilities kept away from 0 and 1 by {stored.get('clipping')}, and "
+            f"now it is {facts['clipping']}: remove the file to start again"
+        )
     else:
         return
     raise StoreError(f"{store.path} was made with {advice}, or choose another --out.")
@@ -169,6 +174,7 @@ def _facts(experiment: Experiment[Any], preset: Preset, split: Split | None) -> 
         "preset": preset,
         "split": split,
         "version": version("fcgboost"),
+        "clipping": experiment.clipping,
         "obstacle": None,
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from fcgboost import FCGBoostClassifier
 from fcgboost.links import HeldOut, fit_link
 from fcgboost.scores import log_losses
-from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.base import CLIPPING, Experiment, Preset, Row, Split, Unit
 from paper.contest import CONTESTANTS
 from paper.experiments.atoms import limit_of
 from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
@@ -83,6 +83,7 @@ class Calibration(Experiment[CalibrationUnit]):
     unit_type = CalibrationUnit
     results = ("model", "brier", "log_loss", "calibration_error", "parameters", "n_train", "n_test")
     in_all = False
+    clipping = CLIPPING
 
     def units(self, preset: Preset, split: Split | None) -> list[CalibrationUnit]:
         """Declare every method on every split: whole repetitions first."""

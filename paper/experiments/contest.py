@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from paper.base import Experiment, Preset, Row, Split, Unit
+from paper.base import CLIPPING, Experiment, Preset, Row, Split, Unit
 from paper.contest import CONTESTANTS
 from paper.contest.tuning import measure
 from paper.experiments.uci import SETS, UciUnit, deal, missing_sets
@@ -75,6 +75,7 @@ class Contest(Experiment[ContestUnit]):
     results = RESULTS
     is_timed = True
     in_all = False
+    clipping = CLIPPING
 
     def units(self, preset: Preset, split: Split | None) -> list[ContestUnit]:
         """Declare every method on every split: whole repetitions first, to be of use early."""

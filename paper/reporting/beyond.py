@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from paper.base import CLIPPING
 from paper.reporting import published
 from paper.reporting.ledger.base import Claim
 from paper.reporting.summaries import (
@@ -44,6 +45,13 @@ def common(frame: DataFrame, models: Sequence[str], cells: Sequence[str]) -> Dat
     rows = frame[frame["model"].isin(models)]
     counts = rows.groupby(list(cells))["model"].transform("nunique")
     return rows[counts == len(models)]
+
+
+def clipped(facts: Mapping[str, Any]) -> str:
+    """Say how probabilities were clipped for the log-losses in stored rows."""
+    made = facts.get("clipping", "an unknown amount")
+    later = "" if made == CLIPPING else f" (in a new run by {CLIPPING})"
+    return f"kept away from 0 and 1 by {made}{later}"
 
 
 def by_set(frame: DataFrame, column: str, first: str, last: str) -> dict[str, Summary]:

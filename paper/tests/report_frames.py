@@ -25,6 +25,7 @@ NOISES = (("uniform", 0.3), ("outlier", 0.4))
 FINISHED = {
     **{"command": "python -m paper run NAME --preset standard", "version": "0.1.0"},
     **{"n_units": 1, "obstacle": None, "is_finished": True, "preset": "standard"},
+    "clipping": "1e-15",
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from paper.reporting.beyond import common, grid, over_sets, verdicts
+from paper.reporting.beyond import clipped, common, grid, over_sets, verdicts
 from paper.reporting.document import Body
 from paper.reporting.ledger.beyond import CALIBRATION
 from paper.reporting.tables import Table, present, row, signed_plus_minus
+from paper.rivals import RIVALS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,9 +24,7 @@ LINKS: Mapping[str, str] = {
 }
 LABELS: Mapping[str, str] = {
     **LINKS,
-    "lightgbm": "LightGBM",
-    "catboost": "CatBoost",
-    "random_forest": "random forest",
+    **{name: RIVALS[name].title for name in ("lightgbm", "catboost", "random_forest")},
 }
 _SCORES: Mapping[str, str] = {
     "brier": "Brier scores",
@@ -47,10 +46,9 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         ]
     how = (
         "Links are fitted to the validation part, which has chosen ridge and number of steps as "
-        "well. In the log-loss every probability is kept 1/(2m) away from 0 and 1, m being the "
-        "number of training rows. LightGBM (16 leaves), CatBoost (depth 6) and the random forest "
-        "(300 trees) are taken as they come, the boosters with the number of trees of the lowest "
-        "validation log-loss."
+        f"well. In the log-loss probabilities are {clipped(facts)}. LightGBM (16 leaves), CatBoost "
+        "(depth 6) and the random forest (300 trees) are taken as they come, the boosters with "
+        "the number of trees of the lowest validation log-loss."
     )
     return Body((how,), tuple(tables))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from paper.reporting import published
+from paper.reporting.beyond import clipped
 from paper.reporting.contest import (
     LABELS,
     OURS,
@@ -38,8 +39,8 @@ _MEASURES: Mapping[str, tuple[int, str]] = {
     "brier": (4, "Brier scores of the probabilities"),
     "log_loss": (
         4,
-        "Log-losses of the probabilities, kept 1e-15 away from 0 and 1; those of the SVM are a "
-        "logistic curve through its decision values on the validation part",
+        "Log-losses of the probabilities, {clipped}; those of the SVM are a logistic curve through "
+        "its decision values on the validation part",
     ),
     "stored_numbers": (
         0,
@@ -65,7 +66,7 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         labels = f"{noise:.0%} of the labels flipped" if noise else "clean labels"
         tables += [_accuracies(common, methods, labels), *_gap_tables(common, labels)]
         if not noise:
-            tables += [_measure(common, methods, column) for column in _MEASURES]
+            tables += [_measure(common, methods, column, facts) for column in _MEASURES]
     return Body((_how(),), tuple(tables))
 
 
@@ -146,7 +147,9 @@ def _gap_tables(rows: DataFrame, labels: str) -> list[Table]:
     ]
 
 
-def _measure(rows: DataFrame, methods: Sequence[str], column: str) -> Table:
+def _measure(
+    rows: DataFrame, methods: Sequence[str], column: str, facts: Mapping[str, Any]
+) -> Table:
     digits, text = _MEASURES[column]
     lines = []
     for name, part in _sets(rows):
@@ -156,4 +159,5 @@ def _measure(rows: DataFrame, methods: Sequence[str], column: str) -> Table:
         lines.append(row(name, *(Cell(number(means[one], digits), best[one]) for one in methods)))
     middle = by_set(rows, column).median()
     lines.append(row("median", *(number(float(middle[one]), digits) for one in methods)))
-    return Table(f"{text}; means over splits.", ("data set", *_header(methods)), tuple(lines))
+    caption = f"{text.format(clipped=clipped(facts))}; means over splits."
+    return Table(caption, ("data set", *_header(methods)), tuple(lines))

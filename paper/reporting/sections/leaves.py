@@ -9,6 +9,7 @@ from paper.reporting.beyond import common, grid, verdicts
 from paper.reporting.document import Body
 from paper.reporting.ledger.beyond import LEAVES
 from paper.reporting.tables import present
+from paper.rivals import RIVALS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,7 +18,7 @@ LABELS: Mapping[str, str] = {
     "trees": "one a tree",
     "leaves": "one a leaf",
     "near_trees": "one a leaf, near its tree's",
-    "rgf": "RGF",
+    "rgf": RIVALS["rgf"].title,
 }
 
 

@@ -17,6 +17,7 @@ from paper.reporting.tables import (
     row,
     signed_plus_minus,
 )
+from paper.rivals import RIVALS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,10 +29,7 @@ LABELS: Mapping[str, str] = {
     "squared_hinge": "Gauss, squared hinge",
     "cubed_hinge": "Gauss, cubed hinge",
     "square": "Gauss, square",
-    "svm_rbf": "SVM RBF",
-    "lightgbm": "LightGBM",
-    "xgboost": "XGBoost",
-    "random_forest": "random forest",
+    **{name: RIVALS[name].title for name in ("svm_rbf", "lightgbm", "xgboost", "random_forest")},
 }
 _SETS = ("simulation", "biodeg", "magic_gamma_telescope", "banknote_authentication")
 
