@@ -66,14 +66,6 @@ CORE = {
 
 ABOVE_FITTING = {"choosing", "committee"}
 
-SIMULATION = {
-    *("__init__", "datasets", "dictionaries", "stopping"),
-    *("experiments.base", "experiments.settings"),
-}
-REAL_DATA = {"experiments.protocol", "experiments.methods", "experiments.rivals"}
-BEYOND = {"experiments.base", "experiments.protocol", "experiments.uci"}
-CONTEST = {"experiments.contest.field", "experiments.contest.tuning"}
-
 # Room -> the rooms it may import, from the bottom up. A key or a value may be a pattern; of
 # several keys that match a room the first one counts. `__init__` is the package's own face.
 ROOMS: dict[str, set[str] | frozenset[str]] = {
@@ -289,18 +281,6 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "dask": {"dask.*"},
     "scores": NOTHING,
     "datasets.simulation": NOTHING,
-    "datasets.catalog": NOTHING,
-    "datasets.home": NOTHING,
-    "datasets.lzw": NOTHING,
-    "datasets.archive": {"datasets.catalog", "datasets.home", "datasets.lzw"},
-    "datasets.table": {"datasets.catalog"},
-    "datasets.uci": {
-        "datasets.archive",
-        "datasets.catalog",
-        "datasets.home",
-        "datasets.table",
-    },
-    "datasets.earthquake": {"datasets.home"},
     "datasets": {"datasets.*"},
     "plotting.canvas": NOTHING,
     "plotting.*": {
@@ -310,12 +290,6 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "plotting": {"plotting.*"},
     "__init__": {"*"},
     "comparison": {"__init__", "files", "scores", "tables"},
-    # The demo, too, uses the package as a user would.
-    "demo.*": {
-        *("__init__", "datasets", "demo.*", "files"),
-        *("plotting", "plotting.canvas", "threads"),
-    },
-    "demo": {"demo.*"},
     "report.document": NOTHING,
     "report.svg": NOTHING,
     "report.rendering": {"files", "report.document"},
@@ -329,69 +303,6 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
         *("plotting.*", "prediction", "report.*", "schemes", "scores", "tables"),
     },
     "report": {"report.*"},
-    "experiments.base": NOTHING,
-    "experiments.store": {"experiments.base"},
-    "experiments.display": NOTHING,
-    "experiments.runner": {"experiments.base", "experiments.display", "experiments.store"},
-    # The experiments use the package as a user would; the solvers' race builds its problems.
-    "experiments.settings": {"__init__", "datasets", "dictionaries"},
-    "experiments.admm_vs_gd": {
-        *("__init__", "datasets", "experiments.base"),
-        *("backends.memory", "losses", "solvers"),
-    },
-    "experiments.samples": SIMULATION,
-    "experiments.sim[1-4]": SIMULATION,
-    "experiments.rates": SIMULATION,
-    "experiments.fpc": {"losses"},
-    "experiments.protocol": NOTHING,
-    "experiments.methods": {
-        *("__init__", "dictionaries", "stopping"),
-        *("experiments.fpc", "experiments.protocol"),
-    },
-    "experiments.rivals": {"__init__", "experiments.fpc", "experiments.methods"},
-    "experiments.uci": {"datasets", "datasets.*", "experiments.base", *REAL_DATA},
-    "experiments.earthquake": {"datasets", "experiments.base", "experiments.uci", *REAL_DATA},
-    "experiments.contest.measures": NOTHING,
-    "experiments.contest.counting": {
-        *("__init__", "dictionaries", "experiments.contest.measures", "model"),
-    },
-    "experiments.contest.tuning": {
-        *("experiments.base", "experiments.contest.measures", "experiments.protocol"),
-    },
-    "experiments.contest.field": {"experiments.contest.*", "experiments.protocol"},
-    "experiments.contest.*": {
-        *("__init__", "dictionaries", "experiments.contest.counting"),
-        *("experiments.contest.measures", "experiments.protocol"),
-    },
-    "experiments.contest": {
-        *("experiments.base", "experiments.contest.*", "experiments.protocol", "experiments.uci"),
-    },
-    "experiments.atoms": {"__init__", *BEYOND},
-    "experiments.leaves": {"__init__", "experiments.atoms", *CONTEST, *BEYOND},
-    "experiments.calibration": {"__init__", "experiments.atoms", "links", *CONTEST, *BEYOND},
-    "experiments.robust": {"__init__", "hashing"},
-    "experiments.robustness": {
-        *("__init__", "datasets", "experiments.contest", "experiments.robust"),
-        *(*CONTEST, *BEYOND),
-    },
-    "experiments.registry": {"experiments.*"},
-    # What draws sees rows; what measures knows nothing of drawing.
-    "experiments.reporting": NOTHING,
-    "experiments.reporting.*": {
-        *("datasets", "plotting", "stopping"),
-        *(
-            "experiments.base",
-            "experiments.display",
-            "experiments.settings",
-            "experiments.sim[1-4]",
-        ),
-        *("experiments.reporting", "experiments.reporting.*"),
-    },
-    "experiments.report": {
-        *("experiments.base", "experiments.runner", "experiments.store"),
-        "experiments.reporting.*",
-    },
-    "experiments": NOTHING,
     "playground.settings": NOTHING,
     "playground.samples": {"datasets", "playground.settings"},
     "playground.fits": {"__init__", "playground.samples", "playground.settings", "plotting.*"},
@@ -403,10 +314,10 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
     "playground": {"playground.server"},
     "cli.console": {"scores", "stopping"},
     "cli.arguments": NOTHING,
-    # The commands use the package as a user would; the sets' facts and names are listed.
+    # The commands use the package as a user would.
     "cli.*": {
-        *("__init__", "cli.*", "comparison", "datasets", "datasets.*", "demo"),
-        *("dictionaries", "experiments", "experiments.*", "export", "importances", "io", "model"),
+        *("__init__", "cli.*", "comparison", "datasets"),
+        *("dictionaries", "export", "importances", "io", "model"),
         *(
             "playground",
             "known",
@@ -419,7 +330,7 @@ ROOMS: dict[str, set[str] | frozenset[str]] = {
             "validation",
         ),
     },
-    "cli": {"cli.*", "experiments.base", "experiments.store", "io"},
+    "cli": {"cli.*", "io"},
 }
 
 FOLDERS = {
@@ -428,7 +339,7 @@ FOLDERS = {
     *("dictionaries.*", "dictionaries.trees.*"),
     *("backends.*", "solvers.*", "dask.*", "datasets.*"),
     *("documents.*", "export.c_*", "io.*"),
-    *("demo.*", "experiments.*", "experiments.contest.*", "experiments.reporting.*", "plotting.*"),
+    "plotting.*",
     "report.*",
 }
 
@@ -438,8 +349,6 @@ FREE = {"numpy", "scipy"}
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
 MAY_RUN_JOBS = {
     "checkpoints",
-    *("experiments.calibration", "experiments.contest", "experiments.robustness"),
-    "experiments.runner",
     "grounds",
     "search",
     "threads",
@@ -464,11 +373,8 @@ ALL_OF_SKLEARN = {
     "dask.*",
     *("cli.fit", "cli.training", "comparison"),
     "playground.samples",
-    "datasets.earthquake",
     "datasets.simulation",
-    "datasets.uci",
     "plotting.*",
-    *("demo.methods", "experiments.*"),
 }
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
