@@ -91,9 +91,9 @@ def test_wrong_usage_ends_with_status_2_and_a_sentence(arguments, message, capsy
 
 
 def test_an_existing_table_ends_with_status_1_and_advice(tmp_path, capsys):
-    assert main(["run", "samples", "--out", str(tmp_path)]) == 0
+    assert main(["run", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 0
     capsys.readouterr()
-    assert main(["run", "samples", "--out", str(tmp_path)]) == 1
+    assert main(["run", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 1
     assert "Go on with it by --resume" in capsys.readouterr().err
     assert main(["report", "--out", str(tmp_path)]) == 0
 
@@ -109,7 +109,7 @@ def fail(error):
 def test_what_is_in_the_way_is_said_once_before_the_first_starts(tmp_path, monkeypatch, capsys):
     rows, calls = tmp_path / "rows" / "samples.csv", []
     hinder(monkeypatch, Earthquake, lambda: calls.append(rows.exists()) or "No data.")
-    assert main(["run", "samples", "earthquake", "--out", str(tmp_path)]) == 1
+    assert main(["run", "samples", "earthquake", "--jobs", "1", "--out", str(tmp_path)]) == 1
     assert calls == [False]
     assert "earthquake was not run: No data." in capsys.readouterr().err
     report = (tmp_path / "REPORT.md").read_text()
@@ -120,7 +120,7 @@ def test_what_is_in_the_way_is_said_once_before_the_first_starts(tmp_path, monke
 @pytest.mark.parametrize("error", [DataError("x.gz is damaged."), ImportError("Needs tqdm.")])
 def test_a_fault_of_one_leaves_the_others_and_the_report(tmp_path, monkeypatch, capsys, error):
     hinder(monkeypatch, AdmmVsGd, lambda: fail(error))
-    assert main(["run", "admm-vs-gd", "samples", "--out", str(tmp_path)]) == 1
+    assert main(["run", "admm-vs-gd", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 1
     assert f"paper: admm-vs-gd was not run: {error}\n" in capsys.readouterr().err
     assert runner.load(Samples(), tmp_path / "rows")[1]["is_finished"]
     assert (tmp_path / "REPORT.md").exists()
@@ -134,7 +134,7 @@ def test_an_error_of_the_program_is_not_hidden_and_the_report_written(tmp_path, 
 
 
 def test_a_damaged_table_is_left_out_of_the_report(tmp_path, capsys):
-    assert main(["run", "samples", "--out", str(tmp_path)]) == 0
+    assert main(["run", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 0
     (tmp_path / "rows" / "samples.json").write_text("{}")
     assert main(["report", "--out", str(tmp_path)]) == 1
     assert "samples is left out of the report: " in capsys.readouterr().err
@@ -215,7 +215,7 @@ def test_an_absent_package_ends_with_status_5_and_its_group(tmp_path, capsys, mo
 
 def test_an_interruption_ends_with_status_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(commands, "_run", lambda names, options: fail(KeyboardInterrupt()))
-    assert main(["run", "samples", "--out", str(tmp_path)]) == 130
+    assert main(["run", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 130
     assert "go on with --resume" in capsys.readouterr().err
 
 

@@ -4,7 +4,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from paper.rivals import RIVALS
+
 PAPER = Path(__file__).parents[1]
+BENCHMARKS = PAPER.parent / "benchmarks"
 #: What the API reference documents.
 PUBLIC = {
     *("fcgboost", "fcgboost.datasets", "fcgboost.losses", "fcgboost.plotting"),
@@ -41,3 +44,30 @@ def test_only_public_modules_are_imported_but_for_three() -> None:
     }
     assert found == EXCEPTIONS
     assert len(modules) > 50
+
+
+#: Where classifiers of others come from.
+LIBRARIES = {
+    *("catboost", "lightgbm", "rgf", "sklearn.ensemble", "sklearn.linear_model", "sklearn.svm"),
+    *("sklearn.tree", "xgboost"),
+}
+
+
+def test_rivals_are_made_in_one_folder() -> None:
+    modules = [path for path in PAPER.rglob("*.py") if "tests" not in path.parts]
+    found = {
+        (path.relative_to(PAPER.parent).as_posix(), name)
+        for path in (*modules, *BENCHMARKS.rglob("*.py"))
+        for name in imports(path)
+        if name in LIBRARIES and PAPER / "rivals" not in path.parents
+    }
+    # A machine that did not converge says so itself; a single tree is no classifier.
+    expected = {("paper/methods.py", "sklearn.svm"), ("benchmarks/figures/trees.py", "lightgbm")}
+    assert found == expected
+
+
+def test_a_rival_stands_once_and_has_a_use() -> None:
+    titles = [rival.title for rival in RIVALS.values()]
+    assert len(set(titles)) == len(titles) == len(RIVALS) == 11
+    assert all(rival.table or rival.contest for rival in RIVALS.values())
+    assert all(rival.make is not None for rival in RIVALS.values() if rival.table)

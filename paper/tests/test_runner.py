@@ -227,6 +227,15 @@ def test_rows_made_in_two_ways_do_not_mix(tmp_path, made, now, message):
         runner.run(SplitToy(), **(defaults | now), resume=True)
 
 
+def test_log_losses_that_were_clipped_otherwise_do_not_mix(tmp_path):
+    class Clipped(Toy):
+        clipping = "1e-15"
+
+    run(Toy(), tmp_path)
+    with pytest.raises(StoreError, match="kept away from 0 and 1 by None, and now it is 1e-15"):
+        run(Clipped(), tmp_path, resume=True)
+
+
 def test_rows_of_another_version_do_not_mix(tmp_path):
     run(Toy(), tmp_path)
     facts = tmp_path / "toy.json"
