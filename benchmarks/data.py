@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from benchmarks.measure import MissingError
-from fcgboost.datasets import fetch_uci
+from paper.data import fetch_uci
 
 Array = NDArray[np.float64]
 

@@ -1,8 +1,7 @@
 """Probabilities of several classes: by the formula of the loss, and by the link that is fitted.
 
 The data and the splits are those of `study_shared`, five of them; the validation part chooses
-ridge, steps and link. The model is the same, only its probabilities differ. Log-losses are of
-probabilities that are kept half a training row away from 0 and 1.
+ridge, steps and link. The model is the same, only its probabilities differ.
 """
 
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from benchmarks.study_shared import DATA_SETS, load, split
 from fcgboost import FCGBoostClassifier
 from fcgboost.losses import class_probabilities
+from fcgboost.scores import log_losses
 
 REPETITIONS = 5
 
@@ -23,8 +23,8 @@ def measure(X: Any, y: Any, seed: int) -> list[float]:
     f, is_right = model.decision_function(X_test), y_test[:, None] == model.classes_
     scores = []
     for p in (class_probabilities(model._loss_, f), model.predict_proba(X_test)):
-        right = np.maximum(p[is_right], 0.5 / len(y))
-        scores += [np.mean(np.sum((p - is_right) ** 2, axis=1)), -np.mean(np.log(right))]
+        brier = np.mean(np.sum((p - is_right) ** 2, axis=1))
+        scores += [brier, log_losses(p[is_right]).mean()]
     return scores
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
-from fcgboost.datasets import fetch_uci
-from fcgboost.datasets.catalog import UCI_SETS
-from fcgboost.experiments.protocol import Data, arrange, deal_random, seed_of
+from paper.data import fetch_uci
+from paper.data.catalog import UCI_SETS
+from paper.protocol import Data, arrange, deal_random, seed_of
 
 REPETITIONS = 3
 MOST_ROWS = 12_000

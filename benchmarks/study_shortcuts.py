@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier, GaussDictionary
 from fcgboost.backends import kernels
-from fcgboost.datasets import fetch_uci
+from paper.data import fetch_uci
 
 N_SAMPLES = 10_000
 AT_ONCE = 500

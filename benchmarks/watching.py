@@ -16,9 +16,9 @@ from unittest import mock
 from distributed import Client
 from distributed.comm.tcp import TCP
 
+from fcgboost import Step
 from fcgboost.dask import estimators
 from fcgboost.dask.crews import DaskCrew
-from fcgboost.stopping import Step
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,4 @@ for scheme, loss in losses.items():
 # (right) of a single data set is more of a lottery. Over ten of them, with 10,000 candidates
 # and up to 5000 steps, the best errors of the six schemes are within 0.005 of each other, and
 # to come within 0.005 of full correction the others need 7 to 17 times as many atoms
-# (``fcgboost reproduce sim4 --preset standard``, Tables sim4-1 and sim4-2 of the report).
+# (``python -m paper run sim4 --preset standard``, Tables sim4-1 and sim4-2 of the report).

@@ -29,6 +29,14 @@ INPUTS = {
     "AdaBoost": "float32",
     "SVC": "float64",
 }
+# How rivals are called in `paper.rivals`, and what they are given.
+MADE: dict[str, tuple[str, dict[str, Any]]] = {
+    "LightGBM": ("lightgbm", {"n_jobs": THREADS}),
+    "HistGradientBoosting": ("hist_gradient_boosting", {}),
+    "random forest": ("random_forest", {"n_jobs": THREADS}),
+    "AdaBoost": ("adaboost", {}),
+    "SVC": ("svm_rbf", {}),
+}
 # Fits this short are repeated.
 SHORT, REPEATS = 3.0, 3
 
@@ -129,18 +137,7 @@ def make_method(name: str) -> Any:
         return FCGBoostClassifier(
             "gauss", selection="sampled", max_iter=N_STEPS, n_jobs=THREADS, random_state=0
         )
-    if name == "LightGBM":
-        from lightgbm import LGBMClassifier
+    from paper.rivals import RIVALS
 
-        return LGBMClassifier(n_jobs=THREADS, verbose=-1)
-    if name == "SVC":
-        from sklearn.svm import SVC
-
-        return SVC()
-    from sklearn import ensemble
-
-    return {
-        "HistGradientBoosting": lambda: ensemble.HistGradientBoostingClassifier(),
-        "random forest": lambda: ensemble.RandomForestClassifier(n_jobs=THREADS),
-        "AdaBoost": lambda: ensemble.AdaBoostClassifier(n_estimators=100),
-    }[name]()
+    rival, options = MADE[name]
+    return RIVALS[rival].classifier(**options)

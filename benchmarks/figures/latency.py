@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import lightgbm
-import sklearn
-from lightgbm import LGBMClassifier
-from sklearn.svm import SVC
-
 from benchmarks.data import make_rows
 from benchmarks.measure import Record, at_most, interleaved, medians
 from fcgboost import FCGBoostClassifier, SampledCandidates
+from paper.rivals import RIVALS
 
 N_CALLS, RUNS = 200, 7
+LIGHTGBM, SVM = RIVALS["lightgbm"], RIVALS["svm_rbf"]
 
 
 def measure(quick: bool) -> list[Record]:
@@ -24,8 +21,8 @@ def measure(quick: bool) -> list[Record]:
     )
     models = {
         "ours": clf.fit(X, y),
-        "lightgbm": LGBMClassifier(n_jobs=1, verbose=-1).fit(X, y),
-        "svc": SVC(C=10).fit(X, y),
+        "lightgbm": LIGHTGBM.classifier(n_jobs=1).fit(X, y),
+        "svc": SVM.classifier(C=10).fit(X, y),
     }
     x = X[:1]
     works = {name: _repeated(model.predict, x) for name, model in models.items()}
@@ -33,8 +30,8 @@ def measure(quick: bool) -> list[Record]:
     times = medians(interleaved(2 if quick else RUNS, **works))
     times = {name: 1e6 * value / N_CALLS for name, value in times.items()}
     details = {"atoms": clf.n_atoms_, "features": X.shape[1], "SVC (µs)": times["svc"]}
-    rival = f"LightGBM {lightgbm.__version__} predict, float64, 1 thread"
-    details["scikit-learn"] = sklearn.__version__
+    rival = f"{LIGHTGBM.title} {LIGHTGBM.version} predict, float64, 1 thread"
+    details["scikit-learn"] = SVM.version
     return [
         Record(name, "µs", times[key], times["lightgbm"], rival, at_most(limit, "ours"), details)
         for name, key, limit in (

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import sklearn
-from sklearn.ensemble import AdaBoostClassifier
-from sklearn.svm import SVC
-
 from benchmarks.measure import Record, interleaved, medians
 from benchmarks.stopwatches import phases
 from fcgboost import AdmmSolver, FCGBoostClassifier
 from fcgboost.datasets import make_simulation
 from fcgboost.selection import default_selection
+from paper.rivals import RIVALS
 
 THREADS = 2
+SVM, STUMPS = RIVALS["svm_rbf"], RIVALS["adaboost"]
 
 
 def measure(quick: bool) -> list[Record]:
@@ -36,10 +34,8 @@ def _records(m: int) -> Iterator[Record]:
     ours = medians(interleaved(5, ours=lambda: _default().fit(X, y)))["ours"]
     rivals = {
         "the same path with ADMM, 100 iterations": _default(solver=AdmmSolver()),
-        f"SVC(C=1) of scikit-learn {sklearn.__version__}, float64, 1 thread": SVC(C=1.0),
-        f"AdaBoost(100) of scikit-learn {sklearn.__version__}, float64, 1 thread": (
-            AdaBoostClassifier(n_estimators=100)
-        ),
+        f"SVC(C=1) of scikit-learn {SVM.version}, float64, 1 thread": SVM.classifier(C=1.0),
+        f"AdaBoost(100) of scikit-learn {STUMPS.version}, float64, 1 thread": STUMPS.classifier(),
     }
     parts = phases(_default(), default_selection(m, m), X, y)
     details = {"runs": runs, **{f"{name} (s)": value for name, value in parts.items()}}

@@ -13,14 +13,10 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-import lightgbm
 import numpy as np
-import sklearn
-from lightgbm import LGBMClassifier
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 from benchmarks.data import Split, halves, load
 from benchmarks.measure import (
@@ -39,6 +35,7 @@ from fcgboost import (
     NewtonSolver,
     SampledCandidates,
 )
+from paper.rivals import RIVALS
 
 SETS = ("magic_gamma_telescope", "HTRU2", "default_credit_card_clients")
 TUNED_ON = "default_credit_card_clients"
@@ -47,7 +44,8 @@ N_CANDIDATES = 64
 # Twice the theory's number of steps for these rows.
 N_STEPS_TUNED = 80
 N_SPLITS = 5
-SVC_NAME = f"SVC(C=10) of scikit-learn {sklearn.__version__}, standardised float64, 1 thread"
+LIGHTGBM, SVM = RIVALS["lightgbm"], RIVALS["svm_rbf"]
+SVC_NAME = f"SVC(C=10) of scikit-learn {SVM.version}, standardised float64, 1 thread"
 
 
 def measure(quick: bool) -> list[Record]:
@@ -74,12 +72,8 @@ def _ours(quick: bool, is_exact: bool = False) -> FCGBoostClassifier:
     )
 
 
-def _lightgbm() -> LGBMClassifier:
-    return LGBMClassifier(n_jobs=1, verbose=-1)
-
-
-def _svc() -> Any:
-    return make_pipeline(StandardScaler(), SVC(C=10))
+def _lightgbm() -> Any:
+    return LIGHTGBM.classifier(n_jobs=1)
 
 
 def _set_records(name: str, X: Any, y: Any, quick: bool) -> Iterator[Record]:
@@ -89,7 +83,7 @@ def _set_records(name: str, X: Any, y: Any, quick: bool) -> Iterator[Record]:
     runs = [_compare(split, types, quick) for split in splits]
     means = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
     about: dict[str, Any] = {"splits": len(splits), "training rows": len(splits[0].y)}
-    rival = f"LightGBM {lightgbm.__version__} defaults"
+    rival = f"{LIGHTGBM.title} {LIGHTGBM.version} defaults"
     about |= {"steps": ours.n_iter_, "candidates": N_CANDIDATES, "atoms": ours.n_atoms_}
     for what, key in ((", one Newton iteration per step", ""), (", exact corrections", " exactly")):
         yield Record(
@@ -162,7 +156,7 @@ def _compare(split: Split, types: dict[str, str], quick: bool) -> dict[str, floa
 
 
 def _beside_svc(name: str, split: Split, prediction: float, quick: bool) -> Iterator[Record]:
-    svc = _svc()
+    svc = make_pipeline(StandardScaler(), SVM.classifier(C=10))
     fit = seconds(lambda: svc.fit(split.X, split.y))
     hits: list[Any] = []
     predict = seconds(lambda: hits.append(svc.predict(split.X_test) == split.y_test))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-import lightgbm
-from lightgbm import LGBMClassifier
-
 from benchmarks.data import halves, load, make_rows
 from benchmarks.measure import Record, at_least, at_most, peak_bytes, seconds
 from fcgboost import FCGBoostClassifier, GaussDictionary, SampledCandidates
+from paper.rivals import RIVALS
 
 THREADS = 2
+RIVAL = RIVALS["lightgbm"]
 WIDTH, SIZE, N_STEPS = 0.3, 64, 103
 
 
@@ -24,12 +23,12 @@ def measure(quick: bool) -> list[Record]:
     ours = [_run(_ours(n_steps), split) for split in splits]
     # Before anything else takes memory.
     peak = peak_bytes()
-    rival = [_run(LGBMClassifier(n_jobs=THREADS, verbose=-1), split) for split in splits]
+    rival = [_run(RIVAL.classifier(n_jobs=THREADS), split) for split in splits]
     (fit, accuracy), (rival_fit, rival_accuracy) = (
         [statistics.fmean(values) for values in zip(*runs, strict=True)] for runs in (ours, rival)
     )
     where = f"Skin_NonSkin, {len(splits[0].y):,} rows"
-    name = f"LightGBM {lightgbm.__version__} defaults, float64, {THREADS} threads"
+    name = f"{RIVAL.title} {RIVAL.version} defaults, float64, {THREADS} threads"
     details = {"splits": n_splits, "width": WIDTH, "candidates": SIZE, "steps": n_steps}
     records = [
         Record(f"{where}: fit", "s", fit, rival_fit, name, at_most(20.0, of="ours"), details),

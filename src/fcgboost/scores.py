@@ -103,8 +103,7 @@ def score_predictions(
         Half the squared distance from the probabilities to the truth, between 0 and 1; with two
         classes (p - 1[y = 1])^2.
     log_loss
-        Of the true class's probability clipped to [1 / (2 m), 1 - 1 / (2 m)] for m rows scored:
-        m rows can not tell smaller probabilities from 0, and one row must not decide alone.
+        The mean of `log_losses`.
 
     Parameters
     ----------
@@ -136,10 +135,33 @@ def score_predictions(
         return scores
     p = np.asarray(proba, dtype=np.float64)
     scores["brier"] = _mean(((p - truth) ** 2).sum(axis=1) / 2.0, 1.0)
-    least = 0.5 / len(y)
-    of_truth = np.clip(np.where(truth, p, 0.0).sum(axis=1), least, 1.0 - least)
-    scores["log_loss"] = _mean(-np.log(of_truth), np.inf)
+    scores["log_loss"] = _mean(log_losses(np.where(truth, p, 0.0).sum(axis=1)), np.inf)
     return scores
+
+
+def log_losses(of_truth: ArrayLike) -> Array:
+    """Return the log-loss of every row, -log p, p being clipped to [1 / (2 m), 1 - 1 / (2 m)].
+
+    The m rows scored cannot tell smaller probabilities from 0, and one row must not decide alone.
+    Logarithms are natural.
+
+    Parameters
+    ----------
+    of_truth : array-like of shape (n_samples,)
+        The probability p that was given to a row's true class.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> log_losses([0.5, 0.9, 0.0]).round(4)
+    array([0.6931, 0.1823, 1.7918])
+    """
+    p = np.asarray(of_truth, dtype=np.float64)
+    least = 0.5 / len(p)
+    return np.asarray(-np.log(np.clip(p, least, 1.0 - least)))
 
 
 def wilson(n_hits: float, n: float) -> Score:

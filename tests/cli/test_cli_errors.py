@@ -133,7 +133,7 @@ CASES = {
     ),
     "an infinite label": (3, "infinite", ["fit", "{}/infinite.csv", "--target", "y"]),
     "too few rows": (3, "too few", ["fit", "{}/few.csv", "--target", "y"]),
-    "an unknown set": (3, "Did you mean 'heart'", ["datasets", "hearts"]),
+    "a public set": (3, "python -m paper data", ["datasets", "heart"]),
 }
 
 

@@ -1,4 +1,4 @@
-"""`fcgboost datasets`: the public sets of the paper, and its simulation, as files."""
+"""`fcgboost datasets`: the paper's simulation as a file."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from fcgboost.cli.arguments import add_command, add_json, count, whole
 
 _SIMULATION = "simulation"
 _TEXT = f"""\
-List the sets that the package knows, or write one to a file with its target in
-the column "target".
+List what the package can make, or write it to a file with its target in the
+column "target": the paper's simulation ({_SIMULATION}).
 
-Public sets are looked up in the folder that FCGBOOST_DATA names, then in the
-user's cache, and else downloaded, which needs the extra `data`. The paper's
-simulation ({_SIMULATION}) is made on the spot.
+The public sets of the paper are written from a clone of the repository, by
+python -m paper data NAME.
 
 examples:
   fcgboost datasets
-  fcgboost datasets heart --out heart.csv
   fcgboost datasets simulation --rows 5000 --noise 0.3 --out noisy.csv
 """
 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "datasets", run, "list public data sets, or fetch one", _TEXT)
+    parser = add_command(commands, "datasets", run, "write the paper's simulation", _TEXT)
     parser.add_argument("name", nargs="?", metavar="NAME", help="the set to write (default: list)")
     parser.add_argument(
         "--out",
@@ -36,17 +34,15 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help=".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)",
     )
-    parser.add_argument(
-        "--rows", type=count, default=1000, help="of the simulation (default: %(default)s)"
-    )
+    parser.add_argument("--rows", type=count, default=1000, help="(default: %(default)s)")
     parser.add_argument(
         "--noise",
         type=float,
         default=0.3,
         metavar="SHARE",
-        help="of labels flipped in the simulation (default: %(default)s)",
+        help="of labels flipped (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=whole, default=0, help="of the simulation")
+    parser.add_argument("--seed", type=whole, default=0, help="of all draws (default: %(default)s)")
     add_json(parser)
 
 
@@ -58,69 +54,42 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         _list(options.json)
         return 0
+    if options.name != _SIMULATION:
+        raise ValueError(
+            f"There is no set {options.name!r}: the package makes the {_SIMULATION}. The paper's "
+            "public sets are written by python -m paper data NAME, in a clone of the repository."
+        )
+    if not 0.0 <= options.noise <= 1.0:
+        raise ValueError(f"--noise must be a share from 0 to 1, got {options.noise}.")
     out = options.out or Path(f"{options.name}.csv")
     check_outputs([out], [], tables=[out])
-    names, X, y = _load(options)
-    write_rows(out, _frames(names, X, y))
+    n_rows = write_rows(out, _frames(options))
     if options.json:
-        console.print_json({"out": str(out), "n_rows": len(y), "n_features": X.shape[1]})
+        console.print_json({"out": str(out), "n_rows": n_rows, "n_features": 2})
     else:
-        print(f"{len(y):,} rows, {X.shape[1]} features and the target: {out}")
+        print(f"{n_rows:,} rows, 2 features and the target: {out}")
     return 0
 
 
 def _list(is_json: bool) -> None:
-    from fcgboost.datasets.catalog import UCI_SETS
-    from fcgboost.datasets.home import data_homes, find_file
-
-    homes = data_homes(None)
-    facts = [
-        {
-            "name": name,
-            "title": one.title,
-            "n_rows": one.n_rows,
-            "is_here": find_file((one.file_name,), homes) is not None,
-        }
-        for name, one in UCI_SETS.items()
-    ]
-    simulation = {"name": _SIMULATION, "title": "the paper's simulation", "is_here": True}
-    facts.append({**simulation, "n_rows": None})
+    title = "the paper's simulation"
     if is_json:
-        console.print_json(facts)
-        return
-    rows = [
-        (
-            str(one["name"]),
-            str(one["title"]),
-            "yes" if one["is_here"] else "to be downloaded",
-            f"{one['n_rows']:,}" if one["n_rows"] else "any",
-        )
-        for one in facts
-    ]
-    console.print_table(("name", "title", "here", "rows"), rows, n_labels=3)
+        console.print_json([{"name": _SIMULATION, "title": title}])
+    else:
+        console.print_table(("name", "title"), [(_SIMULATION, title)], n_labels=2)
 
 
-def _load(options: argparse.Namespace) -> tuple[list[str], Any, Any]:
-    from fcgboost.datasets import fetch_uci, make_simulation
-
-    if options.name == _SIMULATION:
-        if not 0.0 <= options.noise <= 1.0:
-            raise ValueError(f"--noise must be a share from 0 to 1, got {options.noise}.")
-        X, y = make_simulation(
-            options.rows,
-            noise="uniform" if options.noise else None,
-            level=options.noise,
-            random_state=options.seed,
-        )
-        return ["x1", "x2"], X, y
-    bunch: Any = fetch_uci(options.name, return_X_y=False)
-    return list(bunch.feature_names), bunch.data, bunch.target
-
-
-def _frames(names: list[str], X: Any, y: Any) -> Iterator[Any]:
-    import numpy as np
+def _frames(options: argparse.Namespace) -> Iterator[Any]:
     import pandas as pd
 
-    frame = pd.DataFrame(X, columns=names)
-    frame["target"] = np.asarray(y).astype(np.int64)
+    from fcgboost.datasets import make_simulation
+
+    X, y = make_simulation(
+        options.rows,
+        noise="uniform" if options.noise else None,
+        level=options.noise,
+        random_state=options.seed,
+    )
+    frame = pd.DataFrame(X, columns=["x1", "x2"])
+    frame["target"] = y.astype("int64")
     yield frame

@@ -1,0 +1,240 @@
+"""The command `python -m paper`: the paper's experiments, data and demo."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from paper import commands
+from paper.base import PRESETS, SPLITS
+from paper.registry import EXPERIMENTS
+
+_FAILED, _USAGE, _DATA, _PACKAGE, _INTERRUPTED, _TERMINATED = 1, 2, 3, 5, 130, 143
+
+_DESCRIPTION = """\
+The paper's experiments, run again: every table and figure, ours beside the published figures.
+
+  python -m paper list
+  python -m paper run sim3 --preset quick
+  python -m paper run all --preset standard --out results --jobs 2
+  python -m paper run all --preset standard --out results --jobs 2 --resume
+  python -m paper report --out results
+  python -m paper run contest --methods lightgbm,catboost --preset standard --out study
+  python -m paper data heart --out heart.csv
+  python -m paper demo
+"""
+_STATUS = f"""\
+exit status:
+  0  done
+  {_FAILED}  something outside failed: a disk, a network, a part of an experiment
+  {_USAGE}  wrong usage of the command
+  {_DATA}  the data or a setting cannot be used
+  {_PACKAGE}  a package is not installed; the message names it
+  {_INTERRUPTED}  interrupted
+"""
+_RUN = """\
+Run experiments and write a report. What goes beyond the paper (contest, robustness,
+calibration, atoms, leaves) is no part of "all": name it to run it.
+
+Every finished unit of work is stored at once in DIR/rows/EXPERIMENT.csv. An interrupted run
+loses at most the units in work (one per job); --resume continues it. The report is drawn from
+the stored rows: DIR/REPORT.md and DIR/report.html, which needs no network.
+
+The real data are looked up in the folder that FCGBOOST_DATA names, then in the user's cache,
+and else downloaded. See docs/data.md.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return the exit status."""
+    options = make_parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        # A request to end unwinds as Ctrl-C does, so that no half file stays behind.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
+    try:
+        status: int = options.command(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. {options.interrupted}", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is left of it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (*commands.FAULTS, ValueError) as error:
+        print(f"paper: {error}", file=sys.stderr)
+        return _status_of(error)
+    return status
+
+
+def _status_of(error: Exception) -> int:
+    if isinstance(error, ImportError):
+        return _PACKAGE
+    if isinstance(error, ValueError | FileNotFoundError | IsADirectoryError):
+        return _DATA
+    return _FAILED
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="python -m paper",
+        description=_DESCRIPTION,
+        epilog=_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_list(added)
+    _add_run(added)
+    _add_report(added)
+    _add_data(added)
+    _add_demo(added)
+    text = "Draw docs/results and docs/beyond again from paper/rows, and the verdicts in docs."
+    _add(added, "findings", commands.draw_findings, text)
+    return parser
+
+
+def _add(
+    added: Any, name: str, command: Callable[[argparse.Namespace], int], text: str
+) -> argparse.ArgumentParser:
+    """Add a command; the first sentence of its text is its help."""
+    parser: argparse.ArgumentParser = added.add_parser(
+        name,
+        help=text.partition(".")[0].lower(),
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=command, interrupted="Nothing was written.")
+    return parser
+
+
+def _add_list(added: Any) -> None:
+    parser = _add(
+        added,
+        "list",
+        commands.list_experiments,
+        "Explain every experiment, with estimated times.",
+    )
+    _add_jobs(parser)
+
+
+def _add_run(added: Any) -> None:
+    parser = _add(added, "run", commands.run_experiments, _RUN)
+    parser.set_defaults(
+        error=parser.error, interrupted="Finished work is stored; go on with --resume."
+    )
+    parser.add_argument(
+        "experiments",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help=f"one or more of: {', '.join(EXPERIMENTS)}; or all",
+    )
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        default="quick",
+        help="quick: minutes, to see that all works; standard: under two hours on two cores, "
+        "with deviations from the paper's protocol marked; full: the paper's repetitions, "
+        "grids and sizes (default: %(default)s)",
+    )
+    _add_out(parser)
+    _add_jobs(parser)
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
+    parser.add_argument(
+        "--split",
+        choices=SPLITS,
+        help="how uci splits its data (default: random repetitions, and file order once)",
+    )
+    parser.add_argument(
+        "--methods",
+        type=lambda text: text.split(","),
+        metavar="NAME,...",
+        help="run only these columns of an experiment that compares methods, such as uci and "
+        "contest; the others can be added by --resume",
+    )
+
+
+def _add_report(added: Any) -> None:
+    text = "Write the report of stored rows again. Nothing is run."
+    _add_out(_add(added, "report", commands.draw_report, text))
+
+
+def _add_data(added: Any) -> None:
+    parser = _add(
+        added,
+        "data",
+        commands.write_data,
+        "List the public sets, or write one to a file. Its target is the column "
+        '"target".\n\nA set is looked up in the folder that FCGBOOST_DATA names, then in the '
+        "user's cache, and\nelse downloaded. The simulation is written by fcgboost datasets "
+        "simulation.",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the set to write (default: list)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_demo(added: Any) -> None:
+    parser = _add(
+        added,
+        "demo",
+        commands.run_demo,
+        "Fit, draw and explain one example. It is the paper's simulation with 30 % flipped "
+        "labels,\nbeside a support vector machine, a random forest and AdaBoost. Takes about a "
+        "minute and\nneeds no data.",
+    )
+    _add_out(parser, "demo", "where the pictures go")
+    parser.add_argument(
+        "--n-samples",
+        type=_count,
+        default=1000,
+        metavar="N",
+        help="training points (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of all draws (default: %(default)s)")
+
+
+def _add_out(
+    parser: argparse.ArgumentParser,
+    default: str = "reproduction",
+    what: str = "where rows, figures and report go",
+) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(default),
+        metavar="DIR",
+        help=f"{what} (default: %(default)s)",
+    )
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at the same time (default: the number of cores, here %(default)s)",
+    )
+
+
+def _count(text: str) -> int:
+    """Read a whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""How many numbers a sum of atoms stores, counted as for other models.
+
+What says how numbers hang together is not counted: neither where a tree's children are nor to
+which family an atom belongs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import (
+    Dictionary,
+    EllipticDictionary,
+    FCGBoostClassifier,
+    TreeDictionary,
+    UnionDictionary,
+)
+from paper.rivals.base import Array, tree_numbers
+
+#: Numbers a node of a tree has in a row of atoms; the first is a feature, or -1 for a leaf, the
+#: third the place of the left child.
+_NODE = 4
+
+
+def stored_numbers(classifier: FCGBoostClassifier) -> int:
+    """Count coefficients, constants, limits of the inputs, and the atoms' parameters."""
+    model = classifier.model_
+    limits = () if model.limits is None else (model.limits.low, model.limits.high)
+    shared = sum(np.size(values) for values in (model.coef, model.intercept, *limits))
+    if np.any(model.scale != 1.0):
+        shared += np.size(model.scale)
+    return int(shared) + atom_numbers(model.dictionary, model.atoms, len(model.scale))
+
+
+def atom_numbers(dictionary: Dictionary, atoms: Any, n_features: int) -> int:
+    """Count the parameters of atoms, one a row."""
+    if isinstance(dictionary, UnionDictionary):
+        found = dictionary.members(atoms, n_features)
+        return sum(atom_numbers(dictionary.families[i], rows, n_features) for i, _, rows in found)
+    rows = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
+    if isinstance(dictionary, TreeDictionary):
+        return sum(tree_numbers(_n_leaves(row.reshape(-1, _NODE))) for row in rows)
+    if isinstance(dictionary, EllipticDictionary):
+        n_used = np.count_nonzero(rows[:, n_features:], axis=1)
+        # A feature's number, centre and precision; or all centres and precisions.
+        return int(np.minimum(3 * n_used, 2 * n_features).sum())
+    # A value and its place; or all values.
+    return int(np.minimum(2 * np.count_nonzero(rows, axis=1), rows.shape[1]).sum())
+
+
+def _n_leaves(nodes: Array) -> int:
+    """Count the leaves that the root leads to; what follows them is unused room."""
+    waiting, n_leaves = [0], 0
+    while waiting:
+        node = nodes[waiting.pop()]
+        if node[0] < 0.0:
+            n_leaves += 1
+        else:
+            waiting += [int(node[2]), int(node[2]) + 1]
+    return n_leaves

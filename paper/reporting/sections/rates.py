@@ -1,0 +1,217 @@
+"""Learning rates beside the theory's exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fcgboost import theory_steps
+from paper.reporting import figures
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import (
+    CORRECTION_STYLES,
+    DICTIONARY_STYLES,
+    label_of,
+    style_of,
+)
+from paper.reporting.summaries import (
+    Summary,
+    carried,
+    fit_slope,
+    growth,
+    summaries,
+    summarize,
+)
+from paper.reporting.tables import (
+    Table,
+    number,
+    plus_minus,
+    present,
+    repetitions,
+    row,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+PROBLEMS = {"simulation": "the paper's simulation", "smooth": "smooth η"}
+_CORRECTIONS = ("ridge", "exact")
+_COLUMNS = {"excess_risk": "excess risk", "excess_loss": "excess squared hinge risk"}
+#: What the theorems give for the excess risk: in general, and with Tsybakov's exponent q of the
+#: problem, infinite for the simulation and 1 for the smooth one.
+THEORY = {"simulation": "−1/4, or −1/2 (q = ∞)", "smooth": "−1/4, or −1/3 (q = 1)"}
+_THEORY_LOSS = "−1/2"
+
+
+def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
+    """Draw and fit excess risks against m, then against k."""
+    size, steps = (frame[frame["kind"] == kind] for kind in ("size", "steps"))
+    tables, pictures = [], []
+    if len(size):
+        pictures += [_sizes(size, column) for column in _COLUMNS]
+        tables.append(_slopes(size))
+    if len(steps):
+        pictures.append(_steps(steps))
+        tables.append(_minima(steps))
+    paragraphs = (
+        "Not in the paper. Theorem 1 bounds the excess risk at k ~ k₀ by a multiple of "
+        "(m / ln m)^(−1/4); with Tsybakov's noise exponent q Theorem 2 improves the exponent to "
+        "−(q + 1) / (2 (q + 2)): −1/3 for q = 1, −1/2 for q = ∞. These are bounds: a steeper "
+        "slope agrees with them.",
+    )
+    return Body(paragraphs, tuple(tables), tuple(pictures))
+
+
+def _cases(frame: DataFrame) -> Iterator[tuple[str, str, str, DataFrame]]:
+    for problem in present(tuple(PROBLEMS), frame, "problem"):
+        part = frame[frame["problem"] == problem]
+        for name in present(tuple(DICTIONARY_STYLES), part, "dictionary"):
+            own = part[part["dictionary"] == name]
+            for correction in present(_CORRECTIONS, own, "correction"):
+                yield problem, name, correction, own[own["correction"] == correction]
+
+
+def _sizes(size: DataFrame, column: str) -> Picture:
+    figure, axes = figures.panels(1, 2, 4.0, sharey=True)
+    for problem, name, correction, part in _cases(size):
+        if problem in PROBLEMS:
+            ax = axes[0][list(PROBLEMS).index(problem)]
+            _cloud(ax, part, column, _style(name, correction))
+    for ax, title in zip(axes[0], PROBLEMS.values(), strict=True):
+        ax.set(title=title, xlabel="m / ln m (log scale)")
+        figures.log_scales(ax)
+        ax.tick_params(which="minor", labelleft=False, labelbottom=False)
+        figures.label_heights(ax)
+    axes[0][0].set_ylabel(f"{_COLUMNS[column]} (log scale)")
+    caption = (
+        f"{_COLUMNS[column].capitalize()} at k = k₀ against m / ln m: mean over repetitions with "
+        "standard errors, and the fitted lines."
+    )
+    return figures.finish(figure, f"rates-{column.replace('_', '-')}", caption, n_columns=2)
+
+
+def _style(name: str, correction: str) -> figures.Style:
+    """Give a dictionary's colour and a correction's line."""
+    of, by = style_of(DICTIONARY_STYLES, name), style_of(CORRECTION_STYLES, correction)
+    return figures.Style(f"{of.label}, {by.label}", of.color, by.line, by.marker)
+
+
+def _cloud(ax: Axes, part: DataFrame, column: str, style: figures.Style) -> None:
+    found = summaries(part, ["n_samples"], column)
+    x = growth(list(found))
+    options: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 4}
+    fill = style.color if style.line == "-" else "white"
+    means, errors = (np.array(values) for values in list(zip(*found.values(), strict=True))[:2])
+    bars = np.nan_to_num(errors)
+    options |= {"markerfacecolor": fill, "linestyle": "", "elinewidth": 1.0}
+    ax.errorbar(x, means, bars, **options)
+    slope = fit_slope(part, column)
+    if slope is not None:
+        line = np.exp(slope.intercept) * x**slope.slope
+        ax.plot(x, line, color=style.color, linestyle=style.line, label=style.label, lw=1.2)
+
+
+def _slopes(size: DataFrame) -> Table:
+    rows, counts = [], []
+    for column, name in _COLUMNS.items():
+        for problem, dictionary, correction, part in _cases(size):
+            slope = fit_slope(part, column)
+            sizes = part.groupby("n_samples").size()
+            counts += list(sizes)
+            labels = (name, PROBLEMS.get(problem, problem), label_of(DICTIONARY_STYLES, dictionary))
+            is_risk = column == "excess_risk"
+            cells = (
+                f"{sizes.index.min()}–{sizes.index.max()}",
+                number(slope.slope if slope else None, 3),
+                f"{number(slope.low, 3)} to {number(slope.high, 3)}" if slope else "–",
+                THEORY.get(problem, "–") if is_risk else _THEORY_LOSS,
+            )
+            rows.append(row(*labels, label_of(CORRECTION_STYLES, correction), *cells))
+    n_repetitions = " to ".join(map(str, sorted({min(counts), max(counts)})))
+    return Table(
+        "Slope of ln(mean excess) against ln(m / ln m) at k = k₀.",
+        ("excess", "problem", "dictionary", "correction", "m", "slope", "95 % interval", "theory"),
+        tuple(rows),
+        (
+            f"At each m {n_repetitions} repetitions; the interval is a bootstrap over them. "
+            "Candidates are all n = m up to m = 16,000, and a fresh sample per step beyond.",
+            "Theory: the exponents of upper bounds; Theorem 4 gives the one of the squared hinge "
+            "risk at k = k₀. The simulation's η jumps, so Assumption 1 is not granted there.",
+        ),
+        n_labels=4,
+    )
+
+
+def _steps(steps: DataFrame) -> Picture:
+    figure, axes = figures.panels(1, 2, 4.2, sharey=True)
+    m = int(steps["n_samples"].max())
+    for problem, name, correction, part in _cases(steps):
+        if problem in PROBLEMS:
+            ax = axes[0][list(PROBLEMS).index(problem)]
+            _path(ax, part, _style(name, correction)._replace(marker=""))
+    for ax, title in zip(axes[0], PROBLEMS.values(), strict=True):
+        k = np.geomspace(1, max(2, steps["k"].max()), 100)
+        shape = 1.0 / k + k * np.log(m) / m
+        # Only the shape is the theory's: its constants are not known.
+        height = steps["excess_loss"].median() / np.median(shape)
+        style: dict[str, Any] = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (1, 1))}
+        ax.plot(k, height * shape, **style, label="shape of Theorem 4's bound: 1/k + k ln(m)/m")
+        ax.set_title(title, pad=figures.TITLE_PAD)
+        ax.set_xlabel("steps k (log scale)")
+        figures.log_scales(ax)
+        ax.tick_params(which="minor", labelleft=False)
+        figures.label_heights(ax)
+        figures.mark_step(ax, theory_steps(m), "k₀")
+    axes[0][0].set_ylabel("excess squared hinge risk (log scale)")
+    caption = (
+        f"Excess squared hinge risk against the number of steps, m = {m}; mean and a band of one "
+        "standard error, the lowest point marked by a ring. The dotted curve is the shape of the "
+        "bound, at an arbitrary height."
+    )
+    return figures.finish(figure, "rates-steps", caption, n_columns=2)
+
+
+def _along(part: DataFrame) -> dict[int, Summary]:
+    """Summarise the excess at every stored k over all repetitions."""
+    wide = carried(part, "excess_loss")
+    return {int(k): summarize(wide.loc[k]) for k in wide.index}
+
+
+def _path(ax: Axes, part: DataFrame, style: figures.Style) -> None:
+    points = _along(part)
+    if not points:
+        return
+    figures.curve(ax, list(points), list(points.values()), style)
+    lowest = min(points, key=lambda k: points[k].mean)
+    ring: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": style.color}
+    ax.plot([lowest], [points[lowest].mean], "o", markersize=7, markeredgewidth=1.6, **ring)
+
+
+def _minima(steps: DataFrame) -> Table:
+    k0 = theory_steps(int(steps["n_samples"].max()))
+    rows, counts = [], []
+    for problem, name, correction, part in _cases(steps):
+        points = _along(part)
+        if not points:
+            continue
+        counts += [value.n for value in points.values()]
+        lowest = min(points, key=lambda k: points[k].mean)
+        near = min(points, key=lambda k: abs(k - k0))
+        cells = [f"{lowest}", *(plus_minus(points[k], 4) for k in (lowest, near, max(points)))]
+        labels = (PROBLEMS.get(problem, problem), label_of(DICTIONARY_STYLES, name))
+        rows.append(row(*labels, label_of(CORRECTION_STYLES, correction), *cells))
+    header = ("problem", "dictionary", "correction", "best k", "excess at best k")
+    return Table(
+        f"Excess squared hinge risk along the path, m = {int(steps['n_samples'].max())}.",
+        (*header, "near k₀", "at the last k"),
+        tuple(rows),
+        (
+            repetitions(counts),
+            f"k₀ = {k0}; the stored step nearest to it is shown. A path that has ended, because "
+            "no candidate was left or useful, keeps its last model.",
+        ),
+        n_labels=3,
+    )
