@@ -437,7 +437,7 @@ FREE = {"numpy", "scipy"}
 # What scikit-learn itself runs jobs and limits threads with.
 BESIDE_SKLEARN = {"joblib", "threadpoolctl"}
 MAY_RUN_JOBS = {
-    "checkpoints",
+    *("checkpoints", "comparison"),
     *("experiments.calibration", "experiments.contest", "experiments.robustness"),
     "experiments.runner",
     "grounds",
