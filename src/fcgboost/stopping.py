@@ -91,11 +91,8 @@ class Step:
     gone: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def __repr__(self) -> str:
-        score = (
-            ""
-            if self.validation_score is None
-            else f", validation_score={self.validation_score:.6g}"
-        )
+        found = self.validation_score
+        score = "" if found is None else f", validation_score={found:.6g}"
         return f"Step(k={self.k}, n_atoms={self.n_atoms}, seconds={self.seconds:.3g}{score})"
 
     @property
