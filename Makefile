@@ -3,7 +3,7 @@
 #   make demo          fit, plot and explain one example; output in demo/
 #   make test          lint, types, unit tests and doctests: a verdict within minutes
 #   make test-all      all the rest: oldest dependencies, long runs, optional software, the paper
-#   make test-oldest   the oldest dependencies that are promised, part of test-all
+#   make test-oldest   the oldest dependencies and extras that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
 #   make paper         the paper's experiments with the preset "quick"; build/paper/
 #   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
@@ -45,7 +45,7 @@ test-all: test-oldest .venv/.all-stamp
 	$(PYTEST) $(PARALLEL) paper
 
 test-oldest: .venv-oldest/.stamp
-	$(ONE_THREAD) $(OLDEST)/python -m pytest $(PARALLEL) tests/test_estimators.py
+	$(ONE_THREAD) $(OLDEST)/python -m pytest $(PARALLEL) -m "not slow" $$($(OLDEST)/python .ci/oldest.py tests)
 
 lint: .venv/.test-stamp
 	$(BIN)/ruff check

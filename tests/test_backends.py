@@ -62,7 +62,7 @@ def test_moments_survive_large_offsets() -> None:
 
 
 def test_a_sparse_design_stays_sparse_until_its_columns() -> None:
-    X = sparse.random_array((30, 5000), density=0.01, rng=np.random.default_rng(0)).tocsr()
+    X = sparse.random_array((30, 5000), density=0.01, random_state=np.random.default_rng(0)).tocsr()
     design = MemoryDesign(GaussDictionary(), X, np.ones(30), standardize=True)
     atoms = design.dictionary.candidates(design.sample(30, 0), 30, 0)
     assert sparse.issparse(atoms)

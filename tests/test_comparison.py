@@ -1,15 +1,21 @@
 """Ours beside others: one split, one encoding."""
 
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_info
 
 from fcgboost import FCGBoostClassifier, TableEncoder
 from fcgboost.comparison import (
+    BASELINE,
     METHODS,
     compare,
     installed_methods,
@@ -47,7 +53,7 @@ def test_all_methods_see_the_same_rows_and_the_best_comes_first() -> None:
     X, y = make_rows()
     seen: list[str] = []
     comparison = compare(X, y, methods=QUICK, watch=seen.append)
-    assert seen == QUICK
+    assert seen == [*QUICK, BASELINE]
     accuracies = [row.scores["accuracy"].value for row in comparison.rows]
     assert accuracies == sorted(accuracies, reverse=True)
     data = comparison.data
@@ -71,9 +77,105 @@ def test_a_method_that_fails_is_a_row_and_not_the_end(monkeypatch: pytest.Monkey
     X, y = make_rows(100)
     monkeypatch.setattr("sklearn.svm.SVC.fit", fail)
     comparison = compare(X, y, methods=["SVC (RBF)", "fcgboost"])
-    assert [row.method for row in comparison.rows] == ["fcgboost", "SVC (RBF)"]
-    assert comparison.rows[1].scores == {}
-    assert comparison.rows[1].note == "failed: no luck"
+    assert {row.method for row in comparison.rows[:-1]} == {"fcgboost", BASELINE}
+    assert comparison.rows[-1].method == "SVC (RBF)"
+    assert comparison.rows[-1].scores == {}
+    assert comparison.rows[-1].note == "failed: no luck"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "note"),
+    [
+        ("predict", IndexError("too few\nmore"), "failed: too few"),
+        ("predict_proba", ValueError(), "failed: ValueError"),
+        ("set_params", ValueError("no such"), "failed: no such"),
+    ],
+)
+def test_a_method_that_fails_after_or_before_its_fit_is_a_row_too(
+    monkeypatch: pytest.MonkeyPatch, name: str, error: Exception, note: str
+) -> None:
+    def fail(self: object, *_: object, **__: object) -> None:
+        raise error
+
+    X, y = make_rows(100)
+    monkeypatch.setattr(f"sklearn.ensemble.RandomForestClassifier.{name}", fail)
+    rows = compare(X, y, methods=["random forest", "logistic regression"]).rows
+    assert rows[-1].method == "random forest"
+    assert (rows[-1].scores, rows[-1].note) == ({}, note)
+    assert all(row.scores for row in rows[:-1])
+
+
+def test_labels_in_a_column_are_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_rows(100)
+    expected = compare(X, y, methods=["SVC (RBF)"]).rows
+    predict = SVC.predict
+    monkeypatch.setattr(SVC, "predict", lambda self, X: predict(self, X)[:, None])
+    found = compare(X, y, methods=["SVC (RBF)"]).rows
+    assert [row.scores for row in found] == [row.scores for row in expected]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("name", ["CatBoost", "LightGBM", "XGBoost"])
+def test_other_libraries_tell_three_classes_apart_on_the_threads_they_are_given(name: str) -> None:
+    package = METHODS[name].needs
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    X, _ = make_simulation(90, random_state=0)
+    rows = compare(X, np.digitize(X[:, 0], [0.3, 0.6]), methods=[name.lower()]).rows
+    assert [row.method for row in rows] == [name, BASELINE]
+    assert rows[0].scores.keys() == {"accuracy", "auc", "brier", "log_loss"}
+    assert rows[0].note == ""
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_every_method_has_as_many_threads_as_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, n_threads: int
+) -> None:
+    seen: list[tuple[int | None, set[int]]] = []
+    fit = RandomForestClassifier.fit
+
+    def watched(self: RandomForestClassifier, *given: object) -> object:
+        seen.append((self.n_jobs, {pool["num_threads"] for pool in threadpool_info()}))
+        return fit(self, *given)
+
+    X, y = make_rows(50)
+    monkeypatch.setattr(RandomForestClassifier, "fit", watched)
+    before = threadpool_info()
+    data = compare(X, y, methods=["random forest"], n_threads=n_threads).data
+    assert data["n_threads"] == n_threads
+    assert seen == [(n_threads, {n_threads})]
+    assert threadpool_info() == before
+
+
+def test_there_is_at_least_one_thread() -> None:
+    with pytest.raises(ValueError, match="n_threads must be at least 1; got 0"):
+        compare(*make_rows(50), n_threads=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "rival"), [(name, one) for name, one in METHODS.items() if one.threads is not None]
+)
+def test_the_threads_parameter_is_one_of_the_method(name: str, rival: Any) -> None:
+    if find_spec(rival.needs) is None:
+        pytest.skip(f"{rival.needs} is not installed")
+    made = rival.make(0).set_params(**{rival.threads: 2})
+    assert made.get_params()[rival.threads] == 2, name
+
+
+def test_the_most_frequent_class_is_scored_like_all_others() -> None:
+    X, y = make_rows(200)
+    comparison = compare(X, y, methods=["logistic regression", BASELINE])
+    rows = {row.method: row for row in comparison.rows}
+    assert rows.keys() == {"logistic regression", BASELINE}
+    scores = rows[BASELINE].scores
+    assert scores.keys() == {"accuracy", "auc", "brier", "log_loss"}
+    assert scores["accuracy"].value == pytest.approx(max(comparison.data["classes"].values()), 0.02)
+    assert scores["auc"].value == 0.5
+
+
+def test_names_of_methods_may_be_in_any_case_and_count_once() -> None:
+    X, y = make_rows(60)
+    rows = compare(X, y, methods=["svc (rbf)", "ADABOOST", "AdaBoost"]).rows
+    assert {row.method for row in rows} == {"SVC (RBF)", "AdaBoost", BASELINE}
 
 
 def test_what_would_take_hours_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +184,7 @@ def test_what_would_take_hours_is_left_out_and_said(monkeypatch: pytest.MonkeyPa
     X, y = make_rows(100)
     small = {**METHODS, "SVC (RBF)": replace(METHODS["SVC (RBF)"], max_rows=50)}
     monkeypatch.setattr("fcgboost.comparison.METHODS", small)
-    row = compare(X, y, methods=["SVC (RBF)"]).rows[0]
+    row = compare(X, y, methods=["SVC (RBF)"]).rows[-1]
     assert row.scores == {}
     assert "more than 50 rows" in row.note
 

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from fcgboost import FCGBoostClassifier
 from fcgboost import model as model_module
+from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -21,6 +23,7 @@ from fcgboost.dictionaries import (
     planes,
 )
 from fcgboost.model import Model
+from fcgboost.stopping import Status
 
 N_FEATURES = 3
 
@@ -264,3 +267,16 @@ def test_tensors_give_tensors(
     empty = dataclasses.replace(model, atoms=model.atoms[:0], coef=model.coef[:, :0])
     np.testing.assert_array_equal(empty.decision(tensor), empty.decision(X))
     np.testing.assert_array_equal(tensor.numpy(), X)
+
+
+def test_what_a_fit_leaves_says_itself_in_a_line() -> None:
+    X, y = make_simulation(80, random_state=0)
+    fitted = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(X, y)
+    assert repr(fitted.model_) == "Model(GaussDictionary, n_atoms=4, n_outputs=1)"
+    assert repr(fitted.trace_) == "Trace(n_steps=4, n_atoms=4, endings=[None])"
+    ended = dataclasses.replace(fitted.trace_, endings=(Status.VALIDATION, None) * 500)
+    assert repr(ended).endswith("endings=['VALIDATION', None])")
+    step = dataclasses.replace(fitted.trace_[2], seconds=0.0125, validation_score=-1 / 3)
+    assert repr(step) == "Step(k=3, n_atoms=3, seconds=0.0125, validation_score=-0.333333)"
+    step = dataclasses.replace(step, validation_score=None)
+    assert repr(step) == "Step(k=3, n_atoms=3, seconds=0.0125)"

@@ -18,7 +18,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
-from fcgboost.comparison import Comparison, Row
+from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.datasets import make_simulation
 from fcgboost.io import load_model, save_model
 from fcgboost.plotting import path_error
@@ -782,6 +782,19 @@ def test_a_comparison_s_page_has_every_method(tmp_path: Path) -> None:
     assert len(ours) == 1
     assert page.table("share")[1][1] == [EVIL, "75.0 %"]
     assert path.stat().st_size < 100_000
+
+
+def test_a_comparison_s_page_says_what_methods_were_given_and_leaves_the_baseline_untimed(
+    tmp_path: Path,
+) -> None:
+    plain = comparison()
+    baseline = Row(BASELINE, {"accuracy": Score(0.75, 0.7, 0.8)}, 1e-4, "2 shares")
+    data = {**plain.data, "n_columns": 4, "n_features": 7, "n_threads": 1}
+    page = read(write_comparison(tmp_path / "p.html", Comparison(data, (*plain.rows, baseline))))
+    assert (
+        "the same 7 columns of numbers, made from 4 columns of the data, and 1 thread." in page.text
+    )
+    assert "Fastest fit 0.1 s fcgboost" in " ".join(page.text.split())
 
 
 def test_a_comparison_s_picture_has_every_finite_interval(tmp_path: Path) -> None:

@@ -768,7 +768,7 @@ def test_damaged_sparse_rows_are_refused(tmp_path, content, message) -> None:
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_sparse_matrices_of_scipy(tmp_path, form) -> None:
-    X = sparse.random_array((10, 4), density=0.4, rng=0)
+    X = sparse.random_array((10, 4), density=0.4, random_state=0)
     sparse.save_npz(tmp_path / "a.npz", X.asformat(form))
     rows = open_rows(tmp_path / "a.npz", batch_rows=4)
     assert rows.is_sparse

@@ -1,4 +1,4 @@
-"""Ours beside the classifiers that are installed: one split, one encoding, default settings."""
+"""Ours beside the classifiers that are installed: one split, one encoding, one thread each."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostClassifier,
     HistGradientBoostingClassifier,
@@ -27,6 +28,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.files import write_whole
@@ -46,9 +48,9 @@ class Row:
     ----------
     method : str
     scores : dict from str to Score
-        Empty if the method could not be fitted; `note` says why.
+        Empty if the method could not be fitted or scored; `note` says why.
     seconds : float
-        The time of `fit`.
+        The time of `fit`, on as many threads as the comparison's data say.
     size : str
         What the fitted model is made of.
     note : str
@@ -68,8 +70,9 @@ class Comparison:
     Attributes
     ----------
     data : dict
-        "n_train", "n_test", "n_columns", "n_features" (after encoding), "classes" (their shares),
-        "test_size", "random_state".
+        "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
+        from them, which every method is given), "classes" (their shares), "test_size",
+        "random_state", "n_threads" (of every method).
     rows : tuple of Row
         Best accuracy first.
     """
@@ -139,6 +142,9 @@ class _Rival:
         Says what a fitted one is made of.
     needs : str
         The package it comes from.
+    threads : str or None
+        Its parameter that says how many threads it may use; None if it has none and its
+        libraries' limits are all there is.
     is_scaled : bool
         Whether it expects columns of one scale.
     max_rows : int or None
@@ -147,6 +153,7 @@ class _Rival:
     make: Callable[[int], Any]
     size: Callable[[Any], str]
     needs: str = "sklearn"
+    threads: str | None = None
     is_scaled: bool = False
     max_rows: int | None = None
 
@@ -161,15 +168,20 @@ def _from(package: str, name: str, **parameters: Any) -> Callable[[int], Any]:
     return make
 
 
+#: What any method must beat: it is always in the table.
+BASELINE = "most frequent class"
+
 #: The methods' names, and how they are made.
 METHODS: Mapping[str, _Rival] = {
     "fcgboost": _Rival(
         lambda seed: FCGBoostClassifier(random_state=seed),
         lambda fitted: f"{fitted.n_atoms_} atoms",
+        threads="n_jobs",
     ),
     "fcgboost compact": _Rival(
         lambda seed: FCGBoostClassifier("compact", random_state=seed),
         lambda fitted: f"{fitted.n_atoms_} atoms",
+        threads="n_jobs",
     ),
     "logistic regression": _Rival(
         lambda seed: LogisticRegression(max_iter=1000, random_state=seed),
@@ -185,6 +197,7 @@ METHODS: Mapping[str, _Rival] = {
     "random forest": _Rival(
         lambda seed: RandomForestClassifier(random_state=seed),
         lambda fitted: f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves",
+        threads="n_jobs",
     ),
     "AdaBoost": _Rival(
         lambda seed: AdaBoostClassifier(random_state=seed),
@@ -198,16 +211,23 @@ METHODS: Mapping[str, _Rival] = {
         _from("lightgbm", "LGBMClassifier", verbose=-1),
         lambda fitted: f"{fitted.booster_.num_trees()} trees",
         needs="lightgbm",
+        threads="n_jobs",
     ),
     "XGBoost": _Rival(
         _from("xgboost", "XGBClassifier", verbosity=0),
         lambda fitted: f"{len(fitted.get_booster().get_dump())} trees",
         needs="xgboost",
+        threads="n_jobs",
     ),
     "CatBoost": _Rival(
         _from("catboost", "CatBoostClassifier", verbose=False, allow_writing_files=False),
         lambda fitted: f"{fitted.tree_count_} trees",
         needs="catboost",
+        threads="thread_count",
+    ),
+    BASELINE: _Rival(
+        lambda seed: DummyClassifier(strategy="prior", random_state=seed),
+        lambda fitted: f"{len(fitted.class_prior_)} shares",
     ),
 }
 
@@ -224,11 +244,14 @@ def compare(
     methods: Sequence[str] | None = None,
     test_size: float = 0.25,
     random_state: int = 0,
+    n_threads: int = 1,
     watch: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Fit classifiers on one part of the data and score them on the rest.
 
     All see the same numbers: the table as `TableEncoder` gives it, fitted on the training part.
+    A method that fails, in fitting or in scoring, is a row that says why. The most frequent class
+    is always among them, with the shares of the classes as its probabilities.
     All have the default settings of their libraries (ours chooses its ridge and its number of
     steps on rows that it sets aside), so this is a first look and no verdict: tuning may change
     the order.
@@ -238,9 +261,12 @@ def compare(
     X : data frame, array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     methods : sequence of str or None, default=None
-        Some of `METHODS`; None is all that are installed.
+        Some of `METHODS`, in any case of letters; None is all that are installed.
     test_size : float, default=0.25
     random_state : int, default=0
+    n_threads : int, default=1
+        How many threads every method may use. With one each, the times compare like with like,
+        and those of a busy machine still mean something.
     watch : callable or None, default=None
         Called with the name of every method before it is fitted.
 
@@ -248,8 +274,9 @@ def compare(
     -------
     Comparison
     """
-    names = installed_methods() if methods is None else list(methods)
-    _check_methods(names)
+    if n_threads < 1:
+        raise ValueError(f"n_threads must be at least 1; got {n_threads}.")
+    names = _check_methods(installed_methods() if methods is None else [*methods, BASELINE])
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     # Whole numbers as classes, which XGBoost asks for, are the same to all others.
     parts = train_test_split(
@@ -261,7 +288,7 @@ def compare(
     for name in names:
         if watch is not None:
             watch(name)
-        rows.append(_run(name, random_state, (train, parts[2]), (test, parts[3])))
+        rows.append(_run(name, random_state, n_threads, (train, parts[2]), (test, parts[3])))
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
     shares = np.bincount(codes) / len(codes)
     data = {
@@ -272,37 +299,52 @@ def compare(
         "classes": {str(name): float(share) for name, share in zip(classes, shares, strict=True)},
         "test_size": test_size,
         "random_state": random_state,
+        "n_threads": n_threads,
     }
     return Comparison(data, tuple(rows))
 
 
-def _check_methods(names: Sequence[str]) -> None:
+def _check_methods(names: Sequence[str]) -> list[str]:
+    """Return the methods' names as `METHODS` has them, each once."""
+    known = {name.casefold(): name for name in METHODS}
+    found = []
     for name in names:
-        if name not in METHODS:
+        if name.casefold() not in known:
             raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.")
-        if find_spec(METHODS[name].needs) is None:
-            raise ImportError(f"{name} needs the package {METHODS[name].needs}.")
+        found.append(known[name.casefold()])
+        if find_spec(METHODS[found[-1]].needs) is None:
+            raise ImportError(f"{found[-1]} needs the package {METHODS[found[-1]].needs}.")
+    return list(dict.fromkeys(found))
 
 
 _Part = tuple[Any, NDArray[np.intp]]
 
 
-def _run(name: str, seed: int, train: _Part, test: _Part) -> Row:
+def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
     rival = METHODS[name]
     if rival.max_rows is not None and train[0].shape[0] > rival.max_rows:
         note = f"left out: more than {rival.max_rows:,} rows would take too long"
         return Row(name, {}, 0.0, "", note)
+    try:
+        return _fit_and_score(name, seed, n_threads, train, test)
+    except Exception as error:
+        # Another library's refusal is a result: it does not end the comparison.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return Row(name, {}, 0.0, "", f"failed: {lines[0]}")
+
+
+def _fit_and_score(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
+    rival = METHODS[name]
     inner = rival.make(seed)
+    if rival.threads is not None:
+        inner.set_params(**{rival.threads: n_threads})
     scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
     whole = make_pipeline(scaler, inner) if rival.is_scaled else inner
-    with warnings.catch_warnings(record=True) as caught:
+    # The limits reach the libraries that are loaded by now, the rival's own among them.
+    with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
         warnings.simplefilter("always")
         start = time.perf_counter()
-        try:
-            whole.fit(*train)
-        except Exception as error:
-            # Another library's refusal is a result: it does not end the comparison.
-            return Row(name, {}, 0.0, "", f"failed: {error}".splitlines()[0])
+        whole.fit(*train)
         seconds = time.perf_counter() - start
         scores = evaluate(whole, *test)
     return Row(name, scores, seconds, rival.size(inner), _notes(caught))

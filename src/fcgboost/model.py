@@ -26,7 +26,7 @@ _COSTLY_ENTRIES = 1 << 17
 _DEVICE_ENTRIES = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A sparse additive model. It does not know how it was trained.
 
@@ -54,6 +54,10 @@ class Model:
     scale: Array
     entered: NDArray[np.intp]
     limits: Limits | None = None
+
+    def __repr__(self) -> str:
+        family, n_outputs = type(self.dictionary).__name__, len(self.intercept)
+        return f"Model({family}, n_atoms={self.n_atoms}, n_outputs={n_outputs})"
 
     @property
     def n_atoms(self) -> int:

@@ -80,7 +80,9 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     proba = model.predict_proba(X) if has_proba else None
     has_decision = hasattr(model, "decision_function")  # forests, for example, have none
     decision = model.decision_function(X) if has_decision and not has_proba else None
-    return score_predictions(y, model.predict(X), proba, model.classes_, decision=decision)
+    # CatBoost gives the labels of several classes as a column.
+    labels = np.ravel(model.predict(X))
+    return score_predictions(y, labels, proba, model.classes_, decision=decision)
 
 
 def score_predictions(

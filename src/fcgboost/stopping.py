@@ -39,8 +39,12 @@ class Status(Enum):
     def __str__(self) -> str:
         return f"{self.name.lower()}: {self.value}"
 
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        # Enum tells pickle the same by __reduce_ex__, which skops does not ask.
+        return Status, (self.value,)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Step:
     """What is known after one step of the greedy loop.
 
@@ -90,6 +94,11 @@ class Step:
     validation_score: float | None = None
     removed: NDArray[np.intp] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
     gone: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+
+    def __repr__(self) -> str:
+        found = self.validation_score
+        score = "" if found is None else f", validation_score={found:.6g}"
+        return f"Step(k={self.k}, n_atoms={self.n_atoms}, seconds={self.seconds:.3g}{score})"
 
     @property
     def n_entered(self) -> int:

@@ -20,7 +20,7 @@ from fcgboost.stopping import Status, Step
 _STEPS_AT_ONCE = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace(Sequence[Step]):
     """One record per step, with the coefficients, so nothing needs to be run again.
 
@@ -56,6 +56,11 @@ class Trace(Sequence[Step]):
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __repr__(self) -> str:
+        # Each ending once: an average of several paths with many classes has hundreds.
+        endings = [one and one.name for one in dict.fromkeys(self.endings)]
+        return f"Trace(n_steps={len(self)}, n_atoms={len(self.entered)}, endings={endings})"
 
     def column(self, name: str) -> NDArray[Any]:
         """Give one attribute of all steps, of one shape, as an array: "n_atoms", "seconds", ..."""

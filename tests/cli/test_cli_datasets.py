@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from suites.commands import run, run_json
+from suites.commands import read_exactly, run, run_json
 
 from fcgboost.datasets import make_simulation
 
@@ -18,6 +17,6 @@ def test_datasets_lists_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture
     out = tmp_path / "s.csv"
     assert run("datasets", "simulation", "--rows", 50, "--noise", 0, "--out", out) == 0
     X, y = make_simulation(50, noise=None, random_state=0)
-    table = pd.read_csv(out)
+    table = read_exactly(out)
     np.testing.assert_array_equal(table[["x1", "x2"]].to_numpy(), X)
     np.testing.assert_array_equal(table["target"], y)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from suites.commands import GAUSS, make_table, run, run_json, spoil
+from suites.commands import GAUSS, make_table, read_exactly, run, run_json, spoil
 
 import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
@@ -50,7 +50,7 @@ def test_fit_is_the_pipeline_that_python_fits(folder: Path) -> None:
     from sklearn.model_selection import train_test_split
     from sklearn.pipeline import make_pipeline
 
-    table = pd.read_csv(folder / "train.csv")
+    table = read_exactly(folder / "train.csv")
     X, y = table.drop(columns="churned"), table["churned"].to_numpy(dtype=str)
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
     model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier("gauss", random_state=0))
@@ -68,8 +68,8 @@ def test_the_rows_held_out_can_be_kept(
     again = run_json(capsys, "evaluate", out, test)
     assert again["n_rows"] == told["test"]["n_samples"]
     assert again["scores"] == told["test"]["scores"]
-    kept = pd.read_csv(test)
-    assert set(kept["id"]) < set(pd.read_csv(folder / "train.csv")["id"])
+    kept = read_exactly(test)
+    assert set(kept["id"]) < set(read_exactly(folder / "train.csv")["id"])
 
 
 def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
@@ -176,7 +176,7 @@ def test_refit_learns_from_the_rows_held_out_too(
     second = run_json(capsys, *command, "--out", tmp_path / "b.json", "--refit")
     assert second["test"] == first["test"]
     assert (first["data"]["n_samples"], second["data"]["n_samples"]) == (960, 1200)
-    table = pd.read_csv(folder / "train.csv")
+    table = read_exactly(folder / "train.csv")
     encoder = fcgboost.TableEncoder()
     clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0)
     clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
@@ -211,7 +211,7 @@ def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
     told = run_json(capsys, *command, "--set", "max_iter=8", "--out", out)
     assert set(told["test"]["scores"]) == {"accuracy", "auc"}
     again = run_json(capsys, "evaluate", out, folder / "test.csv")
-    table = pd.read_csv(folder / "test.csv")
+    table = read_exactly(folder / "test.csv")
     area = roc_auc_score(table["churned"] == "yes", load_model(out).decision_function(table))
     assert again["scores"]["auc"]["value"] == pytest.approx(area, abs=1e-12)
 

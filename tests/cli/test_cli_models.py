@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from suites.commands import GAUSS, run, run_json, spoil
+from suites.commands import GAUSS, read_exactly, run, run_json, spoil
 
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.datasets import make_simulation
@@ -23,7 +23,7 @@ def test_evaluate_gives_the_scores_of_python(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = run_json(capsys, "evaluate", folder / "m.json", folder / "test.csv")
-    table = pd.read_csv(folder / "test.csv")
+    table = read_exactly(folder / "test.csv")
     expected = evaluate(load_model(folder / "m.json"), table, table["churned"].to_numpy())
     assert told["n_rows"] == 400
     for name, score in expected.items():
@@ -39,7 +39,7 @@ def test_predict_keeps_the_order_in_every_format_and_batch(
     out = tmp_path / f"labels{suffix}"
     data, keep = folder / "test.csv", ("--keep", "id")
     assert run("predict", folder / "m.json", data, "--out", out, "--batch", 7, *keep) == 0
-    table = pd.read_csv(data)
+    table = read_exactly(data)
     found = open_rows(out).read()
     model = load_model(folder / "m.json")
     assert list(found["id"]) == list(table["id"])
@@ -51,8 +51,8 @@ def test_predict_writes_csv_to_standard_output(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("predict", folder / "m.json", folder / "test.csv", "--decision", "--no-proba") == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    model, table = load_model(folder / "m.json"), pd.read_csv(folder / "test.csv")
+    found = read_exactly(io.StringIO(capsys.readouterr().out))
+    model, table = load_model(folder / "m.json"), read_exactly(folder / "test.csv")
     assert list(found.columns) == ["label", "decision"]
     np.testing.assert_array_equal(found["decision"], model.decision_function(table))
 
@@ -90,7 +90,7 @@ def test_svmlight_files_have_their_own_target(
     told = run_json(capsys, "evaluate", tmp_path / "m.json", tmp_path / "d.svm")
     assert told["scores"]["accuracy"]["value"] > 0.8
     assert run("predict", tmp_path / "m.json", tmp_path / "d.svm", "--batch", 64) == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    found = read_exactly(io.StringIO(capsys.readouterr().out))
     assert list(found["label"]) == list(load_model(tmp_path / "m.json").predict(X))
 
 
@@ -116,7 +116,7 @@ def test_labels_of_another_type_are_the_same_labels(
 def test_labels_the_model_does_not_know_count_as_mistakes(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = pd.read_csv(folder / "test.csv")
+    table = read_exactly(folder / "test.csv")
     table.loc[:39, "churned"] = "perhaps"
     table.to_csv(tmp_path / "t.csv", index=False)
     told = run_json(capsys, "evaluate", folder / "m.json", tmp_path / "t.csv")
@@ -153,8 +153,8 @@ def test_rows_come_through_a_pipe(
     data = (folder / "test.csv").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert run("predict", folder / "m.json", "-") == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    table = pd.read_csv(folder / "test.csv")
+    found = read_exactly(io.StringIO(capsys.readouterr().out))
+    table = read_exactly(folder / "test.csv")
     assert list(found["label"]) == list(load_model(folder / "m.json").predict(table))
 
 
@@ -172,7 +172,7 @@ def test_sparse_rows_count_from_where_the_training_rows_did(
     # Here index 0 does not occur: alone, the file looks as if it counted from 1.
     spoil(tmp_path, "test.svm", "0 1:0.3 2:1\n0 1:0.9 2:1\n")
     assert run("predict", tmp_path / "m.json", tmp_path / "test.svm") == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    found = read_exactly(io.StringIO(capsys.readouterr().out))
     model = load_model(tmp_path / "m.json")
     rows = [[0.0, 0.3, 1.0], [0.0, 0.9, 1.0]]
     np.testing.assert_allclose(found["p(1)"], model.predict_proba(rows)[:, 1], atol=1e-12)
@@ -222,7 +222,7 @@ def test_models_saved_from_python_go_through_all_commands(
     assert told["scores"]["accuracy"]["value"] == clf.score(X, y)
     assert run("predict", model, rows) == 0
     printed = capsys.readouterr()
-    found = pd.read_csv(io.StringIO(printed.out))
+    found = read_exactly(io.StringIO(printed.out))
     assert list(found["label"]) == list(clf.predict(X))
     assert printed.err == ""
     # Pictures take long, and are the same whatever the file says about the model.

@@ -23,6 +23,11 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: Any) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+def read_exactly(source: Any) -> pd.DataFrame:
+    """Read a CSV file; pandas 2 rounds numbers' last bits unless told not to."""
+    return pd.read_csv(source, float_precision="round_trip")
+
+
 def make_table(m: int, seed: int) -> pd.DataFrame:
     """Give rows with text, missing values, a useless column, and labels that follow from them."""
     rng = np.random.default_rng(seed)

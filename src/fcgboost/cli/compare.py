@@ -14,17 +14,18 @@ from fcgboost.cli.arguments import (
     add_json,
     add_split,
     add_target,
+    count,
 )
 
 _TEXT = f"""\
-Fit fcgboost and the classifiers that are installed (of scikit-learn, LightGBM,
-XGBoost, CatBoost) to the same part of a file and score them on the rest.
+Fit fcgboost and the classifiers of other libraries that are installed to the
+same part of a file and score them on the rest, beside the most frequent class.
 
 {FORMATS}
-All see the same encoded numbers and have the default settings of their
-libraries; ours choose ridge and number of steps on rows that they set aside. It
-is a first look: tuning may change the order, and intervals that overlap decide
-nothing.
+All see the same encoded numbers, have one thread (--threads) and the default
+settings of their libraries; ours choose ridge and number of steps on rows that
+they set aside. It is a first look: tuning may change the order, and intervals
+that overlap decide nothing. A method that fails is a row that says why.
 
 examples:
   fcgboost compare customers.csv --target churned
@@ -44,7 +45,15 @@ def add(commands: Any) -> None:
         "--method",
         action="append",
         metavar="NAME",
-        help="one to compare; may be given several times (default: all that are installed)",
+        help="one to compare, in any case of letters; may be given several times (default: all "
+        "that are installed)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=count,
+        default=1,
+        metavar="N",
+        help="how many threads every method may use (default: %(default)s)",
     )
     parser.add_argument(
         "--drop", action="append", default=[], metavar="COL", help="a column to leave out"
@@ -70,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
         methods=options.method,
         test_size=options.test_size,
         random_state=options.seed,
+        n_threads=options.threads,
         watch=lambda name: console.note(f"Fitting {name} ..."),
     )
     if options.out is not None:
@@ -91,8 +101,11 @@ def _print(comparison: Any) -> None:
     from fcgboost.scores import TITLES
 
     data = comparison.data
+    threads = "one thread" if data["n_threads"] == 1 else f"{data['n_threads']} threads"
     print(
-        f"{data['n_train']} rows to fit, {data['n_test']} to score, {data['n_features']} features"
+        f"{data['n_train']} rows to fit, {data['n_test']} to score. Every method has {threads} and "
+        f"is given the same {data['n_features']} columns\nof numbers, made from the "
+        f"{data['n_columns']} columns of the data."
     )
     others = [name for name in TITLES if name != "accuracy"]
     titles = (TITLES[name] for name in others)

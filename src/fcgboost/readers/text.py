@@ -184,8 +184,10 @@ def _kept(table: Any, names: tuple[str, ...]) -> Any:
     from pyarrow import compute
 
     nothing = pa.scalar(None, pa.string())
+    # Not by `if_else`, which up to pyarrow 21 breaks texts that are a slice of others.
     columns = [
-        compute.if_else(compute.equal(table[name], ""), nothing, table[name]) for name in names
+        compute.case_when(compute.make_struct(compute.equal(table[name], "")), nothing, table[name])
+        for name in names
     ]
     return exactly(pa.table(columns, names=list(names)) if names else table, names)
 

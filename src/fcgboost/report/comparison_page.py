@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.comparison import Comparison, Row
+from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.report.document import (
     Block,
     Card,
@@ -40,8 +40,9 @@ _OURS = "fcgboost"
 _NAMES = {
     "n_train": "rows fitted to",
     "n_test": "rows scored on",
-    "n_columns": "columns",
-    "n_features": "numbers they become",
+    "n_columns": "columns of the data",
+    "n_features": "columns of numbers made from them",
+    "n_threads": "threads of every method",
     "test_size": "share scored on",
     "random_state": "random_state",
 }
@@ -90,6 +91,12 @@ def _lead(comparison: Comparison) -> list[str]:
             f"{count(len(comparison.rows), 'method')} fitted to the same {count(data['n_train'])} "
             f"rows and scored on {count(data['n_test'])} others."
         )
+    if {"n_columns", "n_features", "n_threads"} <= data.keys():
+        lines.append(
+            f"Every method is given the same {count(data['n_features'], 'column')} of numbers, "
+            f"made from {count(data['n_columns'], 'column')} of the data, and "
+            f"{count(data['n_threads'], 'thread')}."
+        )
     if rows:
         best = max(rows, key=lambda row: row.scores["accuracy"].value)
         lines.append(f"The best accuracy: {_phrase(best)}.")
@@ -121,8 +128,11 @@ def _cards(comparison: Comparison) -> list[Card]:
         value = score(name, best.scores[name].value)
         title, method = f"Best {TITLES.get(name, name)}", shortened(best.method)
         cards.append(Card(title, value, method, notes.get(name, "")))
-    fastest = min(rows, key=lambda row: row.seconds)
-    return [*cards, Card("Fastest fit", seconds(fastest.seconds), shortened(fastest.method))]
+    timed = [row for row in rows if row.method != BASELINE]
+    if timed:
+        fastest = min(timed, key=lambda row: row.seconds)
+        cards.append(Card("Fastest fit", seconds(fastest.seconds), shortened(fastest.method)))
+    return cards
 
 
 def _is_ours(row: Row) -> bool:
