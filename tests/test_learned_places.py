@@ -75,6 +75,7 @@ def parameters_of(setting: dict[str, Any]) -> dict[str, Any]:
     return {"max_iter": 9, "random_state": 1, **setting}
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_rows_on_other_machines_give_the_model_of_memory(
