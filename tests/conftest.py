@@ -34,7 +34,8 @@ def pytest_collection_modifyitems(items):
         mark = item.get_closest_marker("covering")
         if mark is None or item.get_closest_marker("slow"):
             continue
-        values = sorted(item.callspec.indices.items())
+        # Some values cannot be hashed; each is one object in all cases that have it.
+        values = [(name, id(value)) for name, value in item.callspec.params.items()]
         new = set(combinations(values, min(mark.kwargs.get("strength", 1), len(values))))
         key = item.nodeid.partition("[")[0]
         if new <= shown[key]:
