@@ -1,5 +1,6 @@
 """The design whose rows lie elsewhere: the suite of all designs, and what is its own."""
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,6 +40,7 @@ OTHER = (check_storing_too_much_names_bytes_and_the_option, *LONG)
 SHORT = [check for check in CHECKS if check not in OTHER]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("check", [*SHORT, *also(*LONG)], ids=lambda check: check.__name__)
 def test_every_design_passes(
     backend: Backend, check: Callable[[Backend], None], request: pytest.FixtureRequest
@@ -263,6 +265,15 @@ except ImportError as error:
 """
 
 
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("fcgboost.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r"fcgboost.dask needs dask: pip install 'fcgboost\[dask"):
+        importlib.import_module("fcgboost.dask")
+
+
+@pytest.mark.slow
 def test_the_core_does_without_dask_and_the_extra_is_named() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", _WITHOUT_DASK], capture_output=True, text=True, check=True

@@ -42,7 +42,7 @@ FEW = {"max_iter": 8, "random_state": 0}
 CHECKED = [
     FCGBoostClassifier(),
     FCGBoostClassifier("gauss", **FEW),
-    FCGBoostClassifierCV(["gauss"], l2s=[0.01, 0.1], cv=3, max_iter=3),
+    FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2),
 ]
 VARIANTS = [
     FCGBoostClassifier("gauss"),
@@ -59,14 +59,10 @@ VARIANTS = [
     FCGBoostClassifier("gauss", class_weight="balanced", normalize=True, **FEW),
     FCGBoostClassifier("gauss", fit_intercept=False, standardize=False, **FEW),
     FCGBoostClassifierCV(),
+    FCGBoostClassifierCV(["gauss"], l2s=[0.01, 0.1], cv=3, max_iter=3),
 ]
 # What a part can break, and what costs little.
-QUICK = {
-    "check_dict_unchanged",
-    "check_estimators_pickle",
-    "check_fit_idempotent",
-    "check_methods_subset_invariance",
-}
+QUICK = {"check_estimators_pickle", "check_fit_idempotent"}
 
 
 def each_check(checked, variants):

@@ -209,8 +209,8 @@ class TestClassifiers:
 
     def test_several_classes_share_one_link(self) -> None:
         rng = np.random.default_rng(0)
-        y = rng.integers(0, 3, 400)
-        X = rng.normal(size=(400, 4)) + y[:, None]
+        y = rng.integers(0, 3, 150)
+        X = rng.normal(size=(150, 4)) + y[:, None]
         model = FCGBoostClassifier("compact", random_state=0).fit(X, y)
         p = model.predict_proba(X)
         np.testing.assert_array_equal(p, model.link_.probabilities(model.decision_function(X)))
