@@ -119,6 +119,7 @@ def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
     assert_close(fit_on(crew, **parameters), here)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", sorted(PRESETS))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_preset_on_other_machines_has_a_ridge_of_its_own(name: str, n_classes: int) -> None:

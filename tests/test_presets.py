@@ -109,8 +109,7 @@ def error_of(score: float, n_rows: int) -> float:
     return float(np.sqrt(frequency * (1.0 - frequency) / n_rows))
 
 
-@pytest.mark.covering
-@pytest.mark.parametrize(("max_iter", "n_classes"), [("auto", 2), ("auto", 3), (12, 2)])
+@pytest.mark.parametrize(("max_iter", "n_classes"), [("auto", 2), (12, 2), *also(("auto", 3))])
 @each_preset
 def test_with_validation_data_the_best_of_paths_wins(
     name: str, n_classes: int, max_iter: Any
@@ -337,7 +336,7 @@ def test_a_given_ridge_or_number_of_steps_is_kept(name: str) -> None:
     assert any(model.l2_ == pytest.approx(l2) for l2 in ridges(name, len(y)))
 
 
-@pytest.mark.parametrize("max_iter", [40, "theory"])
+@pytest.mark.parametrize("max_iter", ["theory", *also(40)])
 @pytest.mark.parametrize("seed", [1, *also(2)])
 def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: int) -> None:
     X, y = make_simulation(120, noise="uniform", level=0.3, random_state=seed)
@@ -448,7 +447,7 @@ def test_sparse_rows_choose_as_dense_ones_do() -> None:
     )
 
 
-@each_preset
+@pytest.mark.parametrize("name", ["compact", *also("auto")])
 def test_the_model_does_not_depend_on_threads(name: str) -> None:
     assert_same_model(fitted(name), make(name, n_jobs=2).fit(*noisy()))
 
@@ -481,7 +480,7 @@ def test_a_path_of_its_own_length_is_not_made_longer() -> None:
     assert model.n_iter_ == n_steps
 
 
-@pytest.mark.parametrize("is_held_out", [False, True])
+@pytest.mark.parametrize("is_held_out", [True, *also(False)])
 def test_a_checkpoint_changes_nothing_and_holds_the_last_path(
     is_held_out: bool, tmp_path: Path
 ) -> None:
@@ -529,7 +528,7 @@ def test_rules_end_every_path(is_held_out: bool) -> None:
     assert model.status_ in (Status.CALLBACK, Status.STEP_LIMIT)
 
 
-@pytest.mark.parametrize("is_held_out", [False, True])
+@pytest.mark.parametrize("is_held_out", [True, *also(False)])
 def test_watching_a_fit_does_not_change_it(is_held_out: bool) -> None:
     pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
     from test_callbacks import Recorder
