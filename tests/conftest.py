@@ -1,12 +1,43 @@
-"""Settings that every test shares."""
+"""Settings that every test shares, and which of its cases `make test` leaves to `make test-all`."""
 
 import os
+from collections import defaultdict
+from itertools import combinations
+from zlib import crc32
 
+import pytest
 from hypothesis import settings
 
 # Figures are drawn in memory; must be set before anything imports matplotlib.
 os.environ["MPLBACKEND"] = "Agg"
 
 # The same examples on every run, and no time limit that a busy machine could break.
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
-settings.load_profile("ci")
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=10)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=50)
+settings.load_profile("quick")
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers",
+        "covering(strength=1): few cases show every value (2: every pair of values) of every "
+        "parameter; the others of the full product are slow",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow what adds no value to the cases of a `covering` test."""
+    shown = defaultdict(set)
+    # In an order that mixes the parameters and does not depend on the other tests.
+    for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
+        mark = item.get_closest_marker("covering")
+        if mark is None or item.get_closest_marker("slow"):
+            continue
+        # Some values cannot be hashed; each is one object in all cases that have it.
+        values = [(name, id(value)) for name, value in item.callspec.params.items()]
+        new = set(combinations(values, min(mark.kwargs.get("strength", 1), len(values))))
+        key = item.nodeid.partition("[")[0]
+        if new <= shown[key]:
+            item.add_marker(pytest.mark.slow)
+        shown[key] |= new

@@ -72,6 +72,7 @@ def test_first_iterate_is_the_ridge_least_squares_fit():
         np.testing.assert_allclose(fit.A @ solution.coef, fit.ridge, rtol=0, atol=1e-9)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("atoms", "n_atoms"), [(0.35, 5), (0.35, 65), ("relu", 65)])
 @each_noise
 @pytest.mark.parametrize(("m", "bound"), [(1000, 0.05), (4000, 0.015)])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 from suites.reference import (
@@ -136,23 +136,22 @@ def assert_same_choices(found: Trace, expected: Trace) -> None:
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-10)
 
 
-CASES = [
-    Case(dictionary, kind, n_classes, normalize)
-    for dictionary in DICTIONARIES
-    for kind, n_classes in (("noisy", 2), ("separable", 2), ("repeated", 3))
-    for normalize in (False, True)
-]
-
-
+@pytest.mark.covering(strength=2)
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
-def test_the_path_is_that_of_the_full_matrix(case: Case, variant: Variant) -> None:
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize(("kind", "n_classes"), [("noisy", 2), ("separable", 2), ("repeated", 3)])
+@pytest.mark.parametrize("dictionary", DICTIONARIES)
+def test_the_path_is_that_of_the_full_matrix(
+    dictionary: str, kind: str, n_classes: int, normalize: bool, variant: Variant
+) -> None:
+    case = Case(dictionary, kind, n_classes, normalize)
     expected = reference_trace(case)
     with computed(variant):
         found = case.fit(AllCandidates(store=variant.store), variant.n_jobs)
     assert_same_choices(found, expected)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize(("kind", "n_classes"), [("noisy", 3), ("separable", 2)])
 @pytest.mark.parametrize("dictionary", DICTIONARIES)
@@ -166,6 +165,7 @@ def test_the_sampled_path_is_that_of_the_full_matrices(
             assert_same_choices(case.fit(SampledCandidates(40), variant.n_jobs), expected)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", ["noisy", "separable"])
 @pytest.mark.parametrize("name", ["gauss", "sigmoid", "relu", "polynomial"])
 def test_the_path_is_that_of_a_loop_written_out(name: str, kind: str) -> None:
@@ -213,7 +213,7 @@ def perturbed(atoms: np.ndarray, dictionary: Dictionary, rng: np.random.Generato
 PASSES = {**DICTIONARIES, "planes": PlaneDictionary()}
 
 
-@settings(max_examples=15)
+@pytest.mark.covering
 @given(
     seed=seeds,
     m=st.sampled_from([2, 15, 16, 17, 63, 129]),
@@ -260,6 +260,7 @@ def test_screened_atoms_of_either_sign_are_chosen_as_float64_does() -> None:
         assert found.index == expected[0].index
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize("m", [511, 512, 513, 1024, 1500])
 @pytest.mark.parametrize("name", PASSES)

@@ -1,5 +1,6 @@
 """The design whose rows lie elsewhere: the suite of all designs, and what is its own."""
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,11 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from suites.crews import HereCrew, Parts, Rooms, fit_on, make_crew
-from suites.designs import CHECKS, Backend
+from suites.designs import (
+    CHECKS,
+    Backend,
+    check_gram_matrices_follow_weights_and_columns,
+    check_scores_are_inner_products,
+    check_storing_too_much_names_bytes_and_the_option,
+)
+from suites.marks import also
 
 from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
 from fcgboost.backends.rows import Part
@@ -25,18 +33,19 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return Backend(rooms.design, rooms.vector, rooms.array)
 
 
+# Thousands of rounds.
+LONG = (check_scores_are_inner_products, check_gram_matrices_follow_weights_and_columns)
 # Memory is a matter of every machine of its own: see below.
-LONG = {
-    *("check_scores_are_inner_products", "check_gram_matrices_follow_weights_and_columns"),
-}
-COMMON = [check for check in CHECKS if "storing_too_much" not in check.__name__]
+OTHER = (check_storing_too_much_names_bytes_and_the_option, *LONG)
+SHORT = [check for check in CHECKS if check not in OTHER]
 
 
-@pytest.mark.parametrize("check", COMMON, ids=lambda check: check.__name__)
+@pytest.mark.covering
+@pytest.mark.parametrize("check", [*SHORT, *also(*LONG)], ids=lambda check: check.__name__)
 def test_every_design_passes(
     backend: Backend, check: Callable[[Backend], None], request: pytest.FixtureRequest
 ) -> None:
-    if "loaded again" in request.node.name and check.__name__ in LONG:
+    if "loaded again" in request.node.name and check in LONG:
         pytest.skip("thousands of rounds; the kept rows do it")
     check(backend)
 
@@ -86,6 +95,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_the_model_is_that_of_memory(setting: dict[str, Any], cuts: list[int]) -> None:
@@ -130,7 +140,6 @@ def test_all_kinds_of_rows_labels_and_weights(kind: str) -> None:
     assert_same_model(fit_on(make_crew(X, y, weights, [10, 200], 2), **parameters), here)
 
 
-@settings(max_examples=15)
 @given(st.lists(st.integers(0, 300), max_size=6), st.integers(1, 4), st.integers(0, 2**31))
 def test_any_partition_gives_the_same_model(cuts: list[int], n_shards: int, seed: int) -> None:
     X, y = noisy()
@@ -153,6 +162,7 @@ def test_validation_rows_may_lie_anywhere() -> None:
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3, 0.7])
 @pytest.mark.parametrize("fraction", [0.01, 0.25, 0.5, 0.9])
 def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction: float) -> None:
@@ -255,6 +265,15 @@ except ImportError as error:
 """
 
 
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("fcgboost.dask")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r"fcgboost.dask needs dask: pip install 'fcgboost\[dask"):
+        importlib.import_module("fcgboost.dask")
+
+
+@pytest.mark.slow
 def test_the_core_does_without_dask_and_the_extra_is_named() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", _WITHOUT_DASK], capture_output=True, text=True, check=True

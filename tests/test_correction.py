@@ -50,6 +50,7 @@ def fresh_problem(data: Data, design: MemoryDesign, atoms: Any, loss: Loss, l2: 
     return Problem(loss, data.y, data.weights, columns, l2)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("l2", [1.0 / M, 1e-8 / M, 0.0], ids=["ridge", "little ridge", "no ridge"])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
@@ -160,6 +161,7 @@ class Watch:
         return self.counts["kept"] - self.counts["renewed"]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge()], ids=repr)
 @pytest.mark.parametrize("dictionary", DICTIONARIES, ids=repr)
 def test_the_gram_matrix_of_a_long_path_is_kept_and_right(

@@ -32,6 +32,8 @@ from fcgboost.datasets import make_simulation
 from fcgboost.validation import check_matrix
 
 X, Y = make_simulation(60, noise="uniform", level=0.2, random_state=0)
+# All tests share them: a frame made of them must not be a way to change them.
+X.flags.writeable = Y.flags.writeable = False
 
 
 @pytest.fixture
@@ -244,9 +246,9 @@ def test_what_is_not_finite_is_named_by_its_name(frame, no_path):
 def test_a_prediction_names_what_is_not_finite_too():
     frame = pd.DataFrame(X, columns=["width", "height"])
     model = FCGBoostClassifier("gauss", max_iter=2).fit(frame, Y)
-    frame.loc[3, "height"] = np.inf
+    bad = pd.DataFrame(with_bad_entry(np.inf), columns=["width", "height"])
     with pytest.raises(ValueError, match=r"infinity in column 1 \('height'\)"):
-        model.predict(frame)
+        model.predict(bad)
 
 
 def test_huge_numbers_are_not_taken_for_infinity():

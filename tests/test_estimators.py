@@ -41,11 +41,15 @@ FEW = {"max_iter": 8, "random_state": 0}
 
 CHECKED = [
     FCGBoostClassifier(),
+    FCGBoostClassifier("gauss", **FEW),
+    FCGBoostClassifierCV(["gauss"], cv=2, max_iter=2),
+]
+VARIANTS = [
     FCGBoostClassifier("gauss"),
     FCGBoostClassifier("compact"),
     FCGBoostClassifier(TreeDictionary(depth=3), **FEW),
     FCGBoostClassifier(UnionDictionary([ReluDictionary(), TreeDictionary()]), **FEW),
-    *(FCGBoostClassifier(name, **FEW) for name in DICTIONARIES),
+    *(FCGBoostClassifier(name, **FEW) for name in DICTIONARIES[1:]),
     *(FCGBoostClassifier("gauss", scheme=name, **FEW) for name in SCHEMES[1:]),
     *(FCGBoostClassifier("gauss", loss=name, **FEW) for name in LOSSES[1:]),
     FCGBoostClassifier("gauss", solver=AdmmSolver(max_iter=5), **FEW),
@@ -57,16 +61,25 @@ CHECKED = [
     FCGBoostClassifierCV(),
     FCGBoostClassifierCV(["gauss"], l2s=[0.01, 0.1], cv=3, max_iter=3),
 ]
+# What a part can break, and what costs little.
+QUICK = {"check_estimators_pickle", "check_fit_idempotent"}
 
 
-def each_check(estimators):
-    """Give scikit-learn's checks in a list; older versions hand pytest an iterator."""
-    mark = parametrize_with_checks(estimators).mark
+def each_check(checked, variants):
+    """Give scikit-learn's checks in a list: all for some estimators, for the others the quick ones.
+
+    The checks that are not quick are left to `make test-all`.
+    """
+    mark = parametrize_with_checks(checked).mark
     names, checks = mark.args
-    return pytest.mark.parametrize(names, list(checks), **mark.kwargs)
+    cases = list(checks)
+    for estimator, check in parametrize_with_checks(variants).mark.args[1]:
+        marks = [] if check.func.__name__ in QUICK else pytest.mark.slow
+        cases.append(pytest.param(estimator, check, marks=marks))
+    return pytest.mark.parametrize(names, cases, **mark.kwargs)
 
 
-@each_check(CHECKED)
+@each_check(CHECKED, VARIANTS)
 def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 
@@ -87,6 +100,7 @@ def few_steps(**changes):
 # What X may be
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", DICTIONARIES)
 @pytest.mark.parametrize(
     "convert", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]

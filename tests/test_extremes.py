@@ -140,11 +140,11 @@ def test_a_constant_column_far_away_does_not_matter_to_screening():
 
 
 def test_small_samples_reach_every_row():
-    X, _ = curved(200, 2)
+    X, _ = curved(50, 2)
     design = MemoryDesign(GaussDictionary(), X, np.ones(len(X)), standardize=True)
-    choose = SampledCandidates(size=1).chooser(design, 200, key=5)
+    choose = SampledCandidates(size=1).chooser(design, 50, key=5)
     R = np.ones((len(X), 1))
-    chosen = [choose(Request(k, R, [set()], "none", [])) for k in range(1, 4001)]
+    chosen = [choose(Request(k, R, [set()], "none", [])) for k in range(1, 1001)]
     centers = np.vstack([choice.atom[:, :2] for (choice,) in chosen])
     _, counts = np.unique(centers, axis=0, return_counts=True)
     assert len(counts) == len(X)

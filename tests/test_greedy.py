@@ -266,6 +266,7 @@ def outputs_of(data: Data, n_outputs: int, seed: int = 0) -> list[np.ndarray]:
     return [data.y, *(np.where(height > np.median(height), 1.0, -1.0) for height in heights)]
 
 
+@pytest.mark.covering
 @each_selection
 @each_scheme
 def test_a_resumed_path_equals_one_made_at_once(scheme: Scheme, selection: Selection) -> None:
@@ -304,6 +305,7 @@ def test_a_path_of_no_steps_can_be_resumed() -> None:
     np.testing.assert_array_equal(resumed[-1].coef, whole[-1].coef)
 
 
+@pytest.mark.covering
 @each_selection
 @each_scheme
 @each_dictionary
@@ -366,6 +368,7 @@ def test_an_output_that_has_ended_does_not_wake_up_in_a_resumed_path() -> None:
         np.testing.assert_array_equal(resumed.column("chosen"), whole.column("chosen"))
 
 
+@pytest.mark.covering
 @each_scheme
 @each_selection
 @each_dictionary

@@ -75,6 +75,7 @@ def parameters_of(setting: dict[str, Any]) -> dict[str, Any]:
     return {"max_iter": 9, "random_state": 1, **setting}
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_rows_on_other_machines_give_the_model_of_memory(
@@ -118,6 +119,7 @@ def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
     assert_close(fit_on(crew, **parameters), here)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", sorted(PRESETS))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_preset_on_other_machines_has_a_ridge_of_its_own(name: str, n_classes: int) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
@@ -186,9 +186,8 @@ def requested(design: MemoryDesign, R: np.ndarray, l2: float, is_centered: bool,
     return Request(k, design.stack(list(R.T)), [()] * R.shape[1], "none", [yardstick] * R.shape[1])
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("name", sorted(FAMILIES))
 @given(
-    st.sampled_from(sorted(FAMILIES)),
     training_sets(min_samples=6),
     st.booleans(),
     st.booleans(),

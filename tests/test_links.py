@@ -143,6 +143,12 @@ def data():
     return X[:300], y[:300], X[300:], y[300:]
 
 
+@pytest.fixture(scope="module")
+def compact(data):
+    """Give a model that the tests share: read it, do not fit it again."""
+    return FCGBoostClassifier("compact", random_state=0).fit(*data[:2])
+
+
 class TestClassifiers:
     def test_the_default_fits_a_link_to_validation_data(self, data) -> None:
         X, y, X_val, y_val = data
@@ -153,9 +159,9 @@ class TestClassifiers:
         staged = list(model.staged_predict_proba(X_val))
         np.testing.assert_allclose(staged[-1], model.predict_proba(X_val), rtol=1e-9)
 
-    def test_it_fits_one_to_rows_of_its_own_choice_as_well(self, data) -> None:
+    def test_it_fits_one_to_rows_of_its_own_choice_as_well(self, data, compact) -> None:
         X, y, X_test, y_test = data
-        model = FCGBoostClassifier("compact", random_state=0).fit(X, y)
+        model = compact
         theory = FCGBoostClassifier("compact", random_state=0, link="theory").fit(X, y)
         assert model.link_ is not None
         assert theory.link_ is None
@@ -203,8 +209,8 @@ class TestClassifiers:
 
     def test_several_classes_share_one_link(self) -> None:
         rng = np.random.default_rng(0)
-        y = rng.integers(0, 3, 400)
-        X = rng.normal(size=(400, 4)) + y[:, None]
+        y = rng.integers(0, 3, 150)
+        X = rng.normal(size=(150, 4)) + y[:, None]
         model = FCGBoostClassifier("compact", random_state=0).fit(X, y)
         p = model.predict_proba(X)
         np.testing.assert_array_equal(p, model.link_.probabilities(model.decision_function(X)))
@@ -245,9 +251,8 @@ class TestClassifiers:
         assert first.link_ is not None
         assert first.link_ == again.link_
 
-    def test_a_model_file_keeps_it(self, data, tmp_path) -> None:
-        X, y, X_test, _ = data
-        model = FCGBoostClassifier("compact", random_state=0).fit(X, y)
+    def test_a_model_file_keeps_it(self, data, compact, tmp_path) -> None:
+        model, X_test = compact, data[2]
         model.save_model(tmp_path / "model.json")
         loaded = load_model(tmp_path / "model.json")
         assert (loaded.link, loaded.link_) == ("auto", model.link_)

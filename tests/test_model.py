@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import sparse
+from suites.marks import also
 
 from fcgboost import FCGBoostClassifier
 from fcgboost import model as model_module
@@ -186,7 +187,7 @@ def test_rows_are_not_written_on() -> None:
             np.testing.assert_array_equal(array, old)
 
 
-@each_family
+@pytest.mark.parametrize("family", ["gauss", *also(*list(FORMULAS)[1:])])
 def test_a_million_rows_need_little_memory(family: str) -> None:
     model, X = make_model(family, n_outputs=1, n_atoms=200), np.zeros((1_000_000, N_FEATURES))
     tracemalloc.start()

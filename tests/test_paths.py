@@ -5,6 +5,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.metrics import balanced_accuracy_score, log_loss, make_scorer, roc_auc_score
+from suites.marks import also
 from threadpoolctl import threadpool_limits
 
 from fcgboost import (
@@ -438,6 +439,7 @@ def test_the_path_does_not_depend_on_the_threads_of_the_blas(name, n_threads, ba
         assert_same_path(path_of(X, y, dictionary=name), base_paths[name])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", DICTIONARIES)
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize(
@@ -639,9 +641,10 @@ def test_a_function_that_takes_no_weights_scores_weighted_validation_data():
 
 
 @pytest.mark.parametrize("changes", [{"dictionary__scaling": "norm"}, {"normalize": True}])
-def test_an_atom_that_is_rounding_on_the_data_is_never_chosen(changes):
+@pytest.mark.parametrize("seeds", [range(4), *also(range(4, 20))])
+def test_an_atom_that_is_rounding_on_the_data_is_never_chosen(changes, seeds):
     # A hinge through the extreme row along its direction is zero up to rounding.
-    for seed in range(20):
+    for seed in seeds:
         generator = np.random.default_rng(seed)
         X, y = generator.standard_normal((40, 60)), generator.choice([-1.0, 1.0], 40)
         model = FCGBoostClassifier("relu", max_iter=40, random_state=seed)

@@ -1,12 +1,14 @@
 """The presets "auto" and "compact": what they choose, by what, and what becomes of odd data."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
+from suites.marks import also
 
 from fcgboost import (
     FCGBoostClassifier,
@@ -52,6 +54,23 @@ def make(name: str = "auto", **changes: Any) -> FCGBoostClassifier:
     return FCGBoostClassifier(name, **{"random_state": 0, **changes})
 
 
+@cache
+def fitted(name: str = "auto", n_classes: int = 2) -> FCGBoostClassifier:
+    """Give a model of the noisy data, which the tests share: read it, do not fit it again."""
+    return make(name).fit(*noisy(n_classes=n_classes))
+
+
+@cache
+def fitted_to_two_thirds(is_held_out: bool) -> FCGBoostClassifier:
+    """Give a model of the first hundred rows, with the others as validation data or without."""
+    X, y = noisy()
+    return make().fit(X[:100], y[:100], **held_out(X, y, is_held_out))
+
+
+def held_out(X: np.ndarray, y: np.ndarray, is_held_out: bool) -> dict[str, np.ndarray]:
+    return {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+
+
 def ridges(name: str, m: float) -> list[float]:
     return [strength / float(np.sqrt(m)) for strength in PRESETS[name].strengths]
 
@@ -90,7 +109,7 @@ def error_of(score: float, n_rows: int) -> float:
     return float(np.sqrt(frequency * (1.0 - frequency) / n_rows))
 
 
-@pytest.mark.parametrize(("max_iter", "n_classes"), [("auto", 2), ("auto", 3), (12, 2)])
+@pytest.mark.parametrize(("max_iter", "n_classes"), [("auto", 2), (12, 2), *also(("auto", 3))])
 @each_preset
 def test_with_validation_data_the_best_of_paths_wins(
     name: str, n_classes: int, max_iter: Any
@@ -150,14 +169,14 @@ class Keyed(np.random.RandomState):
         return self.number
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
 @pytest.mark.parametrize("is_held_out", [False, True])
 def test_three_paths_with_draws_of_their_own_are_averaged(
     is_held_out: bool, n_classes: int
 ) -> None:
     (X, y), (X_val, y_val) = noisy(n_classes=n_classes), noisy(60, n_classes, seed=1)
     given = {"X_val": X_val, "y_val": y_val} if is_held_out else {}
-    model = make().fit(X, y, **given)
+    model = make().fit(X, y, **given) if is_held_out else fitted(n_classes=n_classes)
     keys = [draw_key(0), *(hashing.derive(draw_key(0), number) >> 33 for number in (1, 2))]
     settings = {"l2": model.l2_, "max_iter": len(model.trace_)}
     members = [make(random_state=Keyed(key), **settings).fit(X, y) for key in keys]
@@ -176,19 +195,19 @@ def test_three_paths_with_draws_of_their_own_are_averaged(
         assert model.trace_.entered[place] == 2
 
 
-def test_a_file_keeps_an_average_and_its_steps(tmp_path: Path) -> None:
-    for n_classes in (2, 3):
-        X, y = noisy(n_classes=n_classes)
-        model = make().fit(X, y)
-        save_model(model, tmp_path / "model.json")
-        same = load_model(tmp_path / "model.json")
-        for k in (1, model.n_iter_, len(model.trace_)):
-            np.testing.assert_array_equal(
-                same.truncate(k).decision_function(X), model.truncate(k).decision_function(X)
-            )
-        for one, other in zip(model.trace_, same.trace_, strict=True):
-            np.testing.assert_array_equal(one.chosen, other.chosen)
-            np.testing.assert_array_equal(one.objectives, other.objectives)
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
+def test_a_file_keeps_an_average_and_its_steps(n_classes: int, tmp_path: Path) -> None:
+    X, _ = noisy(n_classes=n_classes)
+    model = fitted(n_classes=n_classes)
+    save_model(model, tmp_path / "model.json")
+    same = load_model(tmp_path / "model.json")
+    for k in (1, model.n_iter_, len(model.trace_)):
+        np.testing.assert_array_equal(
+            same.truncate(k).decision_function(X), model.truncate(k).decision_function(X)
+        )
+    for one, other in zip(model.trace_, same.trace_, strict=True):
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+        np.testing.assert_array_equal(one.objectives, other.objectives)
 
 
 def test_who_asks_for_one_path_gets_one() -> None:
@@ -258,7 +277,7 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
 @each_preset
 def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) -> None:
     X, y = noisy()
-    found = make(name).fit(X, y)
+    found = fitted(name)
     l2, n_steps = naive_vote(name, X, y)
     assert found.l2_ == pytest.approx(l2, rel=1e-12)
     assert found.n_iter_ == n_steps
@@ -269,7 +288,7 @@ def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) ->
     np.testing.assert_array_equal(found._path_[-1].coef, same.trace_[-1].coef)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *also(1, 2)])
 def test_compact_models_are_small_without_validation_data_too(seed: int) -> None:
     X, y = make_simulation(300, noise="uniform", level=0.3, random_state=seed)
     small, usual = (make(name, random_state=seed).fit(X, y) for name in ("compact", "auto"))
@@ -317,8 +336,8 @@ def test_a_given_ridge_or_number_of_steps_is_kept(name: str) -> None:
     assert any(model.l2_ == pytest.approx(l2) for l2 in ridges(name, len(y)))
 
 
-@pytest.mark.parametrize("max_iter", [40, "theory"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("max_iter", ["theory", *also(40)])
+@pytest.mark.parametrize("seed", [1, *also(2)])
 def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: int) -> None:
     X, y = make_simulation(120, noise="uniform", level=0.3, random_state=seed)
     found = make(max_iter=max_iter).fit(X, y)
@@ -405,16 +424,16 @@ def test_two_rows_are_enough() -> None:
     assert model.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
-def test_the_order_of_the_rows_does_not_matter() -> None:
-    for n_classes in (2, 3):
-        X, y = noisy(n_classes=n_classes)
-        order = np.random.default_rng(1).permutation(len(y))
-        one, other = make().fit(X, y), make().fit(X[order], y[order])
-        assert one.n_iter_ == other.n_iter_
-        assert one.l2_ == other.l2_
-        np.testing.assert_allclose(
-            one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7
-        )
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
+def test_the_order_of_the_rows_does_not_matter(n_classes: int) -> None:
+    X, y = noisy(n_classes=n_classes)
+    order = np.random.default_rng(1).permutation(len(y))
+    one, other = fitted(n_classes=n_classes), make().fit(X[order], y[order])
+    assert one.n_iter_ == other.n_iter_
+    assert one.l2_ == other.l2_
+    np.testing.assert_allclose(
+        one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7
+    )
 
 
 def test_sparse_rows_choose_as_dense_ones_do() -> None:
@@ -428,10 +447,9 @@ def test_sparse_rows_choose_as_dense_ones_do() -> None:
     )
 
 
-@each_preset
+@pytest.mark.parametrize("name", ["compact", *also("auto")])
 def test_the_model_does_not_depend_on_threads(name: str) -> None:
-    X, y = noisy()
-    assert_same_model(make(name).fit(X, y), make(name, n_jobs=2).fit(X, y))
+    assert_same_model(fitted(name), make(name, n_jobs=2).fit(*noisy()))
 
 
 # Paths that go on, files and callbacks
@@ -440,7 +458,7 @@ def test_the_model_does_not_depend_on_threads(name: str) -> None:
 @pytest.mark.parametrize("is_held_out", [False, True])
 def test_a_path_goes_on_with_the_ridge_it_has(is_held_out: bool) -> None:
     X, y = noisy()
-    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    given = held_out(X, y, is_held_out)
     data = (X[:100], y[:100])
     model = make(warm_start=True, max_iter=5).fit(*data, **given)
     l2 = model.l2_
@@ -462,14 +480,14 @@ def test_a_path_of_its_own_length_is_not_made_longer() -> None:
     assert model.n_iter_ == n_steps
 
 
-@pytest.mark.parametrize("is_held_out", [False, True])
+@pytest.mark.parametrize("is_held_out", [True, *also(False)])
 def test_a_checkpoint_changes_nothing_and_holds_the_last_path(
     is_held_out: bool, tmp_path: Path
 ) -> None:
     X, y = noisy()
-    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    given = held_out(X, y, is_held_out)
     data, path = (X[:100], y[:100]), tmp_path / "path"
-    plain = make().fit(*data, **given)
+    plain = fitted_to_two_thirds(is_held_out)
     kept = make(checkpoint=path).fit(*data, **given)
     assert_same_model(plain, kept)
     assert kept.status_ is plain.status_
@@ -504,20 +522,20 @@ def test_a_fit_that_was_cut_off_goes_on_from_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_held_out", [False, True])
 def test_rules_end_every_path(is_held_out: bool) -> None:
     X, y = noisy()
-    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
+    given = held_out(X, y, is_held_out)
     model = make().set_callbacks(lambda step: step.k == 3).fit(X[:100], y[:100], **given)
     assert len(model.trace_) <= 3
     assert model.status_ in (Status.CALLBACK, Status.STEP_LIMIT)
 
 
-@pytest.mark.parametrize("is_held_out", [False, True])
+@pytest.mark.parametrize("is_held_out", [True, *also(False)])
 def test_watching_a_fit_does_not_change_it(is_held_out: bool) -> None:
     pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
     from test_callbacks import Recorder
 
     X, y = noisy()
-    given = {"X_val": X[100:], "y_val": y[100:]} if is_held_out else {}
-    recorder, plain = Recorder(), make().fit(X[:100], y[:100], **given)
+    given = held_out(X, y, is_held_out)
+    recorder, plain = Recorder(), fitted_to_two_thirds(is_held_out)
     watched = make().set_callbacks(recorder).fit(X[:100], y[:100], **given)
     assert_same_model(watched, plain)
     assert watched.status_ is plain.status_

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Data, training_sets
 from suites.crews import fit_on, make_crew
@@ -168,7 +168,6 @@ def check_path(trace: Trace) -> None:
     assert (np.diff(objectives, axis=0) <= tolerance).all()
 
 
-@settings(deadline=None, max_examples=25)
 @given(training_sets(), st.sampled_from(DICTIONARIES), st.sampled_from(SELECTIONS))
 @pytest.mark.parametrize("removal", REMOVALS, ids=repr)
 def test_every_step_lowers_the_objective(

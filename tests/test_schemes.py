@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.base import clone
 from strategies import seeds, simulation
+from suites.marks import also
 from suites.paths import make_recipe
 from suites.solvers import MatrixDictionary, make_problem
 
@@ -116,6 +117,7 @@ def coefficients(trace: Trace, k: int, n: int) -> np.ndarray:
     return trace[k - 1].coef[0] @ trace.atoms[: trace[k - 1].n_atoms, :n]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @each_loss
 @each_rule
@@ -196,7 +198,7 @@ def test_the_line_search_agrees_with_brute_force(loss: Loss) -> None:
     problem = make_problem(loss, scene.A, scene.y, 0.0, scene.weights)
     b = line_search(problem, np.zeros(1), 0)
     grid = np.linspace(-3.0, 3.0, 60_001)
-    risks = [scene.risk(loss, x * scene.A[:, 0]) for x in grid]
+    risks = scene.weights @ loss.value(scene.y[:, None], scene.A * grid)
     assert b == pytest.approx(grid[np.argmin(risks)], abs=1.01e-4)
 
 
@@ -245,7 +247,7 @@ def test_truncation_binds_for_small_atoms_and_not_with_a_large_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "binds"), [(0.1, True), (0.2, True), (0.35, False), (1.0, False)]
+    ("width", "binds"), [(0.1, True), (0.35, False), *also((0.2, True), (1.0, False))]
 )
 def test_truncation_binds_on_the_simulation_for_narrow_atoms_only(
     width: float, binds: bool

@@ -91,6 +91,7 @@ def assert_equal_paths(plain: Trace, screened: Trace) -> None:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
 
 
+@pytest.mark.covering
 @each_scheme
 @each_dictionary
 def test_a_path_with_a_stand_in_is_the_path(scheme: str, dictionary: Dictionary) -> None:
@@ -98,6 +99,7 @@ def test_a_path_with_a_stand_in_is_the_path(scheme: str, dictionary: Dictionary)
     assert_equal_paths(plain, screened)
 
 
+@pytest.mark.covering
 @each_scheme
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_path_of_normalised_atoms_is_the_path(scheme: str, n_classes: int) -> None:
@@ -135,6 +137,7 @@ def exact_values(candidates: MemoryCandidates) -> Array:
     return np.hstack([design.dictionary.evaluate(design.X, a, design.scale) for a in atoms])
 
 
+@pytest.mark.covering
 @given(seed=seeds, exponent=st.integers(-12, 2), size=st.integers(-20, 20))
 @pytest.mark.parametrize("divisor", DIVISORS)
 @each_dictionary
@@ -156,6 +159,7 @@ def test_bounds_hold(
     assert (scores <= high * (1.0 + 1e-12)).all()
 
 
+@pytest.mark.covering
 @given(seed=seeds, share=st.floats(0.0, 1.0), exponent=st.integers(-6, 0))
 @pytest.mark.parametrize("divisor", DIVISORS)
 @pytest.mark.parametrize("dictionary", DICTIONARIES[1:5], ids=repr)

@@ -131,6 +131,7 @@ def test_all_classes_have_all_atoms(selection: str) -> None:
     np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("selection", [*SELECTIONS, LearnedCandidates(size=8)], ids=repr)
 @pytest.mark.parametrize("removal", [None, Removal(share=0.9)], ids=repr)
 def test_shared_paths_go_on_from_a_file(
@@ -191,6 +192,7 @@ def test_columns_that_are_stored_once_are_those_that_are_stored_again(family: An
     assert np.shares_memory(first.A, second.A)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("removal", [None, 0.9])
 @pytest.mark.parametrize("dictionary", ["relu", "auto"])
 def test_a_model_file_has_the_whole_path(tmp_path: Any, dictionary: str, removal: Any) -> None:

@@ -1,6 +1,7 @@
 """The paper's simulation: test errors and sparsity, beside the published figures.
 
-Slow (`make test-all`). Every test prints the table it judges (`-rA` shows it).
+Slow (`make test-all`), and short: few seeds, and three folds where they tell. Every test prints the
+table it judges (`-rA` shows it).
 """
 
 import numpy as np
@@ -22,32 +23,31 @@ pytestmark = pytest.mark.slow
 PAPER = {"fit_intercept": False, "standardize": False}
 
 GRIDS = {
+    "gauss, three widths": [GaussDictionary(width=width) for width in (0.2, 0.35, 0.5)],
     "gauss": [GaussDictionary(width=width) for width in (0.1, 0.2, 0.35, 0.5, 1.0, 5.0)],
     # <x, c> / 2, the mean over the two coordinates.
-    "polynomial": [PolynomialDictionary(degree=p, q=2.0) for p in range(1, 11)],
-    # <x, c>, the paper's own: printed, not judged.
-    "polynomial, q = 1": [PolynomialDictionary(degree=p, q=1.0) for p in range(1, 11)],
-    "sigmoid": [SigmoidDictionary(slope_range=slope) for slope in (1.0, 5.0, 10.0, 20.0)],
+    "polynomial": [PolynomialDictionary(degree=p, q=2.0) for p in (3, 5, 7)],
+    # <x, c>, the paper's own.
+    "polynomial, q = 1": [PolynomialDictionary(degree=p, q=1.0) for p in (3, 5, 7)],
+    "sigmoid": [SigmoidDictionary(slope_range=slope) for slope in (5.0, 10.0)],
     "relu": [ReluDictionary()],
 }
 # q = 2 was picked after a look at test errors of several variants on seeds 0 to 19, so it is
 # judged on seeds that had no part in that.
-SEEDS = {"polynomial": range(100, 120)}
+SEEDS = {"polynomial": range(100, 106)}
 UNIFORM = {"noise": "uniform", "level": 0.3}
 OUTLIER = {"noise": "outlier", "tol": 0.3, "ratio": 0.4}
 
 # Dictionary, noise, the mean test error that must be reached, the one the paper prints.
 CELLS = [
     pytest.param("relu", UNIFORM, 0.042, 0.0335, id="relu-uniform"),
-    pytest.param("gauss", UNIFORM, 0.045, 0.0418, id="gauss-uniform"),
+    pytest.param("gauss, three widths", UNIFORM, 0.045, 0.0418, id="gauss-uniform"),
     pytest.param("polynomial", UNIFORM, 0.052, 0.0425, id="polynomial-uniform"),
     pytest.param("polynomial, q = 1", UNIFORM, 0.052, 0.0425, id="polynomial-q1-uniform"),
     pytest.param("sigmoid", UNIFORM, 0.048, 0.0597, id="sigmoid-uniform"),
     pytest.param("relu", OUTLIER, 0.055, 0.0380, id="relu-outlier"),
     pytest.param("gauss", OUTLIER, 0.065, 0.0450, id="gauss-outlier"),
     pytest.param("polynomial", OUTLIER, 0.052, 0.0608, id="polynomial-outlier"),
-    pytest.param("polynomial, q = 1", OUTLIER, None, 0.0608, id="polynomial-q1-outlier"),
-    pytest.param("sigmoid", OUTLIER, None, 0.0629, id="sigmoid-outlier"),
 ]
 
 
@@ -60,9 +60,11 @@ def simulate(seed: int, noise: dict) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize(("name", "noise", "bound", "published"), CELLS)
 def test_cross_validated_test_error_is_as_low_as_promised(name, noise, bound, published):
     errors, atoms = [], []
-    for seed in SEEDS.get(name, range(20)):
+    # Centres with wide atoms on outliers come so near their bound that six seeds do not tell.
+    n_seeds, n_folds = (20, 5) if (name, noise) == ("gauss", OUTLIER) else (6, 3)
+    for seed in SEEDS.get(name, range(n_seeds)):
         X, y, X_test, y_test = simulate(seed, noise)
-        search = FCGBoostClassifierCV(GRIDS[name], cv=5, random_state=seed, **PAPER).fit(X, y)
+        search = FCGBoostClassifierCV(GRIDS[name], cv=n_folds, random_state=seed, **PAPER).fit(X, y)
         errors.append(1.0 - search.score(X_test, y_test))
         atoms.append(search.n_atoms_)
     mean, standard_error = np.mean(errors), np.std(errors, ddof=1) / np.sqrt(len(errors))
@@ -70,23 +72,22 @@ def test_cross_validated_test_error_is_as_low_as_promised(name, noise, bound, pu
         f"\n{name}, {noise['noise']} noise: test error {mean:.4f} ± {standard_error:.4f} "
         f"({np.mean(atoms):.1f} atoms), published {published:.4f}, bound {bound}"
     )
-    if bound is not None:
-        assert mean <= bound
+    assert mean <= bound
 
 
 SCHEMES = ["original", "shrinkage", "truncation", "epsilon", "rescaled"]
 
 
-def atoms_to_reach(scheme: str, width: float, seed: int, goal: float | None) -> tuple[int, float]:
+def atoms_to_reach(scheme: str, seed: int, goal: float | None) -> tuple[int, float]:
     """Give the distinct atoms at the first step with a test error of at most `goal`, and the best
     test error along the path; all atoms held at the end where the goal is not reached."""
     X, y, X_test, y_test = simulate(seed, UNIFORM)
     classifier = FCGBoostClassifier(
-        GaussDictionary(width=width, centers="box"),
+        GaussDictionary(width=0.35, centers="box"),
         scheme=scheme,
         selection="all",
         n_candidates=10_000,
-        max_iter=500 if scheme == "fully_corrective" else 5000,
+        max_iter=100 if scheme == "fully_corrective" else 5000,
         tol=0.0,
         random_state=seed,
         **PAPER,
@@ -103,26 +104,24 @@ def atoms_to_reach(scheme: str, width: float, seed: int, goal: float | None) -> 
     return trace[first].n_atoms, 1.0 - float(accuracies.max())
 
 
-@pytest.mark.parametrize("width", [0.35, 0.2])
-def test_other_schemes_need_at_least_three_times_as_many_atoms(width):
+def test_other_schemes_need_at_least_three_times_as_many_atoms():
     atoms = {scheme: [] for scheme in ["fully_corrective", *SCHEMES]}
-    for seed in range(10):
-        n_atoms, best = atoms_to_reach("fully_corrective", width, seed, None)
+    for seed in range(6):
+        n_atoms, best = atoms_to_reach("fully_corrective", seed, None)
         atoms["fully_corrective"].append(n_atoms)
         for scheme in SCHEMES:
-            atoms[scheme].append(atoms_to_reach(scheme, width, seed, best + 0.005)[0])
+            atoms[scheme].append(atoms_to_reach(scheme, seed, best + 0.005)[0])
     means = {scheme: float(np.mean(counts)) for scheme, counts in atoms.items()}
     ratios = {scheme: means[scheme] / means["fully_corrective"] for scheme in SCHEMES}
-    print(f"\nGauss, sigma = {width}: atoms {means}, ratios {ratios}")
-    if width == 0.35:
-        assert min(ratios.values()) >= 3.0
+    print(f"\nGauss, sigma = 0.35: atoms {means}, ratios {ratios}")
+    assert min(ratios.values()) >= 3.0
 
 
 def test_without_a_ridge_long_paths_overfit_and_with_it_they_do_not():
     errors = {}
     for l2 in (0.0, 1e-3):
         paths = []
-        for seed in range(10):
+        for seed in range(4):
             X, y, X_test, y_test = simulate(seed, UNIFORM)
             classifier = FCGBoostClassifier("relu", l2=l2, random_state=seed, **PAPER).fit(X, y)
             stages = list(classifier.staged_predict(X_test))

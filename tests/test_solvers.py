@@ -80,6 +80,7 @@ def test_problems_state_the_weighted_objective_and_its_gradient(loss):
     np.testing.assert_allclose(problem.gradient(coef), quotients, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.covering
 @each_pair
 @with_and_without_constant
 @pytest.mark.parametrize("l2", [0.0, "1/m", 0.01, 0.1])
@@ -99,6 +100,7 @@ def test_minimisers_are_those_of_cvxpy(loss, solver, has_constant, l2):
         np.testing.assert_allclose(solution.coef, reference, rtol=0, atol=1e-5)
 
 
+@pytest.mark.covering
 @each_exact_pair
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_random_shapes_are_solved_as_well_as_by_cvxpy(loss, solver, seed):
@@ -131,6 +133,7 @@ each_degeneracy = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.covering
 @each_pair
 @each_degeneracy
 @with_and_without_constant
@@ -185,6 +188,7 @@ def test_weights_are_repetitions(loss, solver, has_constant):
     np.testing.assert_allclose(weighted.coef, repeats.coef, rtol=0, atol=1e-9)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge()], ids=repr)
 @pytest.mark.parametrize("l2", [0.0, "1/m"])
 @with_and_without_constant
@@ -208,6 +212,7 @@ def test_newton_along_growing_columns_equals_fresh_solves(loss, l2, has_constant
             np.testing.assert_allclose(coef, fresh.coef, rtol=0, atol=1e-7)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("seed", [2, 7, 8, 9])
 @pytest.mark.parametrize("profile", [np.abs, lambda A: np.exp(-np.abs(A[:, :1] - A[:8, 0]))])
 @with_and_without_constant

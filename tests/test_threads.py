@@ -96,6 +96,22 @@ def test_a_fit_on_its_own_uses_the_threads_it_is_given():
 
 
 @pytest.mark.parametrize("share", [1, 2])
+def test_a_fit_in_a_pool_takes_no_more_than_its_share(share):
+    alone = fit_with_all_cores(0)[-1]
+    with ThreadpoolController().limit(limits=share, user_api="blas"):
+        before = blas_threads()
+        (found,) = joblib.Parallel(n_jobs=2, backend="threading")(
+            joblib.delayed(fit_with_all_cores)(seed) for seed in [0]
+        )
+    sizes, most, n_blas, coef = found
+    assert most == max(before)
+    assert all(size <= share for size in sizes)
+    assert n_blas == before
+    np.testing.assert_allclose(coef, alone, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [1, 2])
 def test_fits_in_a_pool_of_processes_take_no_more_than_their_share(share):
     alone = [fit_with_all_cores(seed)[-1] for seed in range(4)]
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=share):
@@ -107,6 +123,7 @@ def test_fits_in_a_pool_of_processes_take_no_more_than_their_share(share):
         np.testing.assert_allclose(coef, expected, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_by_default_two_processes_share_the_cores(monkeypatch):
     for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA"):
         monkeypatch.delenv(f"{library}_NUM_THREADS", raising=False)

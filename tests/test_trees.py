@@ -96,6 +96,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.covering
 @each_engine
 @pytest.mark.parametrize("oblivious", [False, True])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 from suites.reference import PlaneDictionary, full_matrix, reference_scores
@@ -190,7 +190,7 @@ def check_estimate(
             assert set(np.flatnonzero(np.isinf(high[:, c]))) <= set(found)
 
 
-@settings(max_examples=20)
+@pytest.mark.covering
 @given(
     seed=seeds,
     m=st.sampled_from([1, 3, 15, 16, 17, 31, 32, 33, 100]),
@@ -208,6 +208,7 @@ def test_estimates_contain_the_exact_scores(
         check_estimate(kind, name, m, share, seed)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("m", [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 7])
 @pytest.mark.parametrize("kind", [FreshValues, StoredValues])
 @pytest.mark.parametrize("name", ["gauss", "relu", "sigmoid", "polynomial"])
@@ -218,6 +219,7 @@ def test_estimates_over_blocks_of_the_size_in_use_contain_the_exact_scores(
         check_estimate(kind, name, m, share, seed=m)
 
 
+@pytest.mark.covering
 @pytest.mark.skipif(not kernels.is_available(), reason="needs numba")
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("m", [60, 700])

@@ -66,6 +66,7 @@ def assert_same_model(one, other, X):
     )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("changes", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
 def test_a_weight_equals_a_repetition_in_any_order(changes, is_sparse):
@@ -109,6 +110,7 @@ def test_weights_of_validation_data_are_counts_too():
     assert_same_model(weighted, plain, X)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("changes", [{"max_iter": 4}, {"scoring": "roc_auc"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_weight_equals_a_repetition_in_a_search(changes, n_classes):
