@@ -294,6 +294,14 @@ LINKS: dict[str, Callable[[], Case]] = {
 CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES, **LINKS}
 
 
+#: One of every family and kind, for tests that are run after every change.
+FEW = (
+    *("gauss_2_square", "polynomial_4_cubed_hinge", "sigmoid_2_squared_hinge", "relu_4_square"),
+    *("one_linear", "step", "constant", "elliptic", "trees", "categories", "gaps", "union_sparse"),
+    *("clipped_relu", "no_atom", "sparse_gauss", "label_text", "far_relu", "table_relu_3", "link"),
+)
+
+
 @cache
 def case(name: str) -> Case:
     """Give a case, fitted once."""

@@ -6,7 +6,8 @@ import dataclasses
 import re
 import shutil
 import subprocess
-from functools import cache
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +17,9 @@ from export_cases import (
     CASES,
     DICTIONARIES,
     FAMILIES,
+    FEW,
     OTHERS,
     PLAIN,
-    TABLES,
     blobs,
     case,
     decision_of,
@@ -39,10 +40,7 @@ from fcgboost.io import load_model, save_model
 from fcgboost.tables import NumberColumn, SkippedColumn, TableEncoder
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
-pytestmark = [
-    pytest.mark.extras,
-    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
-]
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
 each_precision = pytest.mark.parametrize("precision", ["double", "float"])
 WARNINGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 MORE_WARNINGS = ["-Wconversion", "-Wdouble-promotion", "-Wshadow", "-Wundef", "-Wwrite-strings"]
@@ -116,14 +114,13 @@ def program(precision: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory):
-    """Compile all models once for each precision."""
+def compiled(tmp_path_factory):
+    """Compile a model in one precision."""
 
-    @cache
-    def load(precision: str) -> ctypes.CDLL:
-        folder = tmp_path_factory.mktemp(precision)
+    def load(name: str, precision: str) -> ctypes.CDLL:
+        text = to_c(case(name).model, precision=precision, name=name) + driver(name, precision)
         options = [*MORE_WARNINGS, "-O1", "-shared", "-fPIC"]
-        return ctypes.CDLL(str(compile_c(folder, program(precision), *options)))
+        return ctypes.CDLL(str(compile_c(tmp_path_factory.mktemp(name), text, *options)))
 
     return load
 
@@ -169,13 +166,31 @@ def expected_rows(name: str, X: Any, dtype: Any) -> np.ndarray:
     return rows.astype(dtype).astype(np.float64)
 
 
-@each_precision
-@pytest.mark.parametrize("name", CASES)
-def test_a_compiled_model_decides_as_python_does(libraries, name: str, precision: str) -> None:
-    model, X = case(name)
-    _, classifier = parts_of(model)
-    found = ask(libraries(precision), name, X, DTYPES[precision])
-    rows = expected_rows(name, X, DTYPES[precision])
+def each_case() -> Iterator[Any]:
+    """Give every case in both precisions; the few are run after every change, in one of them."""
+    for name, precision in product(CASES, DTYPES):
+        is_short = name in FEW and (FEW.index(name) % 2 == 0) == (precision == "double")
+        yield pytest.param(name, precision, marks=[] if is_short else [pytest.mark.slow])
+
+
+@needs_compiler
+@pytest.mark.parametrize(("name", "precision"), list(each_case()))
+def test_a_compiled_model_answers_as_python_does(compiled, name: str, precision: str) -> None:
+    X, dtype = case(name).X, DTYPES[precision]
+    library = compiled(name, precision)
+    found = ask(library, name, X, dtype)
+    rows = expected_rows(name, X, dtype)
+    check_decisions(name, found, rows, precision)
+    check_probabilities(name, found, dtype)
+    check_labels(name, library)
+    if parts_of(case(name).model)[0] is not None:
+        assert (found.encoded == rows).all()
+    if name in {**PLAIN, **OTHERS, **FAMILIES}:
+        check_extremes(name, library, precision)
+
+
+def check_decisions(name: str, found: Answers, rows: np.ndarray, precision: str) -> None:
+    _, classifier = parts_of(case(name).model)
     decision = decision_of(classifier, rows)
     origin = np.nanmean(rows, axis=0) if precision == "float" else 0.0
     unit = TOLERANCES[precision]
@@ -187,17 +202,12 @@ def test_a_compiled_model_decides_as_python_does(libraries, name: str, precision
     assert (found.index == codes)[is_clear].all()
 
 
-@each_precision
-@pytest.mark.parametrize("name", CASES)
-def test_compiled_probabilities_are_those_of_the_decision_values(
-    libraries, name: str, precision: str
-) -> None:
-    model, X = case(name)
+def check_probabilities(name: str, found: Answers, dtype: Any) -> None:
+    model = case(name).model
     _, classifier = parts_of(model)
     if not hasattr(classifier, "predict_proba"):
         assert "proba" not in to_c(model)
         return
-    found = ask(libraries(precision), name, X, DTYPES[precision])
     decision = found.decision.astype(np.float64)
     decision = decision[:, 0] if decision.shape[1] == 1 else decision
     expected = classifier._probabilities(decision)
@@ -205,14 +215,13 @@ def test_compiled_probabilities_are_those_of_the_decision_values(
     largest = np.abs(decision).max()
     if classifier.link_ is not None:
         largest = max(largest, np.abs(classifier.link_.log_odds(decision)).max())
-    room = 8 * np.finfo(DTYPES[precision]).eps * (1.0 + largest)
+    room = 8 * np.finfo(dtype).eps * (1.0 + largest)
     np.testing.assert_allclose(found.proba, expected, rtol=0, atol=room)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_compiled_labels_are_the_classes(libraries, name: str) -> None:
+def check_labels(name: str, library: ctypes.CDLL) -> None:
     _, classifier = parts_of(case(name).model)
-    show = getattr(libraries("double"), f"{name}_shown")
+    show = getattr(library, f"{name}_shown")
     kinds = {
         bool: ctypes.c_int,
         int: ctypes.c_longlong,
@@ -225,54 +234,60 @@ def test_compiled_labels_are_the_classes(libraries, name: str) -> None:
     assert [text.decode() if isinstance(text, bytes) else text for text in shown] == labels
 
 
-@each_precision
-@pytest.mark.parametrize("name", TABLES)
-def test_a_compiled_encoder_gives_the_same_numbers(libraries, name: str, precision: str) -> None:
-    X = case(name).X
-    found = ask(libraries(precision), name, X, DTYPES[precision])
-    assert (found.encoded == expected_rows(name, X, DTYPES[precision])).all()
-
-
-@each_precision
-def test_inputs_of_extreme_sizes_give_the_same_decisions(libraries, precision: str) -> None:
-    tiny = float(np.finfo(DTYPES[precision]).smallest_subnormal)
+def check_extremes(name: str, library: ctypes.CDLL, precision: str) -> None:
+    """Inputs of extreme sizes give the same decisions."""
+    model, dtype = case(name).model, DTYPES[precision]
+    tiny = float(np.finfo(dtype).smallest_subnormal)
     values = [0.0, tiny, -tiny, 1e-30, 1e6, -1e6]
-    for name in (*PLAIN, *OTHERS, *FAMILIES):
-        model = case(name).model
-        rows = np.repeat(np.array(values)[:, None], model.n_features_in_, axis=1)
-        rows = np.vstack([rows, np.where(np.arange(rows.shape[1]) % 2, 1e6, tiny)])
-        found = ask(libraries(precision), name, rows, DTYPES[precision])
-        rows = rows.astype(DTYPES[precision]).astype(np.float64)
-        unit = TOLERANCES[precision]
-        bound = unit * sizes(model, rows, unit=unit)
-        assert (np.abs(found.decision - decision_of(model, rows)) <= bound).all(), name
-        is_clear = gap(decision_of(model, rows)) > 2.0 * bound.max(axis=1)
-        codes = np.searchsorted(model.classes_, model.predict(rows))
-        assert (found.index == codes)[is_clear].all(), name
-        if hasattr(model, "predict_proba"):
-            assert np.abs(found.proba.sum(axis=1) - 1.0).max() < 1e-6, name
-            assert found.proba.min() >= 0.0
+    rows = np.repeat(np.array(values)[:, None], model.n_features_in_, axis=1)
+    rows = np.vstack([rows, np.where(np.arange(rows.shape[1]) % 2, 1e6, tiny)])
+    found = ask(library, name, rows, dtype)
+    rows = rows.astype(dtype).astype(np.float64)
+    unit = TOLERANCES[precision]
+    bound = unit * sizes(model, rows, unit=unit)
+    assert (np.abs(found.decision - decision_of(model, rows)) <= bound).all()
+    is_clear = gap(decision_of(model, rows)) > 2.0 * bound.max(axis=1)
+    codes = np.searchsorted(model.classes_, model.predict(rows))
+    assert (found.index == codes)[is_clear].all()
+    if hasattr(model, "predict_proba"):
+        assert np.abs(found.proba.sum(axis=1) - 1.0).max() < 1e-6
+        assert found.proba.min() >= 0.0
 
 
+@pytest.mark.slow
 @each_precision
-def test_the_text_is_also_cpp(tmp_path: Path, precision: str) -> None:
-    compiler = shutil.which("c++") or shutil.which("g++")
+@pytest.mark.parametrize(
+    ("compilers", "standard"), [(("cc", "gcc"), "c99"), (("c++", "g++"), "c++11")]
+)
+def test_all_models_in_one_text_are_c_and_cpp(
+    tmp_path: Path, compilers: tuple[str, ...], standard: str, precision: str
+) -> None:
+    compiler = next(filter(None, map(shutil.which, compilers)), None)
     if compiler is None:
-        pytest.skip("there is no C++ compiler")
-    source = tmp_path / "model.cpp"
+        pytest.skip(f"there is no compiler for {standard}")
+    source = tmp_path / ("model.cpp" if "++" in standard else "model.c")
     source.write_text(program(precision), encoding="ascii")
-    command = [compiler, "-std=c++11", *WARNINGS[1:], *MORE_WARNINGS, "-fsyntax-only", str(source)]
+    warnings = [f"-std={standard}", *WARNINGS[1:], *MORE_WARNINGS]
+    command = [compiler, *warnings, "-fsyntax-only", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
+@needs_compiler
 def test_an_unused_model_is_no_warning_and_may_be_included_twice(tmp_path: Path) -> None:
     text = to_c(case("label_text").model)
     compile_c(tmp_path, f"{text}{text}int main(void) {{ return 0; }}\n")
 
 
+@needs_compiler
 @pytest.mark.parametrize(("precision", "most"), [("double", 1024), ("float", 768)])
-@pytest.mark.parametrize("dictionary", DICTIONARIES)
+@pytest.mark.parametrize(
+    "dictionary",
+    [
+        name if name == "gauss" else pytest.param(name, marks=pytest.mark.slow)
+        for name in DICTIONARIES
+    ],
+)
 def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
     tmp_path: Path, dictionary: str, precision: str, most: int
 ) -> None:
@@ -296,6 +311,7 @@ def test_thirteen_atoms_in_two_dimensions_take_about_a_kilobyte(
     assert len(text) < 3000
 
 
+@needs_compiler
 @each_precision
 def test_the_opening_comment_tells_the_sizes(tmp_path: Path, precision: str) -> None:
     names = ["gauss_4_hinge", "wide_relu", "sparse_gauss_3", "no_atom", "far_sigmoid"]
@@ -311,6 +327,7 @@ def test_the_opening_comment_tells_the_sizes(tmp_path: Path, precision: str) -> 
     assert subprocess.run([str(made)], check=False).returncode == 0
 
 
+@needs_compiler
 def test_the_program_of_the_guide_runs(tmp_path: Path) -> None:
     guide = Path(__file__).parents[1] / "docs" / "export.md"
     (text,) = re.findall(r"```c\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
@@ -367,6 +384,7 @@ ODD_NAMES = [
 ]
 
 
+@needs_compiler
 def test_columns_with_odd_names_become_fields(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -422,6 +440,7 @@ def is_encodable(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
+@needs_compiler
 def test_names_of_plain_inputs_are_told(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     X, y = blobs(2, 3)
