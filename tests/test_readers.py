@@ -862,7 +862,7 @@ def test_rows_come_through_a_pipe(tmp_path, form, monkeypatch) -> None:
     writer = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()))
     writer.start()
     rows = open_rows(pipe, batch_rows=7)
-    writer.join(10)
+    writer.join(60)
     assert_frame_equal(rows.read(), frame)
     assert_frame_equal(joined(rows), frame)
     assert len(list((tmp_path / "spool").iterdir())) == 1
