@@ -294,6 +294,14 @@ LINKS: dict[str, Callable[[], Case]] = {
 CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES, **LINKS}
 
 
+#: One of every family and kind, for tests that are run after every change.
+FEW = (
+    *("gauss_2_square", "polynomial_4_cubed_hinge", "sigmoid_2_squared_hinge", "relu_4_square"),
+    *("one_linear", "step", "constant", "elliptic", "trees", "categories", "gaps", "union_sparse"),
+    *("clipped_relu", "no_atom", "sparse_gauss", "label_text", "far_relu", "table_relu_3", "link"),
+)
+
+
 @cache
 def case(name: str) -> Case:
     """Give a case, fitted once."""
@@ -367,3 +375,17 @@ def gap(decision: np.ndarray) -> np.ndarray:
         return np.abs(decision[:, 0])
     ordered = np.sort(decision, axis=1)
     return ordered[:, -1] - ordered[:, -2]
+
+
+#: Names of columns that are no names in C.
+ODD_NAMES = [
+    *("*/ evil", "/* evil", "*/*/", '"', "\\", "a\\", "??/", "???", "two\nlines", "\r", "\t", "%s"),
+    *("int", "class", "NAN", "M_PI", "linux", "NULL", "I", "restrict", "co_await", "EOF"),
+    *("gr\u00f6\u00dfe", "\u5e74\u9f84", "\u202eevil", "\ud800", "", " ", "_", "__x", "2nd"),
+    "x_2nd",
+    *("a b", "a-b", "a_b", "a_b_2", "A" * 100, "A" * 101, "row", "x", "out", "#error", "//"),
+]
+
+
+def is_encodable(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

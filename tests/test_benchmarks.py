@@ -49,8 +49,15 @@ def load(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_quick_figures_run_and_their_records_are_complete(tmp_path: Path) -> None:
-    names = ["stored", "unstored", "correction"]
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["correction"],
+        pytest.param(["stored", "unstored", "correction"], marks=pytest.mark.slow),
+    ],
+    ids="-".join,
+)
+def test_quick_figures_run_and_their_records_are_complete(tmp_path: Path, names: list[str]) -> None:
     printed = run("benchmarks", "--quick", "--only", *names, "--out", str(tmp_path))
     results = load(tmp_path / "latest.json")
     assert results["quick"]

@@ -29,6 +29,8 @@ from fcgboost.fitting import Run
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask-faults")]
 
+#: Seconds after which something hangs, also on a busy machine.
+HANG = 300.0
 PARAMETERS: dict[str, Any] = {
     "dictionary": "relu",
     "selection": "sampled",
@@ -174,7 +176,7 @@ def test_an_error_on_a_worker_is_told_and_leaves_nothing_behind(client, expected
         model.fit(*data)
     assert not [name for name in vars(model) if name.endswith("_")]
     assert_same_model(make(client).fit(*data), expected)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + HANG
     while n_actors(client) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert n_actors(client) == 0
@@ -275,7 +277,7 @@ def test_a_client_that_is_closed_in_the_middle_of_a_fit(recwarn):
         start = time.monotonic()
         with pytest.raises(RuntimeError, match="Dask"):
             model.fit(*in_chunks(*noisy(), (600,)))
-        assert time.monotonic() - start < 30
+        assert time.monotonic() - start < HANG
 
 
 def test_a_cluster_without_workers(monkeypatch):
@@ -292,7 +294,7 @@ def test_a_cluster_that_loses_all_workers(monkeypatch, recwarn):
         start = time.monotonic()
         with pytest.raises(RuntimeError, match=r"no workers for|lost all its workers"):
             model.fit(*in_chunks(*noisy(), (300, 300)))
-        assert time.monotonic() - start < 60
+        assert time.monotonic() - start < HANG
 
 
 # --- workers that are lost ----------------------------------------------------------------------
@@ -328,21 +330,25 @@ class Killer:
     """Kills a worker at a random moment of a fit: while it loads, or within a step."""
 
     def __init__(self, client: Any, draw: random.Random) -> None:
-        self._client, self._which = client, draw.randrange(2)
-        self._step = draw.choice([0, *range(1, PARAMETERS["max_iter"])])
+        pids = client.run(os.getpid)
+        self._pid = pids[sorted(pids)[draw.randrange(2)]]
+        self._last = PARAMETERS["max_iter"] - 1
+        self._step = draw.choice([0, *range(1, self._last + 1)])
         delay = draw.uniform(0.0, 0.5 if self._step == 0 else 0.02)
-        self._timer = threading.Timer(delay, self._kill)
-        self.killed_at = float("inf")
+        self._timer = threading.Timer(delay, os.kill, (self._pid, signal.SIGKILL))
         if self._step == 0:
             self._timer.start()
 
     def __call__(self, step: Any) -> None:
-        if step.k == self._step and not self._timer.is_alive() and self.killed_at == float("inf"):
+        if step.k == self._step and self._timer.ident is None:
             self._timer.start()
+        if step.k == self._last:
+            # However fast the steps are, one is left when the worker is gone.
+            self._timer.join()
 
-    def _kill(self) -> None:
-        kill_one(self._client, self._which)
-        self.killed_at = time.monotonic()
+    @property
+    def has_killed(self) -> bool:
+        return self._timer.finished.is_set()
 
 
 def check_random_kills(n_fits: int, seed: int) -> list[str]:
@@ -358,30 +364,27 @@ def check_random_kills(n_fits: int, seed: int) -> list[str]:
             started = time.monotonic()
             try:
                 model = make(client).set_callbacks(killer).fit(*data)
-                ended = time.monotonic()
+                assert killer.has_killed
                 assert_same_model(model, expected)
-                endings.append("right" if killer.killed_at < ended else "right, killed too late")
+                endings.append("right")
             except RuntimeError as error:
                 endings.append(f"error: {error}")
-            assert time.monotonic() - started < 60
+            assert time.monotonic() - started < HANG
     return endings
 
 
 @pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
 def test_workers_killed_at_random_moments():
-    endings = check_random_kills(3, seed=0)
-    assert len(endings) == 3
-    assert endings.count("right, killed too late") < 3
+    assert len(check_random_kills(3, seed=0)) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
-def test_twenty_fits_with_a_killed_worker_each(capsys):
-    endings = check_random_kills(20, seed=1)
+def test_more_fits_with_a_killed_worker_each(capsys):
+    endings = check_random_kills(7, seed=1)
     with capsys.disabled():
-        print(f"\n20 fits with a killed worker each: {endings.count('right')} right, {endings}")
-    assert len(endings) == 20
-    assert endings.count("right, killed too late") < 4
+        print(f"\n7 fits with a killed worker each: {endings.count('right')} right, {endings}")
+    assert len(endings) == 7
 
 
 def test_two_fits_at_once_do_not_wait_for_each_other(client, expected):
@@ -389,7 +392,7 @@ def test_two_fits_at_once_do_not_wait_for_each_other(client, expected):
     with ThreadPoolExecutor(2) as pool:
         fits = [pool.submit(make(client).fit, *data) for _ in range(2)]
         for fit in fits:
-            assert_same_model(fit.result(timeout=120), expected)
+            assert_same_model(fit.result(timeout=HANG), expected)
 
 
 # --- checkpoints --------------------------------------------------------------------------------
@@ -418,7 +421,7 @@ def test_a_fit_whose_processes_were_all_killed_goes_on_elsewhere(tmp_path, expec
     tests = str(Path(__file__).parent)
     text = _FIT.format(tests=tests, path=str(path), parameters=PARAMETERS)
     script.write_text(text, encoding="utf-8")
-    ended = subprocess.run([sys.executable, script], timeout=120, check=False)
+    ended = subprocess.run([sys.executable, script], timeout=HANG, check=False)
     assert ended.returncode == -signal.SIGKILL
     assert path.exists()
     heard = []

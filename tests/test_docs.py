@@ -61,9 +61,15 @@ def blocks(path: Path) -> Iterator[Block]:
 
 
 RUNNABLE = [path for path in TEXTS if any(not block.mark for block in blocks(path))]
+#: Pages that fit models for more than a second.
+LONG = ("auto.md", "choosing-a-dictionary.md", "migrating.md", "report.md", "start.md")
 
 
-@pytest.mark.parametrize("path", RUNNABLE, ids=[path.name for path in RUNNABLE])
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in RUNNABLE],
+    ids=[path.name for path in RUNNABLE],
+)
 def test_the_code_of_a_page_runs(
     path: Path,
     tmp_path: Path,

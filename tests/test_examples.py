@@ -8,14 +8,23 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(ROOT.glob("examples/plot_*.py"))
-each_example = pytest.mark.parametrize("script", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+NAMES = [path.stem for path in EXAMPLES]
+#: Examples that take a moment, and parts of the user's own.
+SHORT = ("plot_custom_scheme", "plot_custom_stopping_rule")
 
 
 def test_the_gallery_has_at_least_twelve_examples() -> None:
     assert len(EXAMPLES) >= 12
 
 
-@each_example
+@pytest.mark.parametrize(
+    "script",
+    [
+        path if path.stem in SHORT else pytest.param(path, marks=pytest.mark.slow)
+        for path in EXAMPLES
+    ],
+    ids=NAMES,
+)
 def test_an_example_runs_draws_and_prints(
     script: Path,
     tmp_path: Path,
@@ -36,7 +45,7 @@ def test_an_example_runs_draws_and_prints(
     assert capsys.readouterr().out.strip()
 
 
-@each_example
+@pytest.mark.parametrize("script", EXAMPLES, ids=NAMES)
 def test_an_example_has_a_title_a_lesson_and_asserts_it(script: Path) -> None:
     tree = ast.parse(script.read_text(encoding="utf-8"))
     title, line, *_, lesson = (ast.get_docstring(tree) or "").splitlines()

@@ -65,7 +65,7 @@ def test_a_pipe_is_written_on(tmp_path) -> None:
     reader = threading.Thread(target=lambda: found.append(path.read_bytes()))
     reader.start()
     write_whole(path, "through")
-    reader.join(10)
+    reader.join(60)
     assert found == [b"through"]
     assert stat.S_ISFIFO(path.stat().st_mode)
 

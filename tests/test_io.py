@@ -6,12 +6,13 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -27,7 +28,6 @@ from suites.models import (
     Bounded,
     Waves,
     classifier_of,
-    each_model,
     fit,
     rows_of,
     sample,
@@ -57,6 +57,19 @@ from fcgboost.trace import Trace
 
 CIRCLE: dict[str, Any] = {}
 CIRCLE["a"] = (1, [CIRCLE])
+#: Every dictionary and every loss is in a model that is not here.
+VARIANTS = {
+    f"{dictionary}, {loss}"
+    for (i, dictionary), (j, loss) in product(enumerate(DICTIONARIES), enumerate(LOSSES))
+    if i != j
+} | {"removal, three classes", "union, three classes", "truncated search"}
+each_model = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, marks=[pytest.mark.slow] if name in VARIANTS else [], id=name)
+        for name, make in MODELS.items()
+    ],
+)
 
 
 def assert_identical(first: Any, second: Any) -> None:
@@ -167,7 +180,6 @@ def test_a_fresh_interpreter_gives_the_same_bits(tmp_path: Path) -> None:
     assert done.stdout == f"{model.predict_proba(X).tobytes().hex()}|{model!r}"
 
 
-@settings(max_examples=25)
 @given(data=st.data())
 def test_any_small_fit_comes_back(data: st.DataObject, tmp_path_factory: Any) -> None:
     n_classes = data.draw(st.integers(2, 4))
@@ -395,7 +407,7 @@ def codes_of(X: Any) -> Any:
     return codes
 
 
-@pytest.mark.parametrize("clip", [None, 1.0])
+@pytest.mark.parametrize("clip", [1.0, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "dictionary",
     [*DICTIONARIES, "elliptic", "linear", "step", "constant", "tree", "trees of codes", "union"],

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,13 @@ class TestNumbers:
             found = np.diag(model.classifier.model_.columns(points))
             np.testing.assert_allclose(found, {"relu": 0.0, "sigmoid": 0.5}[dictionary], atol=1e-12)
 
-    @pytest.mark.parametrize("data", CHECKS["data"].names)
-    @pytest.mark.parametrize("dictionary", CHECKS["dictionary"].names)
+    @pytest.mark.parametrize(
+        ("dictionary", "data"),
+        [
+            pytest.param(*pair, marks=[] if i in (0, 4, 8, 9) else [pytest.mark.slow])
+            for i, pair in enumerate(product(CHECKS["dictionary"].names, CHECKS["data"].names))
+        ],
+    )
     def test_atoms_lie_where_other_pictures_show_them(self, dictionary, data) -> None:
         fit = Fit(replace(SMALL, dictionary=dictionary, data=data), lambda: False)
         shown = DecisionBoundaryDisplay.from_estimator(fit.classifier, fit.sample.X, fit.sample.y)
@@ -216,13 +222,13 @@ class TestCode:
         "change",
         [
             {},
-            {"noise": "none"},
+            pytest.param({"noise": "none"}, marks=pytest.mark.slow),
             {"noise": "outlier", "level": 0.4, "seed": 3},
             {"data": "moons", "level": 0.1, "seed": 9},
-            {"data": "moons", "noise": "none"},
+            pytest.param({"data": "moons", "noise": "none"}, marks=pytest.mark.slow),
             {"data": "rings", "level": 0.35},
             {"dictionary": "polynomial", "degree": 4, "l2": 0.0018},
-            {"dictionary": "polynomial"},
+            pytest.param({"dictionary": "polynomial"}, marks=pytest.mark.slow),
             {"dictionary": "sigmoid", "loss": "square", "fit_intercept": False},
             {"dictionary": "relu", "loss": "hinge", "l2": 1},
             {"width": 0.17, "loss": "cubed_hinge", "l2": 0, "max_iter": 25},

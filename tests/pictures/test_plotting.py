@@ -127,7 +127,10 @@ def drawn_numbers(ax: Axes) -> list[Any]:
     return [texts, [str(artist.get_window_extent()) for artist in ax.findobj(Artist)]]
 
 
-@each_display
+@pytest.mark.parametrize(
+    "draw",
+    [d if d in OURS else pytest.param(d, marks=pytest.mark.slow) for d in ALL],
+)
 def test_a_narrow_picture_with_long_names_keeps_its_width(draw: Draw) -> None:
     labels = np.where(y > 0.0, "surely a benign tumour", "perhaps a malignant tumour")
     model = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(X, labels)

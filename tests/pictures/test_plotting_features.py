@@ -175,8 +175,17 @@ def overlaps(texts: Any) -> bool:
     return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-@pytest.mark.parametrize("size", [(6.4, 4.8), (6.0, 5.0), (4.6, 4.0), (3.0, 2.0)])
-@pytest.mark.parametrize("largest", [0.7, 0.09, 123.0])
+SIZES, LARGEST = [(6.4, 4.8), (6.0, 5.0), (4.6, 4.0), (3.0, 2.0)], [0.7, 0.09, 123.0]
+
+
+@pytest.mark.parametrize(
+    ("size", "largest"),
+    [
+        pytest.param(size, largest, marks=[] if i % 3 == j else [pytest.mark.slow])
+        for i, size in enumerate(SIZES)
+        for j, largest in enumerate(LARGEST)
+    ],
+)
 def test_no_text_of_the_atoms_covers_another(size: Any, largest: float) -> None:
     names = ["age", "a\nb " * 8, "chest_pain_type", "resting_blood_pressure", "thal"] * 2
     rng = np.random.default_rng(0)

@@ -229,7 +229,7 @@ def test_names_are_moved_apart_and_no_further_than_needed() -> None:
     assert_allclose(spread[:2], [0.48, 0.53])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_all_atoms_of_an_average_are_drawn(n_classes: int, ax: Axes) -> None:
     rows, labels = make_simulation(60, random_state=2)
     labels = labels if n_classes == 2 else np.digitize(rows[:, 0], [0.3, 0.6])

@@ -54,7 +54,9 @@ def test_one_broken_row_neither_squashes_nor_bursts_the_histogram(ax: Axes) -> N
     assert display.active_share == np.mean(margins < 1.0)
 
 
-@pytest.mark.parametrize("spread", [3.0, 50.0, 1e4, 1e9])
+@pytest.mark.parametrize(
+    "spread", [3.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (50.0, 1e4)), 1e9]
+)
 def test_margins_of_any_size_have_a_bounded_number_of_bins(spread: float, ax: Axes) -> None:
     margins = np.linspace(-0.3 * spread, spread, 500)
     display = MarginDisplay(margins).plot(ax)

@@ -26,6 +26,8 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+# Milliseconds that anything may take on a busy machine.
+PATIENCE = 120_000
 
 
 @dataclass
@@ -62,6 +64,7 @@ def open_page(
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce",
     )
+    context.set_default_timeout(PATIENCE)
     page, errors = context.new_page(), list[str]()
     browser.errors.append(errors)
     page.on("pageerror", lambda error: errors.append(f"script: {error}"))

@@ -48,7 +48,7 @@ class Client:
             "Content-Type": "application/json",
             "Content-Length": None if content is None else str(len(content)),
         }
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in (sent | (headers or {})).items():
             if value is not None:

@@ -1,0 +1,205 @@
+"""Models and data of all kinds have a page."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.inspection import partial_dependence, permutation_importance
+from suites.pages import Reader, Show, labelled, mixed
+
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.io import load_model, save_model
+from fcgboost.report.atoms import describe_atoms
+from fcgboost.report.effects import dependences, shuffled_losses
+from fcgboost.report.subject import find_subject, judge
+from fcgboost.report.wording import count, number
+
+
+def test_without_data_the_page_shows_what_the_model_file_knows(
+    table_model: Any, show: Show, tmp_path: Path
+) -> None:
+    about = {
+        "target": "left",
+        "data": {"file": "people.csv", "n_samples": 200, "class_counts": {"no": 90, "yes": 110}},
+        "test": {
+            "n_samples": 50,
+            "scores": {"accuracy": {"value": 0.875, "low": 0.75, "high": 0.9375}, "odd": 3},
+        },
+        "seconds": 2.5,
+        "created": "2026-05-04T03:02:01",
+    }
+    save_model(table_model, tmp_path / "model.json", about=about)
+    page = show(load_model(tmp_path / "model.json"))
+    assert page.text.startswith("A model of left A model of left")
+    assert "Accuracy 87.5 % 75.0 to 93.8 %" in page.text
+    assert "The scores are those of 50 rows that were held out when it was fitted." in page.text
+    for fact in ("people.csv", "rows held out 50", "2026-05-04T03:02:01", "time of the fit 2.5 s"):
+        assert fact in page.text
+    clf = table_model[-1]
+    assert page.data["path"]["frames"] == list(range(1, len(clf.trace_) + 1))
+    assert [panel["title"] for panel in page.data["path"]["panels"]] == ["training objective"]
+    heads, rows = page.table("as the model takes it")
+    treatment = {row[0]: row[heads.index("as the model takes it")] for row in rows}
+    assert treatment["city"] == "one of Bern, Oslo and Rome"
+    assert treatment["age"].startswith("a missing value becomes")
+    heads, rows = page.table("what it looks at")
+    assert [float(row[2].replace("\N{MINUS SIGN}", "-")) for row in rows] == pytest.approx(
+        clf.coef_[0], rel=1e-3
+    )
+
+
+def test_a_file_without_its_path_gives_a_page_without_one(
+    table_model: Any, show: Show, tmp_path: Path
+) -> None:
+    save_model(table_model, tmp_path / "model.json", trace=False)
+    loaded = load_model(tmp_path / "model.json")
+    page = show(loaded, *mixed(60, 1))
+    assert "path" not in page.data
+    assert "The model file does not hold the path" in page.text
+
+
+def test_a_plane_without_its_path_has_the_final_boundary(
+    model: Any, judged: tuple[Any, Any], show: Show, tmp_path: Path
+) -> None:
+    save_model(model, tmp_path / "model.json", trace=False)
+    loaded = load_model(tmp_path / "model.json")
+    page = show(loaded, *judged)
+    assert "still-boundary" in [a.get("id") for tag, a in page.elements if tag == "figure"]
+    assert "path" not in page.data
+
+
+def test_pictures_are_drawn_from_rows_whose_class_is_known(model: Any, show: Show) -> None:
+    X = np.random.default_rng(0).uniform(size=(9000, 2))
+    y = np.full(9000, "perhaps")
+    y[[17, 8999]] = "no"
+    page = show(model, X, y)
+    assert "Drawn from 2 rows." in page.text
+
+
+def test_shuffled_columns_lose_what_scikit_learn_says(model: Any, judged: tuple[Any, Any]) -> None:
+    subject = find_subject(model)
+    found = shuffled_losses(subject, judge(subject, *judged))
+    assert found is not None
+    X, y = judged
+    expected = permutation_importance(model, X, y, n_repeats=40, random_state=0)
+    np.testing.assert_allclose(found.mean, expected.importances_mean, atol=0.05)
+    assert found.n_rows == len(y)
+
+
+def test_columns_of_words_are_shuffled_as_a_whole(table_model: Any) -> None:
+    subject = find_subject(table_model)
+    judged = judge(subject, *mixed(150, 1))
+    found = shuffled_losses(subject, judged)
+    assert found is not None
+    assert found.places == [0, 1, 2]
+    assert found.mean[1] > 0.1
+    one = dependences(subject, judged, found, 3)
+    by_name = {subject.columns[d.place].name: d for d in one}
+    assert by_name["city"].values == ["Bern", "Oslo", "Rome"]
+
+
+def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
+    subject = find_subject(model)
+    data = judge(subject, *judged)
+    losses = shuffled_losses(subject, data)
+    assert losses is not None
+    for one in dependences(subject, data, losses, 2):
+        expected = partial_dependence(
+            model,
+            judged[0],
+            [one.place],
+            method="brute",
+            response_method="decision_function",
+            custom_values={one.place: one.values},
+        )
+        np.testing.assert_allclose(one.means[:, 0], expected["average"][0])
+
+
+def test_a_model_that_is_too_large_is_not_shuffled(
+    model: Any, judged: tuple[Any, Any], show: Show, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("fcgboost.report.effects._MOST_PRODUCTS", 1000)
+    page = show(model, *judged)
+    assert "too large to shuffle its columns" in page.text
+    assert "shuffled" not in [a.get("id") for tag, a in page.elements if tag == "figure"]
+
+
+def test_sparse_centres_are_described_by_what_is_not_zero() -> None:
+    rows = sparse.random(60, 40, 0.1, "csr", random_state=0)
+    y = np.asarray(rows[:, :20].sum(axis=1)).ravel() > 1.0
+    clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(rows, y)
+    subject = find_subject(clf)
+    texts = describe_atoms(subject, clf.model_.atoms)
+    dense = clf.model_.atoms.toarray()[:, :40]
+    for text, row in zip(texts, dense, strict=True):
+        assert "= 0," not in text
+        largest = int(np.argmax(np.abs(row / clf.model_.scale)))
+        assert text.startswith(f"near feature {largest + 1} = {number(row[largest])}")
+
+
+def test_the_lines_on_the_page_load_the_model(
+    page: Reader, model: Any, judged: tuple[Any, Any], tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_model(model, "model.json")
+    lines = page.code[page.code.index("from fcgboost") :]
+    scope = {"X": judged[0]}
+    exec(lines, scope)
+    np.testing.assert_array_equal(scope["model"].predict(judged[0]), model.predict(judged[0]))
+
+
+def test_a_strange_note_in_a_model_file_does_no_harm(
+    model: Any, show: Show, tmp_path: Path
+) -> None:
+    about = {
+        "target": 3,
+        "data": [1],
+        "test": {"scores": {"accuracy": {"value": "x"}}},
+        "seconds": {},
+    }
+    save_model(model, tmp_path / "model.json", about=about)
+    page = show(load_model(tmp_path / "model.json"))
+    assert page.text.startswith("A fitted model")
+
+
+X, Y = labelled(90, 0)
+WIDE = sparse.random(90, 30, 0.2, "csr", random_state=0)
+FRAME = polars.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+SEARCH = FCGBoostClassifierCV(["gauss", "relu"], cv=3, max_iter=4, random_state=0)
+SCORED = FCGBoostClassifier("gauss", max_iter=4, validation_fraction=0.3, scoring="roc_auc")
+FEW = FCGBoostClassifier("gauss", max_iter=4, random_state=0)
+
+#: A classifier, the data of its fit, and what of it is given to the report.
+KINDS: dict[str, tuple[Any, Any, Any, slice]] = {
+    "hinge": (FCGBoostClassifier("gauss", loss="hinge", max_iter=4), X, Y, slice(None)),
+    "square": (FCGBoostClassifier("gauss", loss="square", max_iter=4), X, Y, slice(None)),
+    "one row": (FEW, X, Y, slice(1)),
+    "no step": (FEW, np.ones((90, 2)), Y, slice(None)),
+    "one step": (FCGBoostClassifier("gauss", max_iter=1), X, Y, slice(None)),
+    "lists": (FEW, X.tolist(), Y.tolist(), slice(None)),
+    "sparse": (FCGBoostClassifier("relu", max_iter=4), WIDE, Y, slice(None)),
+    "polars": (FEW, FRAME, Y, slice(None)),
+    "search": (SEARCH, X, Y, slice(None)),
+    "scoring": (SCORED, X, Y, slice(None)),
+    "truth values": (FEW, X, Y == "yes", slice(None)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_model_and_data_has_a_page(name: str, show: Show) -> None:
+    estimator, rows, y, part = KINDS[name]
+    fitted = clone(estimator).fit(rows, y)
+    page = show(fitted, rows[part], y[part])
+    assert f"{count(len(y[part]), 'row')} with" in page.text
+    assert ("path" in page.data) == (name != "no step")
+    assert ("Brier score" in page.text) == (name != "hinge")
+    if name == "search":
+        curves = [curve["name"] for curve in page.data["path"]["panels"][0]["curves"]]
+        assert curves == ["this data", "cross-validation"]
+    if name == "scoring":
+        titles = [panel["title"] for panel in page.data["path"]["panels"]]
+        assert titles == ["error", "validation (roc_auc)", "training objective"]

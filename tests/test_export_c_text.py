@@ -1,0 +1,166 @@
+"""The text of a model in C: what it says, and what it refuses; none of it is compiled."""
+
+import copy
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from export_cases import (
+    ODD_NAMES,
+    blobs,
+    case,
+    is_encodable,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
+from fcgboost.export import save_c, to_c
+from fcgboost.export.c_text import comment, field_names, index_table, string
+from fcgboost.io import load_model, save_model
+
+
+def test_few_entries_are_written_as_lists_and_many_as_rows() -> None:
+    assert "wide_relu_weights_places" in to_c(case("wide_relu").model, name="wide_relu")
+    assert "m_coef_places" in to_c(case("gauss_4_square").model, name="m")
+    assert "m_centers_places" in to_c(case("sparse_gauss").model, name="m")
+    assert "_places" not in to_c(case("gauss_2_square").model)
+    assert "m_weights[" in to_c(case("linear").model, name="m")
+
+
+def test_only_single_precision_has_an_origin_and_only_far_from_zero() -> None:
+    for name in ("far_gauss", "far_relu", "far_sigmoid", "far_polynomial", "far_union"):
+        assert "_origin[" in to_c(case(name).model, precision="float")
+        assert "_origin[" not in to_c(case(name).model)
+    for name in ("gauss_2_square", "relu_2_square"):
+        assert "_origin[" not in to_c(case(name).model, precision="float")
+
+
+def test_an_atom_without_coefficients_is_left_out() -> None:
+    model = copy.copy(case("gauss_2_square").model)
+    coef = model.coef_.copy()
+    coef[:, 2:5] = 0.0
+    model.model_ = dataclasses.replace(model.model_, coef=coef)
+    assert f"/* {model.n_atoms_ - 3} gauss atoms, 3 inputs, 2 classes" in to_c(model)
+
+
+@given(st.text())
+def test_strings_are_ascii_and_keep_their_bytes(text: str) -> None:
+    if "\0" in text or not is_encodable(text):
+        with pytest.raises(ValueError, match="cannot be written in C"):
+            string(text)
+        return
+    literal = string(text)
+    assert literal.isascii()
+    assert literal.isprintable()
+    body = literal[1:-1]
+    assert '"' not in body
+    assert "?" not in body
+    octal = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), body)
+    assert octal.encode("latin-1").decode() == text
+
+
+@given(st.text() | st.text(alphabet='*/?\\"\n'))
+def test_comments_end_where_they_should(text: str) -> None:
+    shown = comment(text)
+    assert shown.isascii()
+    assert shown.isprintable()
+    assert not any(bad in f"/{shown}/" for bad in ("*/", "/*", "??"))
+
+
+@given(st.lists(st.text() | st.sampled_from(ODD_NAMES), max_size=12))
+def test_fields_are_different_identifiers(names: list[str]) -> None:
+    fields = field_names(names)
+    assert len(set(fields)) == len(names)
+    for field in fields:
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", field)
+        assert field not in ("int", "class", "NAN", "NULL", "linux", "M_PI")
+
+
+def test_what_happens_to_inputs_is_told() -> None:
+    told = {"gaps": (True, False), "gaps_3": (True, True), "clipped_relu": (False, True)}
+    for name, (is_missing, is_clipped) in {**told, "relu_2_square": (False, False)}.items():
+        text = to_c(case(name).model)
+        assert ("Inputs may be NAN" in text) == is_missing
+        assert ("Inputs are clipped" in text) == is_clipped
+
+
+def test_a_saved_and_loaded_model_gives_the_same_text(tmp_path: Path) -> None:
+    for name in ("table_relu_3", "sparse_gauss", "label_odd"):
+        model = case(name).model
+        save_model(model, tmp_path / "model.json", trace=False)
+        assert to_c(load_model(tmp_path / "model.json"), name="m") == to_c(model, name="m")
+
+
+def test_save_c_writes_the_text_and_gives_its_size(tmp_path: Path) -> None:
+    model = case("label_text").model
+    size = save_c(model, tmp_path / "model.h", precision="float", name="m")
+    assert (tmp_path / "model.h").read_text() == to_c(model, precision="float", name="m")
+    assert (tmp_path / "model.h").stat().st_size == size
+    with pytest.raises(ValueError, match="precision"):
+        save_c(model, tmp_path / "other.h", precision="half")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.h"]
+
+
+def test_impossible_requests_have_clear_errors() -> None:
+    model = case("label_text").model
+    with pytest.raises(ValueError, match=r"precision must be one of \['double', 'float'\]"):
+        to_c(model, precision="half")
+    for name in ("", "2nd", "a b", "a-b", "_x", None):
+        with pytest.raises(ValueError, match="name must be a name in C"):
+            to_c(model, name=name)
+    with pytest.raises(NotFittedError):
+        to_c(FCGBoostClassifier("gauss"))
+    with pytest.raises(TypeError, match="LogisticRegression"):
+        to_c(LogisticRegression())
+
+
+def test_parts_of_ones_own_have_clear_errors() -> None:
+    X, y = blobs(2, 2)
+    own = FCGBoostClassifier(dictionary=Flipped(), max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="Flipped cannot be exported: the atoms"):
+        to_c(own)
+    own = FCGBoostClassifier("gauss", loss=Doubtful(), max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match="Doubtful cannot be exported: the probabilities"):
+        to_c(own)
+
+
+class Flipped(ReluDictionary):
+    """A user's dictionary with values of its own."""
+
+    def profile(self, z):
+        return super().profile(-z)
+
+
+class Doubtful(SquaredHinge):
+    """A user's loss with probabilities of its own."""
+
+    def probability(self, f):
+        return 0.5 + 0.0 * f
+
+
+def test_what_c_cannot_hold_has_clear_errors() -> None:
+    X, y = blobs(2, 2)
+    with_nul = FCGBoostClassifier("gauss", max_iter=2).fit(X, np.array(["a\0b", "c"])[y])
+    with pytest.raises(ValueError, match="text ends at its first NUL"):
+        to_c(with_nul)
+    large = FCGBoostClassifier("gauss", max_iter=2).fit(X * 1e50, y)
+    assert "double" in to_c(large)
+    with pytest.raises(ValueError, match="precision='double'"):
+        to_c(large, precision="float")
+
+
+def test_places_have_the_smallest_type_that_holds_them() -> None:
+    for largest, kind, n_bytes in [
+        (255, "unsigned char", 2),
+        (256, "unsigned short", 4),
+        (65535, "unsigned short", 4),
+        (65536, "int", 8),
+    ]:
+        table = index_table("t", [0, largest])
+        assert table.text.startswith(f"static const {kind} t[2]")
+        assert table.n_bytes == n_bytes
