@@ -2,7 +2,6 @@
 
 import os
 from collections import defaultdict
-from itertools import combinations
 from zlib import crc32
 
 import pytest
@@ -20,8 +19,8 @@ settings.load_profile("quick")
 def pytest_configure(config):
     config.addinivalue_line(
         "markers",
-        "covering(strength=1): few cases show every value (2: every pair of values) of every "
-        "parameter; the others of the full product are slow",
+        "covering: few cases show every value of every parameter; the others of the full "
+        "product are slow",
     )
 
 
@@ -31,13 +30,11 @@ def pytest_collection_modifyitems(items):
     shown = defaultdict(set)
     # In an order that mixes the parameters and does not depend on the other tests.
     for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
-        mark = item.get_closest_marker("covering")
-        if mark is None or item.get_closest_marker("slow"):
+        if not item.get_closest_marker("covering") or item.get_closest_marker("slow"):
             continue
         # Some values cannot be hashed; each is one object in all cases that have it.
-        values = [(name, id(value)) for name, value in item.callspec.params.items()]
-        new = set(combinations(values, min(mark.kwargs.get("strength", 1), len(values))))
-        key = item.nodeid.partition("[")[0]
-        if new <= shown[key]:
+        values = {(name, id(value)) for name, value in item.callspec.params.items()}
+        test = item.nodeid.partition("[")[0]
+        if values <= shown[test]:
             item.add_marker(pytest.mark.slow)
-        shown[key] |= new
+        shown[test] |= values

@@ -136,7 +136,7 @@ def assert_same_choices(found: Trace, expected: Trace) -> None:
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-10)
 
 
-@pytest.mark.covering(strength=2)
+@pytest.mark.covering
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize(("kind", "n_classes"), [("noisy", 2), ("separable", 2), ("repeated", 3)])
