@@ -84,8 +84,8 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
 
 
 def test_the_sizes_are_those_of_the_wheel(wheel: Path) -> None:
-    package = [path for path in (SOURCE / "fcgboost").rglob("*") if path.suffix != ".pyc"]
-    files = [path for path in package if path.is_file()]
+    package = (SOURCE / "fcgboost").rglob("*")
+    files = [path for path in package if path.is_file() and "__pycache__" not in path.parts]
     n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     first, second, *tables = sizes.report(wheel).splitlines()
     assert first == f"{n_lines:,} lines in the wheel, {len(files) + len(METADATA):,} files"

@@ -45,7 +45,7 @@ def solve(problem: Problem) -> tuple[np.ndarray, float]:
 
 def solved(problem: Problem) -> Output:
     """Give an output at its solution."""
-    return Output(problem, *solve(problem))
+    return Output(problem, *solve(problem), null=1.0)
 
 
 @pytest.mark.parametrize("constant", [False, True])
@@ -88,7 +88,7 @@ def test_a_problem_without_a_column_is_one_that_never_had_it(loss: Loss) -> None
         coef, objective = solve(matrix_problem(A[:, kept], y, loss, 0.01, constant=True))
         np.testing.assert_allclose(solution.coef, coef, atol=1e-6)
         assert solution.objective == pytest.approx(objective, rel=1e-9)
-        output = Output(problem, solution.coef, solution.objective)
+        output = Output(problem, solution.coef, solution.objective, null=1.0)
         assert problem.gradient_scale() == pytest.approx(
             matrix_problem(A[:, kept], y, loss, 0.01, constant=True).gradient_scale()
         )
