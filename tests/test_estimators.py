@@ -63,19 +63,24 @@ VARIANTS = [
 ]
 # What a part can break, and what costs little.
 QUICK = {"check_estimators_pickle", "check_fit_idempotent"}
+# They fit in every sparse format: for the default that takes as long as all other checks.
+LONG = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 
 
 def each_check(checked, variants):
-    """Give scikit-learn's checks in a list: all for some estimators, for the others the quick ones.
+    """Return scikit-learn's checks as cases: all for some estimators, the quick ones for others.
 
-    The checks that are not quick are left to `make test-all`.
+    `make test-all` has the rest.
     """
     mark = parametrize_with_checks(checked).mark
     names, checks = mark.args
-    cases = list(checks)
+    cases = []
+    for estimator, check in checks:
+        is_slow = repr(estimator) == "FCGBoostClassifier()" and check.func.__name__ in LONG
+        cases.append(pytest.param(estimator, check, marks=[pytest.mark.slow] * is_slow))
     for estimator, check in parametrize_with_checks(variants).mark.args[1]:
-        marks = [] if check.func.__name__ in QUICK else pytest.mark.slow
-        cases.append(pytest.param(estimator, check, marks=marks))
+        is_slow = check.func.__name__ not in QUICK
+        cases.append(pytest.param(estimator, check, marks=[pytest.mark.slow] * is_slow))
     return pytest.mark.parametrize(names, cases, **mark.kwargs)
 
 
