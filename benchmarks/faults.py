@@ -30,8 +30,8 @@ from queue import SimpleQueue
 ROOT = Path(__file__).parents[1]
 SELECTION = ("-m", "not slow and not extras")
 PACKAGE = Path("src", "fcgboost")
-#: A fault may make a test go on for ever.
-SECONDS = 3600.0
+#: A fault may make a test go on for ever: the time that tests have, together and each.
+SECONDS, SECONDS_EACH = 120.0, 0.5
 _LEFT_OUT = (".git", ".venv*", "build", "demo", "dist", ".hypothesis", ".*_cache", "__pycache__")
 
 
@@ -61,14 +61,15 @@ def read_faults() -> list[Fault]:
     return [Fault(**one) for one in content["fault"]]
 
 
-def pytest(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def pytest(tree: Path, *options: str, n_tests: int = 1) -> subprocess.CompletedProcess[str]:
     """Run pytest on a copy of the sources."""
     paths = os.pathsep.join((str(tree / "src"), str(tree)))
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
     environment = {**os.environ, **threads, "PYTHONPATH": paths}
+    limit = SECONDS + SECONDS_EACH * n_tests
     return subprocess.run(
-        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS
+        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=limit
     )
 
 
@@ -117,7 +118,8 @@ def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, st
     list_.write_text("\n".join(tests), "utf-8")
     path.write_text(text.replace(fault.was, fault.now), "utf-8")
     try:
-        run = pytest(tree, "-x", "-rfE", "--no-header", *SELECTION, f"@{list_}")
+        options = ("-x", "-rfE", "--no-header", *SELECTION, f"@{list_}")
+        run = pytest(tree, *options, n_tests=len(tests))
     except subprocess.TimeoutExpired:
         return True, "a test does not end"
     finally:

@@ -1,5 +1,6 @@
 """Every named ending of the loop can be reached, and means what it says."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,13 @@ def test_a_watcher_sees_the_path_so_far_and_may_end_the_loop() -> None:
     assert status is Status.CALLBACK
     assert [len(path) for path in seen] == [1, 2, 3]
     np.testing.assert_array_equal(seen[-1].atoms, trace.atoms)
+
+
+def test_an_equal_validation_score_is_no_improvement() -> None:
+    steps, _ = run_on_data(simulation(50, 0.3, seed=0), GaussDictionary(), max_iter=4)
+    rule = NoImprovement(2)
+    scored = [replace(step, validation_score=0.5) for step in steps]
+    assert [rule(step) for step in scored] == [None, None, *[Status.VALIDATION] * 2]
 
 
 def test_worse_validation_ends_the_loop() -> None:

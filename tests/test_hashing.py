@@ -25,6 +25,12 @@ keys = st.integers(0, 2**64 - 1)
 GRID = np.array(list(itertools.product(range(-5, 5), repeat=4)), dtype=np.float64)
 
 
+def test_fingerprints_and_keys_are_those_that_stored_rows_were_drawn_with():
+    X = np.array([[1.0, -2.5, 0.0], [0.0, 0.0, 3.0]])
+    assert fingerprint(X).tolist() == [10419394281344342710, 7969539847788702337]
+    assert derive(7, 3) == 16292704262132694875
+
+
 @given(X=matrices)
 def test_sparse_rows_have_the_fingerprints_of_dense_rows(X):
     for form in (sparse.csr_matrix, sparse.csr_array):

@@ -44,7 +44,7 @@ def check_tangents_lie_below_the_loss(loss):
 
 def check_initial_is_the_best_constant(loss):
     rng = np.random.default_rng(0)
-    for n_positive in (0, 1, 5, 10, 19, 20):
+    for n_positive in (0, 1, 5, 9, 10, 11, 19, 20):
         y = np.where(np.arange(20) < n_positive, 1.0, -1.0)
         s = rng.integers(1, 5, size=20).astype(float)
         constants = np.append(np.linspace(-2.0, 2.0, 4001), loss.initial(y, s))
