@@ -5,7 +5,7 @@
 #   make test-all      all the rest: oldest dependencies, long runs, optional software, the paper
 #   make test-oldest   the oldest dependencies and extras that are promised, part of test-all
 #   make lint, format  check, or rewrite, the code's form
-#   make paper         the paper's experiments with the preset "quick"; build/paper/
+#   make paper         the paper's experiments, the contest and the studies, with the preset "quick"; build/paper/
 #   make findings      draw docs/results, docs/beyond and the verdicts in docs/findings.md and docs/beyond.md again from the rows
 #   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
@@ -58,7 +58,7 @@ format: .venv/.test-stamp
 	$(BIN)/ruff format
 
 paper: .venv/.paper-stamp
-	$(BIN)/python -m paper run all --preset quick --out build/paper
+	$(BIN)/python -m paper run all contest robustness calibration atoms leaves --preset quick --out build/paper --resume
 
 findings: .venv/.demo-stamp
 	$(BIN)/python -m paper findings

@@ -7,7 +7,7 @@
 Tests are chosen by coverage: a run of `make test`'s selection writes down once which test executes
 which line (build/faults/coverage, about twice the time of the tests; --fresh makes it again), and
 a fault meets the tests that execute the lines it changes. It is noticed when one of them fails
-that passes without it. Needs pytest-cov.
+that passes without it. Needs pytest-cov (the dependency group `dev`).
 """
 
 from __future__ import annotations
@@ -61,15 +61,19 @@ def read_faults() -> list[Fault]:
     return [Fault(**one) for one in content["fault"]]
 
 
-def pytest(tree: Path, *options: str, n_tests: int = 1) -> subprocess.CompletedProcess[str]:
-    """Run pytest on a copy of the sources."""
+def environment(tree: Path) -> dict[str, str]:
+    """Return the environment in which Python takes the package from a tree."""
     paths = os.pathsep.join((str(tree / "src"), str(tree)))
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, **threads, "PYTHONPATH": paths}
+
+
+def pytest(tree: Path, *options: str, n_tests: int = 1) -> subprocess.CompletedProcess[str]:
+    """Run pytest on a copy of the sources."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    environment = {**os.environ, **threads, "PYTHONPATH": paths}
     limit = SECONDS + SECONDS_EACH * n_tests
     return subprocess.run(
-        command, cwd=tree, env=environment, capture_output=True, text=True, timeout=limit
+        command, cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=limit
     )
 
 
@@ -79,8 +83,9 @@ def measure_coverage(repo: Path, data: Path) -> None:
     data.parent.mkdir(parents=True, exist_ok=True)
     options = ("--cov=fcgboost", "--cov-context=test", "--cov-report=", "-n", "auto")
     command = [sys.executable, "-m", "pytest", "-q", *SELECTION, "--dist", "loadgroup", *options]
-    environment = {**os.environ, "COVERAGE_FILE": str(data), "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=repo, env=environment, check=True)
+    subprocess.run(
+        command, cwd=repo, env={**environment(repo), "COVERAGE_FILE": str(data)}, check=True
+    )
 
 
 class Coverage:

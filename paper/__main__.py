@@ -68,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (*commands.FAULTS, ValueError) as error:
-        print(f"paper: {error}", file=sys.stderr)
+        is_bare = isinstance(error, OSError) and error.filename is not None
+        text = f"{error.filename}: {error.strerror}" if is_bare else error
+        print(f"paper: {text}", file=sys.stderr)
         return _status_of(error)
     return status
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import joblib
 import numpy as np
 
-from paper.base import Experiment, Key, Preset, Row, Split, Unit
+from paper.base import DataError, Experiment, Key, Preset, Row, Split, Unit
 from paper.display import Display
 from paper.store import Store, StoreError
 
@@ -113,8 +113,14 @@ def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str 
 
 
 def _asked(units: Sequence[Unit], methods: Sequence[str] | None) -> list[Unit]:
-    """Give the units of these methods; what compares no methods has none."""
-    return [unit for unit in units if methods is None or getattr(unit, "method", "") in methods]
+    """Return the units of these methods; what compares no methods has none."""
+    if methods is None:
+        return list(units)
+    asked = {name.casefold() for name in methods}
+    known = {unit.method.casefold() for unit in units if getattr(unit, "method", "")}
+    if known and not asked & known:
+        raise DataError(f"no method is called {methods[0]!r}: {', '.join(sorted(known))} are there")
+    return [unit for unit in units if getattr(unit, "method", "").casefold() in asked]
 
 
 def _store(experiment: Experiment[Any], folder: Path) -> Store:

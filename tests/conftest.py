@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items):
     shown = defaultdict(set)
     # In an order that mixes the parameters and does not depend on the other tests.
     for item in sorted(items, key=lambda item: crc32(item.nodeid.encode())):
-        if not item.get_closest_marker("covering") or item.get_closest_marker("slow"):
+        is_elsewhere = item.get_closest_marker("slow") or item.get_closest_marker("extras")
+        if not item.get_closest_marker("covering") or is_elsewhere:
             continue
         # Some values cannot be hashed; each is one object in all cases that have it.
         values = {(name, id(value)) for name, value in item.callspec.params.items()}

@@ -231,6 +231,8 @@ def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path, text: str) -> N
 
 def test_unknown_and_missing_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = make_rows(50)
+    with pytest.raises(ValueError, match="Did you mean 'LightGBM'"):
+        compare(X, y, methods=["lightgmb"])
     with pytest.raises(ValueError, match="Unknown method 'magic': choose among fcgboost"):
         compare(X, y, methods=["magic"])
     monkeypatch.setattr("fcgboost.comparison.find_spec", lambda name: None)

@@ -375,7 +375,7 @@ def check_random_kills(n_fits: int, seed: int) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
 def test_workers_killed_at_random_moments():
-    assert len(check_random_kills(3, seed=0)) == 3
+    assert check_random_kills(3, seed=0) == ["right"] * 3
 
 
 @pytest.mark.slow
@@ -384,7 +384,7 @@ def test_more_fits_with_a_killed_worker_each(capsys):
     endings = check_random_kills(7, seed=1)
     with capsys.disabled():
         print(f"\n7 fits with a killed worker each: {endings.count('right')} right, {endings}")
-    assert len(endings) == 7
+    assert endings.count("right") >= 6
 
 
 def test_two_fits_at_once_do_not_wait_for_each_other(client, expected):

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import train_test_split
 from strategies import Data, load_example, simulation
 from suites.marks import also
 from suites.paths import (
@@ -59,6 +61,25 @@ def test_a_path_of_learned_atoms_ends_when_its_steps_gain_nothing(dictionary: st
     objectives = model.trace_.column("objectives")[:, 0]
     # The constant gains nearly all of 1, the loss of no model at all.
     assert 0.0 <= objectives[0] - objectives[-1] <= 1e-6 * (1.0 - objectives[0])
+
+
+@pytest.mark.parametrize("dictionary", ["auto", "compact"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_thousand_steps_that_scikit_learn_asks_for_end_early(
+    dictionary: str, n_classes: int
+) -> None:
+    # The data, weights and parameters of check_class_weight_classifiers.
+    X, y = make_blobs(centers=n_classes, random_state=0, cluster_std=20)
+    X, _, y, _ = train_test_split(X, y, test_size=0.5, random_state=0)
+    model = FCGBoostClassifier(
+        dictionary,
+        max_iter=1000,
+        n_iter_no_change=20,
+        class_weight={0: 1000, **dict.fromkeys(range(1, n_classes), 1e-4)},
+        random_state=0,
+    ).fit(X, y)
+    assert model.status_ is Status.NO_GAIN
+    assert len(model.trace_) < 50
 
 
 def test_a_path_that_still_gains_a_little_goes_on() -> None:

@@ -18,6 +18,7 @@ from suites.models import MODELS, SCHEMA, fit
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, split_model
 from fcgboost.prediction import content_of
+from fcgboost.stopping import Status
 
 
 def write_text(text: str | bytes) -> Callable[[Path], object]:
@@ -417,6 +418,10 @@ def test_numbers_may_be_written_as_others_write_them(tmp_path: Path) -> None:
     model = load_model(path)
     assert np.array_equal(model.coef_, MODELS["relu, squared_hinge"]().coef_)
     assert model.tol == 1e-6
+
+
+def test_the_schema_knows_every_ending() -> None:
+    assert set(SCHEMA["$defs"]["status"]["enum"]) == set(Status.__members__)
 
 
 def test_the_schema_is_one_and_refuses_what_the_loader_refuses(tmp_path: Path) -> None:

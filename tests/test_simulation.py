@@ -1,8 +1,12 @@
 """The paper's simulation: test errors and sparsity, beside the published figures.
 
-Slow (`make test-all`), and short: few seeds, and three folds where they tell. Every test prints the
-table it judges (`-rA` shows it).
+Slow (`make test-all`), and short: few seeds, folds and settings. The tables of docs/method.md are
+printed by the whole of it:
+
+    FCGBOOST_WHOLE=1 python -m pytest tests/test_simulation.py -m slow -rA
 """
+
+import os
 
 import numpy as np
 import pytest
@@ -19,21 +23,25 @@ from fcgboost.datasets import make_simulation
 
 pytestmark = pytest.mark.slow
 
+IS_WHOLE = "FCGBOOST_WHOLE" in os.environ
+N_SEEDS, N_FOLDS, N_REPETITIONS = (20, 5, 10) if IS_WHOLE else (6, 3, 4)
+DEGREES, SLOPES = (range(1, 11), (1.0, 5.0, 10.0, 20.0)) if IS_WHOLE else ((3, 5, 7), (5.0, 10.0))
+
 # No constant and no standardisation, as in the paper's simulations.
 PAPER = {"fit_intercept": False, "standardize": False}
 
 GRIDS = {
     "gauss": [GaussDictionary(width=width) for width in (0.1, 0.2, 0.35, 0.5, 1.0, 5.0)],
     # <x, c> / 2, the mean over the two coordinates.
-    "polynomial": [PolynomialDictionary(degree=p, q=2.0) for p in (3, 5, 7)],
+    "polynomial": [PolynomialDictionary(degree=p, q=2.0) for p in DEGREES],
     # <x, c>, the paper's own.
-    "polynomial, q = 1": [PolynomialDictionary(degree=p, q=1.0) for p in (3, 5, 7)],
-    "sigmoid": [SigmoidDictionary(slope_range=slope) for slope in (5.0, 10.0)],
+    "polynomial, q = 1": [PolynomialDictionary(degree=p, q=1.0) for p in DEGREES],
+    "sigmoid": [SigmoidDictionary(slope_range=slope) for slope in SLOPES],
     "relu": [ReluDictionary()],
 }
 # q = 2 was picked after a look at test errors of several variants on seeds 0 to 19, so it is
 # judged on seeds that had no part in that.
-SEEDS = {"polynomial": range(100, 106)}
+SEEDS = {"polynomial": range(100, 100 + N_SEEDS)}
 UNIFORM = {"noise": "uniform", "level": 0.3}
 OUTLIER = {"noise": "outlier", "tol": 0.3, "ratio": 0.4}
 
@@ -48,6 +56,12 @@ CELLS = [
     pytest.param("gauss", OUTLIER, 0.065, 0.0450, id="gauss-outlier"),
     pytest.param("polynomial", OUTLIER, 0.052, 0.0608, id="polynomial-outlier"),
 ]
+if IS_WHOLE:
+    # Printed, not judged.
+    CELLS += [
+        pytest.param("polynomial, q = 1", OUTLIER, 1.0, 0.0608, id="polynomial-q1-outlier"),
+        pytest.param("sigmoid", OUTLIER, 1.0, 0.0629, id="sigmoid-outlier"),
+    ]
 
 
 def simulate(seed: int, noise: dict) -> tuple[np.ndarray, ...]:
@@ -60,7 +74,7 @@ def simulate(seed: int, noise: dict) -> tuple[np.ndarray, ...]:
 def test_cross_validated_test_error_is_as_low_as_promised(name, noise, bound, published):
     errors, atoms = [], []
     # Bells come so near their bounds that six seeds do not tell.
-    n_seeds, n_folds = (20, 5) if name == "gauss" else (6, 3)
+    n_seeds, n_folds = (20, 5) if name == "gauss" else (N_SEEDS, N_FOLDS)
     for seed in SEEDS.get(name, range(n_seeds)):
         X, y, X_test, y_test = simulate(seed, noise)
         search = FCGBoostClassifierCV(GRIDS[name], cv=n_folds, random_state=seed, **PAPER).fit(X, y)
@@ -74,19 +88,20 @@ def test_cross_validated_test_error_is_as_low_as_promised(name, noise, bound, pu
     assert mean <= bound
 
 
+N_STEPS, N_STEPS_OF_OTHERS = (500, 5000) if IS_WHOLE else (100, 600)
 SCHEMES = ["original", "shrinkage", "truncation", "epsilon", "rescaled"]
 
 
-def atoms_to_reach(scheme: str, seed: int, goal: float | None) -> tuple[int, float]:
+def atoms_to_reach(scheme: str, width: float, seed: int, goal: float | None) -> tuple[int, float]:
     """Give the distinct atoms at the first step with a test error of at most `goal`, and the best
     test error along the path; all atoms held at the end where the goal is not reached."""
     X, y, X_test, y_test = simulate(seed, UNIFORM)
     classifier = FCGBoostClassifier(
-        GaussDictionary(width=0.35, centers="box"),
+        GaussDictionary(width=width, centers="box"),
         scheme=scheme,
         selection="all",
         n_candidates=10_000,
-        max_iter=100 if scheme == "fully_corrective" else 600,
+        max_iter=N_STEPS if scheme == "fully_corrective" else N_STEPS_OF_OTHERS,
         tol=0.0,
         random_state=seed,
         **PAPER,
@@ -103,24 +118,26 @@ def atoms_to_reach(scheme: str, seed: int, goal: float | None) -> tuple[int, flo
     return trace[first].n_atoms, 1.0 - float(accuracies.max())
 
 
-def test_other_schemes_need_at_least_three_times_as_many_atoms():
+@pytest.mark.parametrize("width", [0.35, 0.2] if IS_WHOLE else [0.35])
+def test_other_schemes_need_at_least_three_times_as_many_atoms(width):
     atoms = {scheme: [] for scheme in ["fully_corrective", *SCHEMES]}
-    for seed in range(4):
-        n_atoms, best = atoms_to_reach("fully_corrective", seed, None)
+    for seed in range(N_REPETITIONS):
+        n_atoms, best = atoms_to_reach("fully_corrective", width, seed, None)
         atoms["fully_corrective"].append(n_atoms)
         for scheme in SCHEMES:
-            atoms[scheme].append(atoms_to_reach(scheme, seed, best + 0.005)[0])
+            atoms[scheme].append(atoms_to_reach(scheme, width, seed, best + 0.005)[0])
     means = {scheme: float(np.mean(counts)) for scheme, counts in atoms.items()}
     ratios = {scheme: means[scheme] / means["fully_corrective"] for scheme in SCHEMES}
-    print(f"\nGauss, sigma = 0.35: atoms {means}, ratios {ratios}")
-    assert min(ratios.values()) >= 3.0
+    print(f"\nGauss, sigma = {width}: atoms {means}, ratios {ratios}")
+    if width == 0.35:
+        assert min(ratios.values()) >= 3.0
 
 
 def test_without_a_ridge_long_paths_overfit_and_with_it_they_do_not():
     errors = {}
     for l2 in (0.0, 1e-3):
         paths = []
-        for seed in range(4):
+        for seed in range(N_REPETITIONS):
             X, y, X_test, y_test = simulate(seed, UNIFORM)
             classifier = FCGBoostClassifier("relu", l2=l2, random_state=seed, **PAPER).fit(X, y)
             stages = list(classifier.staged_predict(X_test))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,6 +97,13 @@ def test_an_existing_table_ends_with_status_1_and_advice(tmp_path, capsys):
     assert main(["run", "samples", "--jobs", "1", "--out", str(tmp_path)]) == 1
     assert "Go on with it by --resume" in capsys.readouterr().err
     assert main(["report", "--out", str(tmp_path)]) == 0
+
+
+def test_a_method_that_no_one_knows_is_refused_and_names_go_in_any_case(tmp_path, capsys):
+    assert main(["run", "contest", "--methods", "magic", "--out", str(tmp_path)]) == 1
+    assert "no method is called 'magic'" in capsys.readouterr().err
+    units = [SimpleNamespace(method="LightGBM"), SimpleNamespace(method="ours")]
+    assert runner._asked(units, ["lightgbm"]) == units[:1]
 
 
 def hinder(monkeypatch, experiment, act):

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -310,7 +311,9 @@ def _check_methods(names: Sequence[str]) -> list[str]:
     found = []
     for name in names:
         if name.casefold() not in known:
-            raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.")
+            close = get_close_matches(name.casefold(), known, n=1)
+            hint = f" Did you mean {known[close[0]]!r}?" if close else ""
+            raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.{hint}")
         found.append(known[name.casefold()])
         if find_spec(METHODS[found[-1]].needs) is None:
             raise ImportError(f"{found[-1]} needs the package {METHODS[found[-1]].needs}.")

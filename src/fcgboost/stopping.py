@@ -28,7 +28,7 @@ class Status(Enum):
     STEP_LIMIT = "The loop made all the steps it was allowed (max_iter)."
     TOLERANCE = "The best score fell below tol times the first one."
     ZERO_SCORE = "No candidate is correlated with the residual: nothing is left to fit."
-    EXHAUSTED = "Every candidate is in the model already."
+    EXHAUSTED = "Every candidate of the step is in the model already."
     NO_GAIN = "The last steps together gained nothing beside what the first one gained."
     STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
     VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."

@@ -117,7 +117,10 @@ def _print_about(about: dict[str, Any]) -> None:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     ended = about_part(about, "ended")
     if ended:
-        print(f"The fit ended after {_number(ended.get('seconds'))} s: {ended.get('reason', '?')}")
+        cuts = ended.get("cut_by_time_limit")
+        cut = " The time limit cut paths short." if isinstance(cuts, list) and cuts else ""
+        seconds = _number(ended.get("seconds"))
+        print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
     found = about_part(test, "scores").items()
     scores = {name: one for name, one in found if isinstance(one, dict)}
     if scores:

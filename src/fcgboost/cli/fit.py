@@ -188,7 +188,7 @@ def _about(
         **({} if options.target is None else {"target": options.target}),
         "data": {"file": options.data.name, "n_samples": len(y), "class_counts": class_counts},
         "test": {"n_samples": test[0], "scores": console.as_data(test[1])},
-        "seconds": round(seconds, 4),
+        "seconds": seconds,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fcgboost": __version__,
     }
@@ -214,7 +214,9 @@ def _tell(
     print(", ".join(f"{name} {value}" for name, value in chosen.items()))
     ended = about["ended"]
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
-    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
+    n_cut = len(ended["cut_by_time_limit"])
+    cut = f" The time limit cut {n_cut} of its paths short." if n_cut else ""
+    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}{cut}")
     print(f"On {about['test']['n_samples']} rows held out:\n")
     console.print_scores(scores)
     print(f"\nModel: {fitted['model']} ({fitted['bytes']:,} bytes)")

@@ -62,11 +62,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:
-    """Refuse to put a page without data where another one is, unless the user named it."""
-    if options.data is None and options.out is None and out.exists():
+    """Refuse to put a page without data where one with data is, unless the user named it."""
+    is_asked = options.data is not None or options.out is not None
+    # Only a page that was made with data lists mistakes.
+    if not is_asked and out.exists() and b'id="mistakes"' in out.read_bytes():
         raise ValueError(
-            f"{out} is there already and may show scores on data, which this page would not: "
-            f"--out {out} replaces it, another --out leaves it alone."
+            f"{out} was made with data, this page would be without: --out {out} replaces it, "
+            "another --out leaves it alone."
         )
 
 

@@ -152,4 +152,5 @@ class Watch:
         share = min(1.0, max(step.k / (self._longest or self.plan.n_steps), used))
         self._done = max(self._done, min(1.0, (self._number - 1 + share) / self.plan.n_paths))
         path = f"{self.plan.name(self._number)}, " if self.plan.n_paths > 1 else ""
-        self._show(self._done, f"{path}step {step.k}, {step.n_atoms} atoms")
+        atoms = "1 atom" if step.n_atoms == 1 else f"{step.n_atoms} atoms"
+        self._show(self._done, f"{path}step {step.k}, {atoms}")
