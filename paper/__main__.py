@@ -68,11 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (*commands.FAULTS, ValueError) as error:
-        is_bare = isinstance(error, OSError) and error.filename is not None
-        text = f"{error.filename}: {error.strerror}" if is_bare else error
-        print(f"paper: {text}", file=sys.stderr)
+        print(f"paper: {_sentence_of(error)}", file=sys.stderr)
         return _status_of(error)
     return status
+
+
+def _sentence_of(error: Exception) -> str:
+    """Return what went wrong, without the number of an error of the system."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _status_of(error: Exception) -> int:

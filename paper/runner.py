@@ -117,10 +117,11 @@ def _asked(units: Sequence[Unit], methods: Sequence[str] | None) -> list[Unit]:
     if methods is None:
         return list(units)
     asked = {name.casefold() for name in methods}
-    known = {unit.method.casefold() for unit in units if getattr(unit, "method", "")}
-    if known and not asked & known:
-        raise DataError(f"no method is called {methods[0]!r}: {', '.join(sorted(known))} are there")
-    return [unit for unit in units if getattr(unit, "method", "").casefold() in asked]
+    known = [str(getattr(unit, "method", "")).casefold() for unit in units]
+    if any(known) and not asked & set(known):
+        there = ", ".join(sorted(set(known)))
+        raise DataError(f"no method is called {methods[0]!r}: {there} are there")
+    return [unit for unit, name in zip(units, known, strict=True) if name in asked]
 
 
 def _store(experiment: Experiment[Any], folder: Path) -> Store:
