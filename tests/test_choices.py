@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import seeds
 from suites.reference import (
@@ -238,7 +238,10 @@ def test_near_ties_go_where_float64_sends_them(
         atoms = perturbed(atoms, dictionary, np.random.default_rng(seed))
         if len(allowed) != len(atoms):
             allowed = rng.random((len(atoms), 2)) < 0.8
-            expected = reference_best(full_matrix(design, atoms), weights, R, divisor, allowed)
+            values = full_matrix(design, atoms)
+            # Where no row sees any atom, float32 has no size beside which others vanish.
+            assume(abs(values).max() > np.finfo(np.float32).tiny)
+            expected = reference_best(values, weights, R, divisor, allowed)
         with computed(variant):
             candidates = design.candidates(atoms, reuse=True, store=variant.store)
             for _ in range(2):
