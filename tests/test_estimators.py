@@ -63,8 +63,10 @@ VARIANTS = [
 ]
 # What a part can break, and what costs little.
 QUICK = {"check_estimators_pickle", "check_fit_idempotent"}
-# They fit in every sparse format: for the default that takes as long as all other checks.
+# For the default these take as long as all other checks: they fit in every sparse format, or are
+# variants of one check.
 LONG = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
+VARIED = "check_classifiers_train"
 
 
 def each_check(checked, variants):
@@ -76,7 +78,9 @@ def each_check(checked, variants):
     names, checks = mark.args
     cases = []
     for estimator, check in checks:
-        is_slow = repr(estimator) == "FCGBoostClassifier()" and check.func.__name__ in LONG
+        name = check.func.__name__
+        is_long = name in LONG or (name == VARIED and bool(check.keywords))
+        is_slow = repr(estimator) == "FCGBoostClassifier()" and is_long
         cases.append(pytest.param(estimator, check, marks=[pytest.mark.slow] * is_slow))
     for estimator, check in parametrize_with_checks(variants).mark.args[1]:
         is_slow = check.func.__name__ not in QUICK

@@ -41,7 +41,8 @@ def steps_and_gibibytes(*arguments):
     return int(n_steps), float(gibibytes)
 
 
-@pytest.mark.parametrize("m", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [20_000, 200_000])
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory from /proc")
 def test_some_steps_on_a_large_sparse_matrix_take_little_memory(m):
     n_steps, gibibytes = steps_and_gibibytes(str(m), "15")

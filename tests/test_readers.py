@@ -383,6 +383,7 @@ def memory_of(tmp_path: Path, n: int, how: str) -> tuple[float, float]:
     return arrow / path.stat().st_size, grown / path.stat().st_size
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory from /proc")
 def test_batches_of_a_large_file_take_a_part_of_its_size(tmp_path) -> None:
     assert memory_of(tmp_path, 150_000, "batches")[0] < 0.25
