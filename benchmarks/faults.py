@@ -88,6 +88,11 @@ def measure_coverage(repo: Path, data: Path) -> None:
     )
 
 
+def is_own(test: str, file: Path) -> bool:
+    """Whether a test is in the module of tests that has a file's name."""
+    return file.stem in test.partition("::")[0]
+
+
 class Coverage:
     """Which tests execute which lines."""
 
@@ -106,12 +111,14 @@ class Coverage:
         lines = fault.lines(file.read_text("utf-8"))
         # A constant is executed by the import, and matters to whoever uses the file.
         found = {test for line in lines for test in contexts.get(line, ()) if test}
-        found = found or {test for tests in contexts.values() for test in tests if test}
+        others = {test for tests in contexts.values() for test in tests if test}
+        # What is cached is executed by the first test that asks: the file's own tests all count.
+        found = (found or others) | {test for test in others if is_own(test, file)}
         # pytest-cov adds the phase of a test to its name, pytest-xdist its group.
         names = sorted({re.sub(r"@[\w-]+$", "", one.rsplit("|", 1)[0]) for one in found})
         random.Random(0).shuffle(names)
-        # Those of the file's own room first: they are quick, and most likely to notice.
-        return sorted(names, key=lambda name: file.stem not in name.partition("::")[0])
+        # They are quick, too, and most likely to notice.
+        return sorted(names, key=lambda name: not is_own(name, file))
 
 
 def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, str]:
