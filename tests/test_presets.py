@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -208,6 +209,12 @@ def test_a_file_keeps_an_average_and_its_steps(n_classes: int, tmp_path: Path) -
     for one, other in zip(model.trace_, same.trace_, strict=True):
         np.testing.assert_array_equal(one.chosen, other.chosen)
         np.testing.assert_array_equal(one.objectives, other.objectives)
+
+
+def test_of_ridges_that_score_as_well_the_strongest_is_chosen():
+    trial = SimpleNamespace(top=lambda score: score, slack=lambda score: 0.05)
+    assert choosing._strongest([trial] * 3, [0.85, 0.87, 0.91]) == 1
+    assert choosing._strongest([trial] * 3, [0.95, 0.87, 0.91]) == 0
 
 
 def test_who_asks_for_one_path_gets_one() -> None:
