@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -263,6 +264,13 @@ def test_without_verbosity_the_log_is_quiet_at_its_usual_level(caplog):
     with caplog.at_level(logging.INFO, logger="fcgboost"):
         make(verbose=1).fit(*noisy())
     assert not [record for record in caplog.records if record.name == "fcgboost"]
+
+
+def test_what_is_left_is_told_as_if_all_steps_took_as_long():
+    stream = io.StringIO()
+    step = replace(make(max_iter=3).fit(*noisy()).trace_[2], seconds=6.0)
+    Progress(10, 1, stream=stream)(step)
+    assert stream.getvalue().endswith("6.0 s, 14.0 s left\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")

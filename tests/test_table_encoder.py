@@ -337,6 +337,7 @@ def test_what_the_owner_of_a_table_should_know(values, note) -> None:
         [i % 7 for i in range(30)],
         np.random.default_rng(0).normal(size=30),
         np.random.default_rng(0).choice(10**6, 30, replace=False),
+        np.random.default_rng(0).choice(300, 30, replace=False),
         ["x", "y", "z"] * 10,
         ["007", "008"] * 15,
         ["1.2.3", "1.2.4"] * 15,

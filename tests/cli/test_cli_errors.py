@@ -166,6 +166,7 @@ def test_what_can_not_be_used_is_said_in_a_sentence(
         ["predict", "m.json"],
         ["unknown"],
         ["fit", "x.csv", "--seed", "-1"],
+        ["fit", "x.csv", "--seed", str(2**32)],
         ["fit", "x.csv", "--time-limit", "-1"],
         ["predict", "m.json", "x.csv", "--batch", "0"],
     ],

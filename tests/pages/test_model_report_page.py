@@ -24,7 +24,7 @@ from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.plotting import path_error
 from fcgboost.report import write_comparison, write_report
 from fcgboost.report.svg import inline
-from fcgboost.report.wording import count, number, percent, seconds
+from fcgboost.report.wording import count, fixed, number, percent, seconds
 from fcgboost.scores import Score
 
 
@@ -219,6 +219,10 @@ def test_what_can_not_be_reported_is_said_in_a_sentence(
 
 
 # ---- comparisons
+
+
+def test_a_number_that_is_shown_as_zero_has_no_sign() -> None:
+    assert [fixed(-0.0004, 3), fixed(-0.0006, 3)] == ["0.000", "−0.001"]
 
 
 def comparison() -> Comparison:
