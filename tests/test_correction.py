@@ -266,6 +266,14 @@ def test_a_factor_grows_with_its_matrix(seed: int, sizes: list[int]) -> None:
         np.testing.assert_allclose(factor, linalg.cholesky(whole[:n, :n]), atol=1e-10)
 
 
+def test_a_matrix_with_the_same_first_row_is_another_matrix() -> None:
+    first = random_definite(np.random.default_rng(0), 4)
+    second, kept = first.copy(), KeptFactor()
+    second[3, 3] += 1.0
+    kept.of(first)
+    np.testing.assert_allclose(np.triu(kept.of(second)), linalg.cholesky(second), atol=1e-10)
+
+
 def test_a_matrix_that_is_not_definite_has_no_factor_and_leaves_no_trace() -> None:
     rng = np.random.default_rng(0)
     good = random_definite(rng, 4)
