@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from suites.commands import run, run_json
 
-# The session's fixture fits once: its tests belong on one worker.
+# One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
 
 

@@ -8,7 +8,7 @@ from suites.commands import read_exactly, run, run_json
 
 from fcgboost.datasets import make_simulation
 
-# The session's fixture fits once: its tests belong on one worker.
+# One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
 
 

@@ -15,7 +15,7 @@ from suites.commands import run, spoil
 
 from fcgboost.cli import main, make_parser
 
-# The session's fixture fits once: its tests belong on one worker.
+# One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
 
 

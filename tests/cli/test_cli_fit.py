@@ -14,7 +14,7 @@ from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.datasets import make_simulation
 from fcgboost.presets import PRESETS
 
-# The session's fixture fits once: its tests belong on one worker.
+# One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
 
 

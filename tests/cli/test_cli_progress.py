@@ -19,7 +19,7 @@ from fcgboost.cli.watching import Plan, Watch, plan_of
 from fcgboost.datasets import make_simulation
 from fcgboost.scores import Score
 
-# The session's fixture fits once: its tests belong on one worker.
+# One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
 
 
