@@ -85,6 +85,7 @@ def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
     assert fitted.dictionary == told["parameters"]["dictionary"] == "auto"
     # The file has the ridge that was chosen, and programs get numbers with all their digits.
     assert told["parameters"]["steps"] == fitted.n_iter_
+    assert "chosen on rows set aside" in told["ended"]["reason"]
     strengths = [one / np.sqrt(160) for one in PRESETS["auto"].strengths]
     assert told["parameters"]["l2"] in strengths
     assert told["parameters"]["l2"] == fitted.l2_

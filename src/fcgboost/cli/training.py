@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from fcgboost import FCGBoostClassifier, TableEncoder
+from fcgboost import FCGBoostClassifier, Status, TableEncoder
 from fcgboost.cli import console
 from fcgboost.cli.watching import Watch, plan_of
 from fcgboost.io import make_model
@@ -96,9 +96,12 @@ def _listed(watch: Watch) -> str:
 
 def _ending(classifier: Any, watch: Watch) -> dict[str, Any]:
     """Return what ended a fit, and when, as data."""
+    status = classifier.status_
+    is_chosen = watch.plan.n_trials > 0 and classifier.max_iter == "auto"
+    chosen = "It made the number of steps that was chosen on rows set aside."
     return {
-        "status": classifier.status_.name.lower(),
-        "reason": classifier.status_.value,
+        "status": status.name.lower(),
+        "reason": chosen if is_chosen and status is Status.STEP_LIMIT else status.value,
         "steps": len(classifier.trace_),
         "seconds": watch.seconds,
         "time_limit": watch.time_limit or None,
