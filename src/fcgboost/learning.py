@@ -18,20 +18,25 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost import climbing
+from fcgboost import _kernels
 from fcgboost.arrays import namespace
 from fcgboost.backends.base import Array, Sums
-from fcgboost.climbing import (
-    FIRST_STEP,
-    HALVINGS,
-    INCREASE,
-    LITTLE,
-    MEMORY,
-    ROUNDING,
-    SHORTER,
-    Measure,
-)
-from fcgboost.dictionaries import LearnableDictionary
+from fcgboost.dictionaries import GaussDictionary, LearnableDictionary, ReluDictionary
+
+# The numbers below are also those of `_kernels/refine.c`.
+# A share of an atom's mean square below this is rounding.
+ROUNDING = 1e-12
+# Sufficient increase, and how often a step is shortened, to which share.
+INCREASE, HALVINGS, SHORTER = 1e-4, 4, 0.4
+# Directions that are remembered.
+MEMORY = 6
+# An iteration that gains less than this share ends the improvement.
+LITTLE = 1e-3
+# The first step, as a share of the atom's length.
+FIRST_STEP = 0.1
+
+# Families whose climbs are compiled. Of a class derived from these nobody knows what it evaluates.
+_COMPILED = {ReluDictionary: _kernels.RELU, GaussDictionary: _kernels.GAUSS}
 
 
 @dataclass(frozen=True)
@@ -137,16 +142,20 @@ def improve(task: Task, start: Any, max_steps: int, pull: float) -> Any:
         `pull` |w - w0|^2 / |w0|^2 is taken off the logarithm of the gain; w are all parameters but
         the last, an offset or a width.
     """
-    if len(start) == 1 and namespace(task.Z) is np and climbing.is_known(task.dictionary):
-        yardstick = task.yardstick
-        measure = Measure(yardstick.ridge, yardstick.total_weight, yardstick.is_centered)
-        rows = task.Z, task.residual, task.weights
-        held = _leash(start, pull)[0]
-        return climbing.climb(task.dictionary, rows, measure, start[0], held, max_steps)[None, :]
-    return climb_plainly(task, start, max_steps, pull)
+    family = _COMPILED.get(type(task.dictionary))  # type: ignore[type-abstract]
+    if family is None or namespace(task.Z) is not np:
+        return improve_any(task, start, max_steps, pull)
+    y, rows = task.yardstick, (task.Z, task.residual, task.weights)
+    gain = float(y.ridge), float(y.total_weight), bool(y.is_centered)
+    return np.array(
+        [
+            _kernels.refine(family, rows, gain, one, leash, max_steps)
+            for one, leash in zip(start, _leash(start, pull), strict=True)
+        ]
+    )
 
 
-def climb_plainly(task: Task, start: Any, max_steps: int, pull: float) -> Any:
+def improve_any(task: Task, start: Any, max_steps: int, pull: float) -> Any:
     """Do what `improve` does, for arrays of any kind and any dictionary."""
     climb = _Climb(task, start, pull)
     for _ in range(max_steps):

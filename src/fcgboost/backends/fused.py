@@ -13,9 +13,8 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import Dictionary, GaussDictionary
 
-# Loading compiled code takes about a second, and compiling it for the first time ever four: passes
-# of fewer values than these are too quick for that to pay. Few columns are as quick without.
-_WORTH_LOADING = 1 << 26
+# Passes of fewer values than these are as quick by products of matrices.
+_WORTH_FUSING = 1 << 26
 # The registers of a GPU hold no more columns than these without spilling; and for many, separate
 # products are as fast.
 _MOST_FEATURES = 64
@@ -41,10 +40,10 @@ def gauss_sums(
     n_values, n_features : int
         How many values a pass has, and the inputs how many columns.
     """
-    if type(dictionary) is not GaussDictionary or n_values < _WORTH_LOADING:
+    if type(dictionary) is not GaussDictionary or n_values < _WORTH_FUSING:
         return None
     if isinstance(place, NumpyPlace):
-        return kernels.gauss_dots if kernels.is_available() else None
+        return kernels.gauss_dots
     assert isinstance(place, TorchPlace)
     is_able = place.device.type == "cuda" and importlib.util.find_spec("triton") is not None
     return _gauss_sums_on_gpu if is_able and n_features <= _MOST_FEATURES else None
@@ -52,10 +51,7 @@ def gauss_sums(
 
 def is_stored_product_compiled(n_values: int) -> bool:
     """Whether a product with stored values, in NumPy's memory, goes by its rows alone."""
-    if n_values < _WORTH_LOADING or not kernels.is_available():
-        return False
-    kernels.load()
-    return True
+    return n_values >= _WORTH_FUSING
 
 
 def _gauss_sums_on_gpu(Z: Any, centers: Any, steepness: Any, R: Any) -> tuple[Any, Any]:

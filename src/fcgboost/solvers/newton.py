@@ -15,7 +15,7 @@ from fcgboost.arrays import namespace
 from fcgboost.backends.base import Array, Small
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
-from fcgboost.solvers.looking import unforeseen, weighted_terms
+from fcgboost.solvers.rows import unforeseen, weighted_terms
 from fcgboost.stopping import Status
 
 # Below this reciprocal condition the normal equations lose too much; the triangle takes over.

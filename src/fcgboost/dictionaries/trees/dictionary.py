@@ -10,10 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
-from fcgboost.dictionaries.trees import compiled
-from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS, Bins, bin_rows
-from fcgboost.dictionaries.trees.growing import exact_weights, group_rows, grow_tree
-from fcgboost.dictionaries.trees.levels import Engine, Rules
+from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS, bin_rows
+from fcgboost.dictionaries.trees.growing import Growth, Rules, exact_weights
 from fcgboost.dictionaries.trees.nodes import (
     FIELDS,
     N_CODES,
@@ -23,15 +21,12 @@ from fcgboost.dictionaries.trees.nodes import (
     trimmed_rows,
     used_features,
 )
-from fcgboost.dictionaries.trees.plain import PlainEngine
 from fcgboost.dictionaries.trees.walking import walker
 from fcgboost.parts import check_count, check_positive
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
-# Loading compiled code takes about a second: as long as trees on small data take without it.
-_WORTH_LOADING = 1 << 14
 
 
 class TreeDictionary(GrownDictionary):
@@ -52,9 +47,6 @@ class TreeDictionary(GrownDictionary):
     depth : int, "auto" or "shallow", default="auto"
         Levels of splits. "auto": half the binary logarithm of the number of rows, rounded;
         "shallow": three fewer.
-    oblivious : bool, default=False
-        Whether all nodes of a level share one split, as in CatBoost. A node that it would leave
-        with too few rows on a side waits for the split of the next level.
     min_leaf : float, default=5
         The smallest number of rows of a leaf, in weights.
     smoothing : float, default=10.0
@@ -76,7 +68,6 @@ class TreeDictionary(GrownDictionary):
     def __init__(
         self,
         depth: int | Literal["auto", "shallow"] = "auto",
-        oblivious: bool = False,
         min_leaf: float = 5,
         smoothing: float = 10.0,
         peak: float = 0.1,
@@ -85,7 +76,6 @@ class TreeDictionary(GrownDictionary):
         scaling: Scaling = "none",
     ) -> None:
         self.depth = depth
-        self.oblivious = oblivious
         self.min_leaf = min_leaf
         self.smoothing = smoothing
         self.peak = peak
@@ -103,8 +93,6 @@ class TreeDictionary(GrownDictionary):
             self._refuse_unless("depth", self.depth <= _DEEPEST, f"at most {_DEEPEST}")
         is_few = self.n_thresholds <= MOST_THRESHOLDS
         self._refuse_unless("n_thresholds", is_few, f"at most {MOST_THRESHOLDS}")
-        is_truth = isinstance(self.oblivious, bool | np.bool_)
-        self._refuse_unless("oblivious", is_truth, "True or False")
         is_number = isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool)
         is_known = is_number and 0.0 <= self.smoothing < np.inf
         self._refuse_unless("smoothing", is_known, "a number of at least 0")
@@ -192,26 +180,25 @@ class TreeGrower(Grower):
         self._dictionary = dictionary
         self._is_category = is_category
         self._rows: Array | None = None
-        self._bins: Bins | None = None
-        self._compiled: Engine | None = None
+        self._growth: Growth | None = None
 
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
-        bins = self._binned(rows)
-        weights = exact_weights(np.asarray(weights, dtype=np.float64))
-        groups = group_rows(np.asarray(residual, dtype=np.float64), weights)
-        m = max(float(weights.sum()), float(bins.n_distinct), 1.0)
-        return grow_tree(bins, groups, self._rules(m), self._engine(rows.size))[None, :]
+        growth = self._binned(rows)
+        weights = exact_weights(np.ascontiguousarray(weights, dtype=np.float64))
+        residual = np.ascontiguousarray(residual, dtype=np.float64)
+        m = max(float(weights.sum()), float(growth.bins.n_distinct), 1.0)
+        return growth.grow(residual, weights, self._rules(m))[None, :]
 
-    def _binned(self, rows: Array) -> Bins:
-        if self._bins is None or rows is not self._rows:
+    def _binned(self, rows: Array) -> Growth:
+        if self._growth is None or rows is not self._rows:
             n_thresholds = int(self._dictionary.n_thresholds)
-            self._bins = bin_rows(np.asarray(rows), self._is_category, n_thresholds)
+            self._growth = Growth(bin_rows(np.asarray(rows), self._is_category, n_thresholds))
             self._rows = rows
-        return self._bins
+        return self._growth
 
     def _rules(self, m: float) -> Rules:
-        """Give the rules for m rows.
+        """Return the rules for m rows.
 
         Weights may be those of the rows that have a residual alone, so m is the number of distinct
         rows at least.
@@ -222,10 +209,4 @@ class TreeGrower(Grower):
             fewer = _SHALLOW if depth == "shallow" else 0
             depth = min(_DEEPEST, max(1, round(np.log2(m) / 2.0) - fewer))
         limits = float(parameters.min_leaf), float(parameters.smoothing), float(parameters.peak)
-        return Rules(int(depth), *limits, bool(parameters.oblivious))
-
-    def _engine(self, n_values: int) -> Engine:
-        if compiled.is_at_hand() or (n_values >= _WORTH_LOADING and compiled.is_available()):
-            self._compiled = self._compiled or compiled.CompiledEngine()
-            return self._compiled
-        return PlainEngine()
+        return Rules(int(depth), *limits)

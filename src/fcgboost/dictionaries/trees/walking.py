@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fcgboost import _kernels
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import Array
-from fcgboost.dictionaries.trees import compiled
 from fcgboost.dictionaries.trees.nodes import N_CODES, Forest
 
-# Values in one pass: on a processor their nodes stay in the cache, on a device there is room.
-_ENTRIES, _DEVICE_ENTRIES = 1 << 16, 1 << 22
-# Loading compiled code takes about a second: as long as NumPy needs for some million values.
-_WORTH_LOADING = 1 << 22
+# Values in one pass on a device.
+_ENTRIES = 1 << 22
 
 
 def walker(forest: Forest, like: Any) -> Callable[[Any], Any]:
@@ -32,16 +30,15 @@ def walker(forest: Forest, like: Any) -> Callable[[Any], Any]:
     """
     if is_tensor(like):
         tables = _tables(forest, like)
-        return lambda X: _in_blocks(X, tables, _DEVICE_ENTRIES)
+        return lambda X: _in_blocks(X, tables, _ENTRIES)
     return _Walker(forest)
 
 
 class _Walker:
-    """Walks in NumPy's memory; compiled as soon as that pays."""
+    """Walks in NumPy's memory."""
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
-        self._n_values = 0
 
     @cached_property
     def _narrow(self) -> tuple[Any, Forest]:
@@ -56,17 +53,11 @@ class _Walker:
             # Only the columns that are used are made dense.
             used, forest = self._narrow
             X = X[:, used].toarray()
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        self._n_values += len(X) * len(forest.roots)
-        if compiled.is_at_hand() or (self._n_values >= _WORTH_LOADING and compiled.is_available()):
-            return compiled.walk(X, forest)
-        return np.asarray(_in_blocks(X, _tables(forest, X), _ENTRIES))
+        return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), forest)
 
 
 def _tables(forest: Forest, like: Any) -> Forest:
-    """Give a forest whose tables lie in the memory of an array."""
-    if not is_tensor(like):
-        return forest
+    """Return a forest whose tables lie in the memory of a tensor."""
     xp = namespace(like)
     names = [field.name for field in dataclasses.fields(forest) if field.name != "depths"]
     tables = {name: xp.asarray(getattr(forest, name), device=like.device) for name in names}
@@ -86,7 +77,7 @@ def _in_blocks(X: Any, tables: Forest, entries: int) -> Any:
 def _walk(X: Any, tables: Forest) -> Any:
     """Go down one level after the other, with all rows and trees at once."""
     xp = namespace(X)
-    rows = xp.arange(X.shape[0]) if xp is np else xp.arange(X.shape[0], device=X.device)
+    rows = xp.arange(X.shape[0], device=X.device)
     nodes = tables.roots[None, :] + xp.zeros_like(rows)[:, None]
     has_categories = tables.has_categories
     for _ in range(tables.n_levels):

@@ -1,0 +1,242 @@
+"""The border to the compiled library: arrays in, arrays out, one function each.
+
+The library is a part of the package, built with it (`hatch_build.py`). `kernels.h` says what every
+function does. Calls release Python's lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost._kernels.sources import FOLDER, source_hash
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.float32]
+
+_ADVICE = "Build it with: python -m pip install --editable ."
+
+RELU, GAUSS = 0, 1
+
+
+class _Gain(Structure):
+    _fields_ = (("ridge", c_double), ("total_weight", c_double), ("is_centered", c_int32))
+
+
+class _Bins(Structure):
+    _fields_ = (
+        *((name, c_int64) for name in ("n_rows", "n_features")),
+        *((name, c_void_p) for name in ("codes", "n_numbers", "offsets", "edges", "is_category")),
+    )
+
+
+class _TreeRules(Structure):
+    _fields_ = (
+        ("depth", c_int64),
+        *((name, c_double) for name in ("min_leaf", "smoothing", "peak")),
+    )
+
+
+class _Forest(Structure):
+    _fields_ = (
+        ("n_trees", c_int64),
+        *((name, c_void_p) for name in ("feature", "left", "threshold", "leaf", "mask")),
+        *((name, c_void_p) for name in ("is_missing_right", "is_category", "roots", "depths")),
+        ("has_categories", c_int32),
+    )
+
+
+_RETURNS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "fcg_source_hash": (c_char_p, ()),
+    "fcg_has_v3": (c_int32, ()),
+    "fcg_squared_hinge": (None, (c_int64, *[c_void_p] * 6)),
+    "fcg_unforeseen": (None, (c_int64, c_double, *[c_void_p] * 6)),
+    "fcg_refine": (
+        c_int32,
+        (c_int32, c_int64, c_int64, *[c_void_p] * 3, POINTER(_Gain), c_void_p, c_int64, c_void_p),
+    ),
+    "fcg_grow_tree": (
+        c_int64,
+        (
+            *(POINTER(_Bins), POINTER(_TreeRules), c_void_p, c_void_p),
+            *(c_int64, c_void_p, c_int64, c_void_p),
+        ),
+    ),
+    "fcg_walk": (None, (POINTER(_Forest), c_int64, c_int64, c_void_p, c_void_p)),
+    "fcg_gauss_dots": (
+        c_int32,
+        (
+            *(c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p),
+            *(c_int64, c_void_p, c_void_p, c_void_p),
+        ),
+    ),
+    "fcg_stored_dots": (
+        c_int32,
+        (c_int64, c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_int64, c_void_p),
+    ),
+}
+
+
+@cache
+def library() -> Any:
+    """Load the library, the one for newer processors where this is one."""
+    plain = _load("kernels")
+    has_newer = plain.fcg_has_v3() and _path("kernels_v3").exists()
+    return _load("kernels_v3") if has_newer else plain
+
+
+def _load(name: str) -> Any:
+    try:
+        loaded = ctypes.CDLL(str(_path(name)))
+    except OSError as error:
+        raise ImportError(
+            f"fcgboost's compiled library cannot be loaded ({error}). {_ADVICE}"
+        ) from error
+    for function, (returned, arguments) in _RETURNS.items():
+        getattr(loaded, function).restype = returned
+        getattr(loaded, function).argtypes = arguments
+    built_from = loaded.fcg_source_hash().decode()
+    if any(FOLDER.glob("*.c")) and built_from != source_hash():
+        raise ImportError(f"fcgboost's compiled library is older than its sources. {_ADVICE}")
+    return loaded
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.so"
+
+
+def squared_hinge(y: Array, shares: Array, f: Array) -> tuple[Array, Array, Array]:
+    """Return the losses, and their slopes and curvatures times the rows' shares."""
+    values, slopes, curvatures = np.empty((3, len(f)))
+    library().fcg_squared_hinge(
+        *(len(f), _at(y), _at(shares), _at(f), _at(values), _at(slopes), _at(curvatures))
+    )
+    return values, slopes, curvatures
+
+
+def unforeseen(
+    length: float, g: Array, h: Array, along: Array, new_g: Array, new_h: Array
+) -> Array:
+    """Return how far slopes are from those that a constant curvature would have led to."""
+    rest = np.empty(len(g))
+    vectors = (g, h, along, new_g, new_h, rest)
+    library().fcg_unforeseen(len(g), length, *map(_at, vectors))
+    return rest
+
+
+def refine(
+    family: int,
+    rows: tuple[Array, Array, Array],
+    gain: tuple[float, float, bool],
+    start: Array,
+    leash: Array,
+    max_steps: int,
+) -> Array:
+    """Return where a climb of one atom ends.
+
+    Parameters
+    ----------
+    family : {RELU, GAUSS}
+    rows : ndarrays of shape (n_rows, n_features), (n_rows,) and (n_rows,)
+        Standardised rows, the residual and the weights.
+    gain : tuple
+        The ridge, the total weight, and whether a constant is fitted.
+    start, leash : ndarray of shape (n_parameters,)
+        Parameters without constraints, and how strongly each entry is held.
+    max_steps : int
+    """
+    Z, residual, weights = (np.ascontiguousarray(part, dtype=np.float64) for part in rows)
+    theta, held = np.array(start, dtype=np.float64), np.ascontiguousarray(leash)
+    measure = _Gain(*gain)
+    _check(
+        library().fcg_refine(
+            *(family, *Z.shape, _at(Z), _at(residual), _at(weights), byref(measure)),
+            *(_at(held), max_steps, _at(theta)),
+        )
+    )
+    return theta
+
+
+def grow_tree(
+    bins: Any,
+    rules: tuple[int, float, float, float],
+    residual: Array,
+    weights: Array,
+    room: Array,
+) -> Array:
+    """Return the nodes of a tree, four numbers each.
+
+    Parameters
+    ----------
+    bins : Bins
+    rules : tuple
+        The depth, the least weight of a leaf, the smoothing, and the largest value.
+    residual, weights : ndarray of shape (n_rows,)
+        Weights are exact: no order of sums changes them.
+    room : ndarray of shape (n_histograms, n_bins, 2)
+        Memory to work in.
+    """
+    n_features, n_rows = bins.codes.shape
+    n_active = int(np.count_nonzero((residual != 0.0) & (weights > 0.0)))
+    max_nodes = max(1, min(2 * n_active - 1, 2 ** (rules[0] + 1) - 1))
+    nodes = np.empty((max_nodes, 4))
+    is_category = np.ascontiguousarray(bins.is_category, dtype=np.uint8)
+    tables = (bins.codes, bins.n_numbers, bins.offsets, bins.edges, is_category)
+    n_nodes = library().fcg_grow_tree(
+        *(byref(_Bins(n_rows, n_features, *map(_at, tables))), byref(_TreeRules(*rules))),
+        *(_at(residual), _at(weights), len(room), _at(room), max_nodes, _at(nodes)),
+    )
+    _check(n_nodes)
+    return nodes[:n_nodes].reshape(-1)
+
+
+def walk(X: Array, forest: Any) -> Array:
+    """Return the values of trees at rows, of shape (n_rows, n_trees)."""
+    values = np.empty((len(X), len(forest.roots)))
+    tables = (
+        *(forest.feature, forest.left, forest.threshold, forest.leaf, forest.mask),
+        *(forest.is_missing_right, forest.is_category, forest.roots, forest.depths),
+    )
+    held = _Forest(len(forest.roots), *map(_at, tables), forest.has_categories)
+    library().fcg_walk(byref(held), *X.shape, _at(X), _at(values))
+    return values
+
+
+def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> tuple[Array, Array]:
+    """Return the inner products of Gauss atoms, and of their sizes, with residuals."""
+    dots, sizes = np.zeros((2, len(centers), R.shape[1]))
+    _check(
+        library().fcg_gauss_dots(
+            *(*Z.shape, _at(Z), len(centers), _at(centers), _at(factors)),
+            *(R.shape[1], _at(R), _at(dots), _at(sizes)),
+        )
+    )
+    return dots, sizes
+
+
+def stored_dots(G: Floats, rows: NDArray[np.int64], r: Floats, start: int, n: int) -> Array:
+    """Return the inner products of n stored columns from start on with a residual."""
+    dots = np.zeros(n)
+    _check(
+        library().fcg_stored_dots(
+            *(G.shape[1], _at(G), len(rows), _at(rows), _at(r), start, n, _at(dots))
+        )
+    )
+    return dots
+
+
+def _at(array: NDArray[Any]) -> int:
+    """Return where an array lies; what is no plain array in one piece is our mistake."""
+    assert array.flags.c_contiguous
+    return int(array.ctypes.data)
+
+
+def _check(returned: int) -> None:
+    if returned < 0:
+        raise MemoryError("There is not enough memory for the compiled library.")

@@ -1,0 +1,14 @@
+"""Which sources the compiled library is built from."""
+
+import hashlib
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def source_hash() -> str:
+    """Return the hash of the sources in this folder; of no sources if there are none."""
+    hashed = hashlib.sha256()
+    for path in sorted((*FOLDER.glob("*.c"), *FOLDER.glob("*.h"))):
+        hashed.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return hashed.hexdigest()[:16]
