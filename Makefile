@@ -102,17 +102,17 @@ clean:
 	@touch $@
 
 .venv/.test-stamp: pyproject.toml | .venv/.pip-stamp
-	$(INSTALL) '.[cli,fast]' --group lint --group test
+	$(INSTALL) '.[cli]' --group lint --group test
 	@touch $@
 
 # Torch is large and not for every machine: where it cannot be installed, its tests are skipped.
 .venv/.all-stamp: .venv/.test-stamp
-	$(INSTALL) '.[cli,dask,fast,onnx]' --group test-all
+	$(INSTALL) '.[cli,dask,onnx]' --group test-all
 	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 cannot be installed here: tests that need it are skipped."
 
 .venv/.paper-stamp: pyproject.toml | .venv/.pip-stamp
-	$(INSTALL) '.[fast]' --group paper
+	$(INSTALL) . --group paper
 	@touch $@
 
 .venv/.docs-stamp: pyproject.toml | .venv/.pip-stamp
@@ -120,7 +120,7 @@ clean:
 	@touch $@
 
 .venv/.bench-stamp: pyproject.toml | .venv/.pip-stamp
-	$(INSTALL) '.[fast]' --group bench
+	$(INSTALL) . --group bench
 	@touch $@
 
 .venv/.bench-gpu-stamp: pyproject.toml | .venv/.pip-stamp
@@ -128,7 +128,7 @@ clean:
 	@touch $@
 
 .venv/.bench-cluster-stamp: pyproject.toml | .venv/.pip-stamp
-	$(INSTALL) '.[dask,fast]' --group bench
+	$(INSTALL) '.[dask]' --group bench
 	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/.pip-stamp

@@ -1,7 +1,7 @@
 """Builds the compiled library into the package: for wheels, editable installs and by itself.
 
-`python hatch_build.py` builds it in place. The compiler is $CC, or cc, gcc or clang if there is one;
-else pip's package ziglang, which pip fetches by itself where it builds the package.
+`python hatch_build.py` builds it in place. The compiler is $CC, or cc, gcc or clang if there is
+one; else pip's package ziglang, which pip fetches by itself where it builds the package.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ def find_zig() -> list[str] | None:
     return [*command, *(target if sys.platform == "linux" else [])]
 
 
-def build_kernels() -> None:
-    """Build the library, if it is not there or older than its sources."""
+def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> None:
+    """Build the library into a folder."""
     compiler = find_compiler() or find_zig()
     if compiler is None:
         raise RuntimeError(
@@ -80,11 +81,11 @@ def build_kernels() -> None:
     for name, flags in BUILDS.items():
         if flags and not is_x86:
             continue
-        made = FOLDER / f".{name}.{os.getpid()}"
-        command = [*compiler, *FLAGS, *flags, f'-DFCG_SOURCE_HASH="{source_hash()}"']
+        made = folder / f".{name}.{os.getpid()}"
+        command = [*compiler, *FLAGS, *flags, *more_flags, f'-DFCG_SOURCE_HASH="{source_hash()}"']
         try:
             subprocess.run([*command, *sources, "-lm", "-o", str(made)], check=True)
-            made.replace(FOLDER / f"{name}.so")
+            made.replace(folder / f"{name}.so")
         finally:
             made.unlink(missing_ok=True)
 
@@ -92,7 +93,8 @@ def build_kernels() -> None:
 def source_hash() -> str:
     """Return the hash of the sources, as the package computes it."""
     spec = importlib.util.spec_from_file_location("_hashing", FOLDER / "sources.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return str(module.source_hash())

@@ -121,6 +121,12 @@ class Coverage:
         return sorted(names, key=lambda name: not is_own(name, file))
 
 
+def build_library(tree: Path, path: Path) -> None:
+    """Build the compiled library of a tree again, where one of its sources was changed."""
+    if path.suffix == ".c":
+        subprocess.run([sys.executable, str(tree / "hatch_build.py")], check=True)
+
+
 def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, str]:
     """Plant a fault in a copy of the sources, run tests, and mend it again."""
     if not tests:
@@ -129,6 +135,7 @@ def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, st
     text = path.read_text("utf-8")
     list_.write_text("\n".join(tests), "utf-8")
     path.write_text(text.replace(fault.was, fault.now), "utf-8")
+    build_library(tree, path)
     try:
         options = ("-x", "-rfE", "--no-header", *SELECTION, f"@{list_}")
         run = pytest(tree, *options, n_tests=len(tests))
@@ -136,6 +143,7 @@ def is_noticed(fault: Fault, tests: Sequence[str], tree: Path) -> tuple[bool, st
         return True, "a test does not end"
     finally:
         path.write_text(text, "utf-8")
+        build_library(tree, path)
     if run.returncode == 0:
         return False, f"{len(tests)} tests pass"
     failed = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", run.stdout, re.MULTILINE)

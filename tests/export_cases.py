@@ -249,7 +249,6 @@ FAMILIES: dict[str, Callable[[], Case]] = {
     "trees": lambda: plain("tree", n_features=5),
     "trees_4": lambda: plain(TreeDictionary(depth=2), 4, loss="cubed_hinge"),
     "one_leaf": lambda: plain(TreeDictionary(depth=1, min_leaf=70), max_iter=2),
-    "oblivious": lambda: plain(TreeDictionary(oblivious=True), 3),
     "far_trees": lambda: far("tree"),
     "clipped_trees": lambda: plain("tree", clip=1.0),
     "gaps": lambda: gaps(TreeDictionary(min_leaf=2), 2),

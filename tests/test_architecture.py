@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 ALWAYS_THERE = {"fcgboost", "joblib", "numpy", "scipy", "sklearn", "threadpoolctl"}
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
-    *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
+    *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "onnx"),
     *("jinja2", "pandas", "PIL", "polars", "psutil", "pyarrow", "rich", "torch", "tqdm"),
     *("catboost", "lightgbm", "triton", "xgboost", "xlrd"),
 }

@@ -36,7 +36,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "step": {"dictionary": StepDictionary(), "selection": "learned"},
     "few rows": {"dictionary": "relu", "selection": LearnedCandidates(n_rows=20, max_rows=60)},
     "tree": {"dictionary": "tree"},
-    "oblivious": {"dictionary": TreeDictionary(depth=3, oblivious=True)},
     "tree, few rows": {"dictionary": "tree", "selection": LearnedCandidates(max_rows=50)},
     "turns": {
         "dictionary": UnionDictionary([ReluDictionary(), TreeDictionary(), GaussDictionary()])

@@ -11,16 +11,9 @@ from suites.naive_trees import Naive, naive_value, thresholds
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary, compiled
+from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.trees.binning import bin_rows, find_thresholds
-from fcgboost.dictionaries.trees.growing import exact_weights, group_rows, grow_tree
-from fcgboost.dictionaries.trees.levels import Engine
-from fcgboost.dictionaries.trees.plain import PlainEngine
-
-ENGINES = {"numpy": PlainEngine}
-if compiled.is_available():
-    ENGINES["numba"] = compiled.CompiledEngine
-each_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+from fcgboost.dictionaries.trees.growing import exact_weights
 
 
 class Data(NamedTuple):
@@ -65,13 +58,11 @@ def make_data(seed: int, n: int = 60, n_codes: int = 5) -> Data:
     return Data(rows, residual, weights, np.array([False, False, True, False]))
 
 
-def grow(data: Data, engine: Engine | None = None, **parameters) -> np.ndarray:
-    """Grow one tree, in an engine or in the one that the dictionary chooses."""
+def grow(data: Data, **parameters) -> np.ndarray:
+    """Grow one tree."""
     dictionary = TreeDictionary(categorical_features=data.is_category, **parameters)
     dictionary.check_parameters()
     grower = dictionary.grower(make_sample(data.rows.shape[1]))
-    if engine is not None:
-        grower._engine = lambda n_values: engine
     atoms = grower.grow(data.rows, data.residual, data.weights, 0)
     assert atoms.shape[0] == 1
     return atoms[0]
@@ -96,16 +87,13 @@ SETTINGS = {
 }
 
 
-@pytest.mark.covering
-@each_engine
-@pytest.mark.parametrize("oblivious", [False, True])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
-def test_trees_are_those_of_the_naive_grower(settings, oblivious, engine) -> None:
+def test_trees_are_those_of_the_naive_grower(settings) -> None:
     sizes = []
     for seed, depth in itertools.product(range(4), (1, 3)):
         data = make_data(seed)
-        tree = grow(data, engine(), depth=depth, oblivious=oblivious, **settings)
-        expected = naive_tree(data, depth, oblivious=oblivious, **settings)
+        tree = grow(data, depth=depth, **settings)
+        expected = naive_tree(data, depth, **settings)
         np.testing.assert_array_equal(tree, expected)
         sizes.append(len(tree) // 4)
     assert max(sizes) > 3
@@ -124,17 +112,15 @@ def small_data(draw) -> Data:
     return Data(rows, residual, weights, is_category)
 
 
-@given(small_data(), st.booleans(), st.sampled_from([0.0, 1.0]), st.sampled_from([2, 250]))
-def test_small_trees_are_those_of_the_naive_grower(data, oblivious, smoothing, n) -> None:
-    settings = {"oblivious": oblivious, "smoothing": smoothing, "n_thresholds": n, "min_leaf": 1}
-    expected = naive_tree(data, 3, **settings)
-    for engine in ENGINES.values():
-        np.testing.assert_array_equal(grow(data, engine(), depth=3, **settings), expected)
+@given(small_data(), st.sampled_from([0.0, 1.0]), st.sampled_from([2, 250]))
+def test_small_trees_are_those_of_the_naive_grower(data, smoothing, n) -> None:
+    settings = {"smoothing": smoothing, "n_thresholds": n, "min_leaf": 1}
+    np.testing.assert_array_equal(grow(data, depth=3, **settings), naive_tree(data, 3, **settings))
 
 
-@given(small_data(), st.booleans(), st.integers(0, 1000))
-def test_neither_order_nor_repetition_changes_a_tree(data, oblivious, seed) -> None:
-    settings = {"oblivious": oblivious, "smoothing": 0.5, "min_leaf": 1, "n_thresholds": 3}
+@given(small_data(), st.integers(0, 1000))
+def test_neither_order_nor_repetition_changes_a_tree(data, seed) -> None:
+    settings = {"smoothing": 0.5, "min_leaf": 1, "n_thresholds": 3}
     weights = np.maximum(data.weights, 1.0)
     data = data._replace(weights=weights, residual=weights * np.round(data.residual * 8.0) / 8.0)
     tree = grow(data, **settings, depth=3)
@@ -142,31 +128,25 @@ def test_neither_order_nor_repetition_changes_a_tree(data, oblivious, seed) -> N
         np.testing.assert_array_equal(grow(other, **settings, depth=3), tree)
 
 
-@pytest.mark.parametrize("oblivious", [False, True])
-def test_large_trees_do_not_depend_on_the_order_or_the_engine(oblivious) -> None:
+def test_large_trees_do_not_depend_on_the_order() -> None:
     data = make_data(7, n=3000, n_codes=52)
     rng = np.random.default_rng(1)
     data = data._replace(weights=rng.random(3000) * 10.0 ** rng.integers(-6, 3, 3000))
     data = data._replace(residual=data.residual * data.weights)
-    tree = grow(data, PlainEngine(), oblivious=oblivious, depth=8, min_leaf=0.1)
+    tree = grow(data, depth=8, min_leaf=0.1)
     assert len(tree) > 4 * 30
-    for engine in ENGINES.values():
-        for other in (data, data.permuted(3)):
-            again = grow(other, engine(), oblivious=oblivious, depth=8, min_leaf=0.1)
-            np.testing.assert_array_equal(again, tree)
+    np.testing.assert_array_equal(grow(data.permuted(3), depth=8, min_leaf=0.1), tree)
 
 
-@each_engine
-def test_features_may_come_in_blocks(engine, monkeypatch) -> None:
+@pytest.mark.parametrize("n_numbers", [1, 6000, 20_000])
+def test_with_little_memory_all_histograms_are_added_up(n_numbers, monkeypatch) -> None:
     data = make_data(8, n=400)
-    expected = [grow(data, engine(), oblivious=flag, depth=6) for flag in (False, True)]
-    for room in (1, 200, 3000):
-        monkeypatch.setattr("fcgboost.dictionaries.trees.growing._MOST_NUMBERS", room)
-        for flag, tree in zip((False, True), expected, strict=True):
-            np.testing.assert_array_equal(grow(data, engine(), oblivious=flag, depth=6), tree)
+    expected = grow(data, depth=6)
+    monkeypatch.setattr("fcgboost.dictionaries.trees.growing._MOST_NUMBERS", n_numbers)
+    np.testing.assert_array_equal(grow(data, depth=6), expected)
 
 
-def test_sums_of_pulls_and_weights_are_exact() -> None:
+def test_sums_of_weights_are_exact() -> None:
     rng = np.random.default_rng(0)
     for weights in (
         rng.random(5000),
@@ -177,13 +157,9 @@ def test_sums_of_pulls_and_weights_are_exact() -> None:
     ):
         exact = exact_weights(weights)
         np.testing.assert_allclose(exact, weights, atol=weights.sum() * 2.0**-29)
-        groups = group_rows(rng.standard_normal(5000) * weights, exact)
-        for values in (groups.pull, groups.weight):
-            total = sum(map(int, values * 2.0**80))  # whole numbers, of any size
-            for _ in range(5):
-                shuffled = rng.permutation(values)
-                assert int(np.cumsum(shuffled)[-1] * 2.0**80) == total
-                assert np.abs(np.cumsum(np.abs(shuffled)))[-1] == np.abs(values).sum()
+        total = sum(map(int, exact * 2.0**80))  # whole numbers, of any size
+        for _ in range(5):
+            assert int(np.cumsum(rng.permutation(exact))[-1] * 2.0**80) == total
 
 
 def test_whole_weights_are_kept() -> None:
@@ -235,8 +211,7 @@ def test_bins_say_on_which_side_of_every_threshold_a_value_lies() -> None:
     assert bins.n_distinct == 500
 
 
-@each_engine
-def test_without_anything_to_split_a_tree_is_one_leaf(engine) -> None:
+def test_without_anything_to_split_a_tree_is_one_leaf() -> None:
     no_category = np.zeros(2, bool)
     x = np.arange(20.0)
     rows = np.column_stack([x, np.ones(20)])
@@ -251,34 +226,32 @@ def test_without_anything_to_split_a_tree_is_one_leaf(engine) -> None:
     }
     for data, value in cases.values():
         for smoothing in (0.0, 10.0):
-            tree = grow(data, engine(), smoothing=smoothing, min_leaf=1, depth=3)
+            tree = grow(data, smoothing=smoothing, min_leaf=1, depth=3)
             np.testing.assert_array_equal(tree, [-1.0, value, 0.0, 0.0])
 
 
-@each_engine
-def test_missing_values_go_to_the_better_side_or_to_the_larger(engine) -> None:
+def test_missing_values_go_to_the_better_side_or_to_the_larger() -> None:
     x = np.repeat([0.0, 1.0, np.nan], [10, 20, 10])
     flat = np.zeros(1, bool)
     for pulls, kind in (((1.0, -1.0, 1.0), 1), ((1.0, -1.0, -1.0), 0)):
         data = Data(x[:, None], np.repeat(pulls, [10, 20, 10]), np.ones(40), flat)
-        np.testing.assert_array_equal(grow(data, engine(), depth=1)[:4], [0, 0.5, 1, kind])
+        np.testing.assert_array_equal(grow(data, depth=1)[:4], [0, 0.5, 1, kind])
     for counts, kind in (((10, 20), 0), ((20, 10), 1), ((10, 10), 1)):
         x = np.repeat([0.0, 1.0], counts)
         data = Data(x[:, None], 0.5 - x, np.ones(len(x)), flat)
-        np.testing.assert_array_equal(grow(data, engine(), depth=1)[:4], [0, 0.5, 1, kind])
+        np.testing.assert_array_equal(grow(data, depth=1)[:4], [0, 0.5, 1, kind])
     # Only whether there is a value matters: all that there are go left.
     x = np.repeat([0.0, 1.0, np.nan], 10)
     data = Data(x[:, None], np.where(np.isnan(x), 1.0, -1.0), np.ones(30), flat)
-    tree = grow(data, engine(), depth=1)
+    tree = grow(data, depth=1)
     assert [naive_value([v], tree) > 0 for v in (0.0, 1e300, np.nan)] == [False, False, True]
 
 
-@each_engine
-def test_categories_are_split_by_their_means_and_unseen_ones_go_with_the_missing(engine) -> None:
+def test_categories_are_split_by_their_means_and_unseen_ones_go_with_the_missing() -> None:
     codes = np.repeat([0.0, 3.0, 7.0, 51.0], [10, 10, 10, 11])
     residual = np.where((codes == 3) | (codes == 51), -1.0, 1.0)
     data = Data(codes[:, None], residual, np.ones(41), np.ones(1, bool))
-    tree = grow(data, engine(), depth=1)
+    tree = grow(data, depth=1)
     goes_left = [naive_value([v], tree) < 0 for v in (0, 3, 7, 51)]
     assert goes_left == [False, True, False, True]
     # The side of 3 and 51 has more rows: codes that never occurred, and no codes at all, go there.
@@ -291,9 +264,8 @@ def test_the_lowest_feature_and_threshold_win_ties() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0])
     rows = np.column_stack([np.zeros(4), x, x, -x])
     data = Data(rows, np.array([1.0, -1.0, -1.0, 1.0]), np.ones(4), np.zeros(4, bool))
-    for engine in ENGINES.values():
-        tree = grow(data, engine(), depth=1, min_leaf=1, smoothing=0.0)
-        np.testing.assert_array_equal(tree[:2], [1, 0.5])
+    tree = grow(data, depth=1, min_leaf=1, smoothing=0.0)
+    np.testing.assert_array_equal(tree[:2], [1, 0.5])
 
 
 def test_nothing_but_the_scale_of_residuals_is_lost_when_they_are_multiplied() -> None:
@@ -325,23 +297,13 @@ def test_the_automatic_depth_grows_with_the_rows() -> None:
 
 def test_leaves_hold_enough_rows_and_reach_the_peak() -> None:
     data = make_data(9, n=800)
-    for oblivious in (False, True):
-        tree = grow(data, min_leaf=9, peak=0.7, oblivious=oblivious)
-        values = np.array([naive_value(x, tree) for x in data.rows])
-        assert np.abs(values).max() == 0.7
-        is_active = data.residual != 0.0
-        for value in np.unique(values):
-            assert data.weights[is_active & (values == value)].sum() >= 9
-        assert data.residual @ values > 0.0
-
-
-def test_oblivious_trees_ask_one_question_a_level() -> None:
-    data = make_data(10, n=2000)
-    for min_leaf in (1, 40):
-        tree = grow(data, oblivious=True, depth=5, min_leaf=min_leaf)
-        inner = [tuple(node) for node in tree.reshape(-1, 4) if node[0] >= 0]
-        assert len({(feature, value, kind) for feature, value, _, kind in inner}) == 5
-        assert len(inner) > 5
+    tree = grow(data, min_leaf=9, peak=0.7)
+    values = np.array([naive_value(x, tree) for x in data.rows])
+    assert np.abs(values).max() == 0.7
+    is_active = data.residual != 0.0
+    for value in np.unique(values):
+        assert data.weights[is_active & (values == value)].sum() >= 9
+    assert data.residual @ values > 0.0
 
 
 def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
@@ -363,17 +325,14 @@ def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
     assert len(calls) == 2
 
 
-@each_engine
-def test_one_engine_grows_tree_after_tree(engine) -> None:
-    one = engine()
-    for seed, n, depth, oblivious in ((0, 900, 6, False), (1, 40, 2, True), (2, 1500, 7, False)):
-        data = make_data(seed, n)
-        tree = grow(data, one, depth=depth, oblivious=oblivious)
-        kept = tree.copy()
-        grow(data._replace(residual=-data.residual), one, depth=depth)
-        np.testing.assert_array_equal(tree, kept)
-        fresh = grow(data, PlainEngine(), depth=depth, oblivious=oblivious)
-        np.testing.assert_array_equal(tree, fresh)
+def test_one_grower_grows_tree_after_tree() -> None:
+    data = make_data(0, 900)
+    grower = TreeDictionary(depth=6).grower(make_sample(4))
+    first = grower.grow(data.rows, data.residual, data.weights, 0)
+    kept = first.copy()
+    grower.grow(data.rows, -data.residual, data.weights, 0)
+    np.testing.assert_array_equal(first, kept)
+    np.testing.assert_array_equal(grower.grow(data.rows, data.residual, data.weights, 0), kept)
 
 
 def test_nothing_is_written_on() -> None:
@@ -381,10 +340,9 @@ def test_nothing_is_written_on() -> None:
     before = [array.copy() for array in data]
     for array in data:
         array.flags.writeable = False
-    for engine in ENGINES.values():
-        grow(data, engine())
-        for array, own in zip(data, before, strict=True):
-            np.testing.assert_array_equal(array, own)
+    grow(data)
+    for array, own in zip(data, before, strict=True):
+        np.testing.assert_array_equal(array, own)
 
 
 @pytest.mark.parametrize(
@@ -393,7 +351,6 @@ def test_nothing_is_written_on() -> None:
         ({"depth": 0}, "depth must be a whole number"),
         ({"depth": "deep"}, "depth must be a whole number"),
         ({"depth": 31}, "depth must be at most 30"),
-        ({"oblivious": "yes"}, "oblivious must be True or False"),
         ({"min_leaf": 0}, "min_leaf must be a positive number"),
         ({"smoothing": -1.0}, "smoothing must be a number of at least 0"),
         ({"smoothing": None}, "smoothing must be a number of at least 0"),
@@ -422,17 +379,6 @@ def test_categorical_features_are_a_mask_or_indices() -> None:
     for listed in ([4], [-5], [True], [True] * 5):
         with pytest.raises(ValueError, match="categorical_features must be for 4 features"):
             TreeDictionary(categorical_features=listed).grower(make_sample(4))
-
-
-def test_an_engine_alone_grows_what_the_grower_does() -> None:
-    data = make_data(6, n=200)
-    grower = TreeDictionary(categorical_features=data.is_category).grower(make_sample(4))
-    expected = grower.grow(data.rows, data.residual, data.weights, 0)[0]
-    bins = bin_rows(data.rows, data.is_category, 250)
-    groups = group_rows(data.residual, exact_weights(data.weights))
-    rules = grower._rules(max(data.weights.sum(), 200.0))
-    for engine in ENGINES.values():
-        np.testing.assert_array_equal(grow_tree(bins, groups, rules, engine()), expected)
 
 
 @pytest.mark.parametrize("code", [52.0, 1e6])

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from suites.naive_trees import naive_value
 
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary, compiled, used_features, walking
+from fcgboost.dictionaries.trees import TreeDictionary, used_features, walking
 from fcgboost.dictionaries.trees.nodes import plant
 
 ONES = np.ones(4)
@@ -34,9 +34,7 @@ def make_trees(seed: int, n_trees: int = 6) -> np.ndarray:
     rows = make_rows(seed, 400)
     trees = [[LEAF]]
     for depth in range(1, n_trees):
-        dictionary = TreeDictionary(
-            depth=depth, min_leaf=1, categorical_features=[3], oblivious=bool(depth % 2)
-        )
+        dictionary = TreeDictionary(depth=depth, min_leaf=1, categorical_features=[3])
         grower = dictionary.grower(make_sample())
         trees.append(grower.grow(rows, rng.standard_normal(400), np.ones(400), 0))
     width = max(np.shape(tree)[1] for tree in trees)
@@ -52,17 +50,7 @@ def naive_values(rows: np.ndarray, atoms: np.ndarray) -> np.ndarray:
     return np.array([[naive_value(x, row) for row in atoms] for x in rows])
 
 
-@pytest.fixture(params=["numpy", "numba"])
-def way(request, monkeypatch) -> str:
-    """Walk with NumPy alone, or compiled."""
-    if request.param == "numba" and not compiled.is_available():
-        pytest.skip("numba is not installed")
-    monkeypatch.setattr(compiled, "is_at_hand", lambda: request.param == "numba")
-    monkeypatch.setattr(walking, "_WORTH_LOADING", np.inf)
-    return request.param
-
-
-def test_values_are_those_of_a_walk_by_hand(way) -> None:
+def test_values_are_those_of_a_walk_by_hand() -> None:
     for seed in range(3):
         rows, atoms = make_rows(seed + 10), make_trees(seed)
         expected = naive_values(rows, atoms)
@@ -76,7 +64,7 @@ def test_values_are_those_of_a_walk_by_hand(way) -> None:
             )
 
 
-def test_rows_of_any_memory_order_and_precision_have_values(way) -> None:
+def test_rows_of_any_memory_order_and_precision_have_values() -> None:
     atoms = make_trees(1)
     rows = make_rows(3).astype(np.float32).astype(np.float64)
     expected = naive_values(rows, atoms)
@@ -85,7 +73,7 @@ def test_rows_of_any_memory_order_and_precision_have_values(way) -> None:
         np.testing.assert_array_equal(TreeDictionary().evaluate(inputs, atoms, ONES), expected)
 
 
-def test_sparse_rows_and_sparse_atoms_have_the_same_values(way) -> None:
+def test_sparse_rows_and_sparse_atoms_have_the_same_values() -> None:
     rows, atoms = make_rows(4), make_trees(2)
     expected = naive_values(rows, atoms)
     for make in (sparse.csr_array, sparse.csr_matrix):
@@ -99,7 +87,7 @@ def test_sparse_rows_and_sparse_atoms_have_the_same_values(way) -> None:
     )
 
 
-def test_of_wide_sparse_rows_only_the_columns_in_use_are_made_dense(way) -> None:
+def test_of_wide_sparse_rows_only_the_columns_in_use_are_made_dense() -> None:
     rng = np.random.default_rng(0)
     places = np.repeat(np.arange(50), 20), rng.integers(0, 10**6, 1000)
     rows = sparse.csr_array((rng.random(1000), places), shape=(50, 10**6))
@@ -117,7 +105,7 @@ def test_tensors_have_the_same_values(monkeypatch) -> None:
     rows, atoms = make_rows(5), make_trees(3)
     expected = naive_values(rows, atoms)
     for entries in (1 << 22, 64):
-        monkeypatch.setattr(walking, "_DEVICE_ENTRIES", entries)
+        monkeypatch.setattr(walking, "_ENTRIES", entries)
         arrays = map(torch.tensor, (rows, atoms, ONES))
         values = TreeDictionary().evaluate(*arrays)
         assert values.dtype == torch.float64
@@ -128,18 +116,6 @@ def test_tensors_have_the_same_values(monkeypatch) -> None:
     values = TreeDictionary().evaluate(*arrays)
     assert values.dtype == torch.float32
     np.testing.assert_array_equal(values.numpy(), naive_values(rows[numbers], single))
-
-
-def test_large_walks_load_the_compiled_code_once_that_pays(monkeypatch) -> None:
-    calls = []
-    monkeypatch.setattr(compiled, "is_at_hand", lambda: False)
-    monkeypatch.setattr(compiled, "is_available", lambda: True)
-    monkeypatch.setattr(compiled, "walk", lambda X, forest: calls.append(len(X)) or np.zeros(1))
-    monkeypatch.setattr(walking, "_WORTH_LOADING", 250)
-    values = TreeDictionary().prepared(np.array([LEAF]), ONES)
-    for n in (100, 100, 100):
-        values(np.zeros((n, 4)))
-    assert calls == [100]
 
 
 @given(st.data())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 from suites.reference import PlaneDictionary, full_matrix, reference_scores
 
-from fcgboost.backends import fused, kernels
+from fcgboost.backends import fused
 from fcgboost.backends import values as values_module
 from fcgboost.backends.blocks import BLOCK, block_sums
 from fcgboost.backends.candidates import contenders
@@ -220,7 +220,6 @@ def test_estimates_over_blocks_of_the_size_in_use_contain_the_exact_scores(
 
 
 @pytest.mark.covering
-@pytest.mark.skipif(not kernels.is_available(), reason="needs numba")
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("m", [60, 700])
 @pytest.mark.parametrize("kind", [FreshValues, StoredValues])
@@ -228,7 +227,7 @@ def test_estimates_over_blocks_of_the_size_in_use_contain_the_exact_scores(
 def test_estimates_by_compiled_loops_contain_the_exact_scores(
     name: str, kind: type, m: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fused, "_WORTH_LOADING", 0)
+    monkeypatch.setattr(fused, "_WORTH_FUSING", 0)
     check_estimate(kind, name, m, share, seed=m)
 
 

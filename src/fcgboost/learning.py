@@ -142,7 +142,7 @@ def improve(task: Task, start: Any, max_steps: int, pull: float) -> Any:
         `pull` |w - w0|^2 / |w0|^2 is taken off the logarithm of the gain; w are all parameters but
         the last, an offset or a width.
     """
-    family = _COMPILED.get(type(task.dictionary))  # type: ignore[type-abstract]
+    family = _COMPILED.get(type(task.dictionary))
     if family is None or namespace(task.Z) is not np:
         return improve_any(task, start, max_steps, pull)
     y, rows = task.yardstick, (task.Z, task.residual, task.weights)

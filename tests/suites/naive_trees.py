@@ -105,18 +105,12 @@ class Naive:
             mask = sum(2 ** int(level) for level in levels[:n])
             yield Question(feature, mask, left, missing, seen)
 
-    def answers(self, question, nodes):
-        """Give the splits of all nodes together for one question, missing values left first."""
-        everybody = frozenset().union(*nodes)
+    def answers(self, question, node):
+        """Give the splits of a node for one question, missing values left first."""
         if question.missing:
             ways = (True, False)
         else:
-            fitting = [
-                node for node in nodes if self.fits(node & question.left, node - question.left)
-            ]
-            members = frozenset().union(*fitting)
-            left = self.sums(members & question.left)[1]
-            ways = (left >= self.sums(members - question.left)[1],)
+            ways = (self.sums(question.left)[1] >= self.sums(node - question.left)[1],)
         for is_left in ways:
             left = (question.left | question.missing) if is_left else question.left
             value, kind = question.value, int(is_left)
@@ -124,28 +118,17 @@ class Naive:
                 kind += 2
                 unseen = 2**N_CODES - 1 - question.seen
                 value = value + unseen if is_left else value
-            yield Split(question.feature, float(value), kind, left & everybody)
+            yield Split(question.feature, float(value), kind, left)
 
-    def score(self, split, nodes):
-        """Give what a split is worth: the gain of an oblivious one, the squares of any other."""
-        score = 0.0
-        for node in nodes:
-            left, right = node & split.left, node - split.left
-            if self.fits(left, right):
-                both = self.square(left) + self.square(right)
-                score += both - self.square(node) if self.p["oblivious"] else both
-        return score
-
-    def best(self, nodes):
-        """Give the best split of nodes that share it, or None."""
-        best, top = None, sum(self.square(node) for node in nodes) * 2.0**-40
-        if not self.p["oblivious"]:
-            top = self.square(nodes[0]) * (1 + 2.0**-40)
+    def best(self, node):
+        """Give the best split of a node, or None."""
+        best, top = None, self.square(node) * (1 + 2.0**-40)
         for feature in range(len(self.is_category)):
-            for question in self.questions(sorted(frozenset().union(*nodes)), feature):
-                for split in self.answers(question, nodes):
-                    score = self.score(split, nodes)
-                    if score > top:
+            for question in self.questions(sorted(node), feature):
+                for split in self.answers(question, node):
+                    left, right = node & split.left, node - split.left
+                    score = self.square(left) + self.square(right)
+                    if self.fits(left, right) and score > top:
                         best, top = split, score
         return best
 
@@ -153,12 +136,7 @@ class Naive:
         table, members = [[-1.0, 0.0, 0.0, 0.0]], {0: frozenset(self.active)}
         level = [0]
         for _ in range(depth):
-            groups = [level] if self.p["oblivious"] else [[number] for number in level]
-            chosen = {}
-            for group in groups:
-                split = self.best([members[number] for number in group])
-                chosen |= dict.fromkeys(group, split)
-            level = self.next_level(level, chosen, table, members)
+            level = self.next_level(level, table, members)
         values = {}
         for number, row in enumerate(table):
             if row[0] == -1:
@@ -169,17 +147,13 @@ class Naive:
             table[number][1] = value / largest * self.p["peak"]
         return np.array(table).reshape(-1)
 
-    def next_level(self, level, chosen, table, members):
+    def next_level(self, level, table, members):
         below = []
         for number in level:
-            split = chosen[number]
+            split = self.best(members[number])
             if split is None:
                 continue
             left, right = members[number] & split.left, members[number] - split.left
-            if not self.fits(left, right):
-                if self.p["oblivious"]:
-                    below.append(number)
-                continue
             table[number] = [
                 float(split.feature),
                 split.value,

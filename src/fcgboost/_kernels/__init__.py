@@ -52,7 +52,7 @@ class _Forest(Structure):
     )
 
 
-_RETURNS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fcg_source_hash": (c_char_p, ()),
     "fcg_has_v3": (c_int32, ()),
     "fcg_squared_hinge": (None, (c_int64, *[c_void_p] * 6)),
@@ -86,29 +86,25 @@ _RETURNS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @cache
 def library() -> Any:
     """Load the library, the one for newer processors where this is one."""
-    plain = _load("kernels")
-    has_newer = plain.fcg_has_v3() and _path("kernels_v3").exists()
-    return _load("kernels_v3") if has_newer else plain
+    plain, newer = FOLDER / "kernels.so", FOLDER / "kernels_v3.so"
+    loaded = _load_from(plain)
+    return _load_from(newer) if loaded.fcg_has_v3() and newer.exists() else loaded
 
 
-def _load(name: str) -> Any:
+def _load_from(path: Path) -> Any:
     try:
-        loaded = ctypes.CDLL(str(_path(name)))
+        loaded = ctypes.CDLL(str(path))
     except OSError as error:
         raise ImportError(
             f"fcgboost's compiled library cannot be loaded ({error}). {_ADVICE}"
         ) from error
-    for function, (returned, arguments) in _RETURNS.items():
+    for function, (returned, arguments) in _FUNCTIONS.items():
         getattr(loaded, function).restype = returned
         getattr(loaded, function).argtypes = arguments
     built_from = loaded.fcg_source_hash().decode()
     if any(FOLDER.glob("*.c")) and built_from != source_hash():
         raise ImportError(f"fcgboost's compiled library is older than its sources. {_ADVICE}")
     return loaded
-
-
-def _path(name: str) -> Path:
-    return FOLDER / f"{name}.so"
 
 
 def squared_hinge(y: Array, shares: Array, f: Array) -> tuple[Array, Array, Array]:
