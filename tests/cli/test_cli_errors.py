@@ -230,11 +230,11 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
 def test_a_request_to_end_leaves_no_half_file(folder: Path, tmp_path: Path) -> None:
     script = (
         "import os, signal, sys, fcgboost.cli.predict as p\n"
-        "plain = p._frame\n"
+        "plain = p._table\n"
         "def frame(*rest):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return plain(*rest)\n"
-        "p._frame = frame\n"
+        "p._table = frame\n"
         "from fcgboost.cli import main\n"
         "sys.exit(main())\n"
     )

@@ -68,7 +68,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, compare, tell."""
-    from fcgboost.cli.rows import check_outputs, read_rows
+    from fcgboost.cli.rows import read_rows
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.comparison import compare, save_comparison
 
     check_outputs([options.report, options.out], [options.data])

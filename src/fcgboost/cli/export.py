@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, export, tell the size."""
-    from fcgboost.cli.rows import check_outputs
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.export import save_c, save_onnx
     from fcgboost.io import load_model
 

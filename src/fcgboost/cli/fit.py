@@ -142,12 +142,12 @@ def _add_parts(parser: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fit, score, save, tell."""
-    from fcgboost.cli import rows, training
+    from fcgboost.cli import rows, training, writing
     from fcgboost.io import save_model, split_model
-    from fcgboost.readers import write_rows
     from fcgboost.scores import evaluate
 
-    rows.check_outputs([options.out, options.test_out], [options.data], tables=[options.test_out])
+    outputs = [options.out, options.test_out]
+    writing.check_outputs(outputs, [options.data], tables=[options.test_out])
     classifier = training.make_classifier(options)
     X, y, first_index = rows.read_rows(options, table=options.test_out)
     X_train, X_test, y_train, y_test = training.split(X, y, options)
@@ -164,7 +164,8 @@ def run(options: argparse.Namespace) -> int:
         about["data"]["first_index"] = first_index
     save_model(model, options.out, trace=not options.no_path, about=about)
     if options.test_out is not None:
-        write_rows(options.test_out, [X_test.assign(**{options.target or "y": y_test})])
+        held_out = X_test.assign(**{options.target or "y": y_test})
+        writing.write_rows(options.test_out, [writing.table_of(held_out)])
     facts = {"model": str(options.out), **_facts(split_model(model)[1], options.out)}
     if options.json:
         console.print_json({**facts, **about})

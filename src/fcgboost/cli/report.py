@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, write, tell where."""
-    from fcgboost.cli.rows import check_outputs
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.comparison import is_comparison, load_comparison
     from fcgboost.io import load_model
     from fcgboost.report import write_comparison, write_report

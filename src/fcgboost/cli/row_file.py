@@ -1,0 +1,217 @@
+"""An opened file of rows, and what its columns of text hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from fcgboost.tables import CategoryColumn, Column, NumberColumn
+from fcgboost.tables.names import closest
+
+#: Texts that stand for a missing value, spaces around them left out.
+_MISSING = pa.array(
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
+)
+_EMPTY = pa.array([""])
+_TRUTHS = pa.array(["true", "false", None])
+_TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """An opened file of rows: a table, or sparse rows with a matrix, labels and a first index.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    columns : tuple of str
+    blocks : callable
+        Takes names of columns and yields their values as Arrow's record batches.
+    texts : Texts or None
+        How fields of text become values; None where the file itself has types.
+    categories : tuple of str
+        The columns that were categories in pandas.
+    default_target : str or None
+        The column with the labels, if the format says which it is.
+    """
+
+    name: str
+    columns: tuple[str, ...] = ()
+    blocks: Callable[[list[str]], Iterable[Any]] = lambda wanted: ()
+    texts: Texts | None = None
+    categories: tuple[str, ...] = ()
+    default_target: str | None = None
+    matrix: Any = None
+    labels: Any = None
+    first_index: int | None = None
+
+    def __post_init__(self) -> None:
+        for i, column in enumerate(self.columns):
+            if column in self.columns[:i]:
+                raise ValueError(f"{self.name}: two columns are named {column!r}.")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are no table."""
+        return self.matrix is not None
+
+    def read(self, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
+        """Return all rows of a table as a data frame, and their labels as an array.
+
+        A column of text becomes what all of its fields are. Labels become numbers if all of them
+        are, else exactly the texts; only an empty field is a missing label.
+        """
+        self.check_columns([target, *drop])
+        if target in drop:
+            raise ValueError(f"The target {target!r} cannot be dropped.")
+        wanted = [column for column in self.columns if column not in set(drop)]
+        table = pa.Table.from_batches(list(self._rows(wanted)))
+        if self.texts is not None:
+            values = {c: self.texts.values(table[c]) for c in wanted if c != target}
+            table = pa.table({**values, target: self.texts.labels(table[target])})
+        X = table.to_pandas(ignore_metadata=True)
+        X = X.astype({c: "category" for c in self.categories if c in X})
+        y = X.pop(target).to_numpy()
+        for column in X.columns[[dtype.kind == "f" for dtype in X.dtypes]]:
+            is_infinite = np.isinf(X[column].to_numpy())
+            if is_infinite.any():
+                place = f"row {is_infinite.argmax() + 1}, column {column!r}"
+                raise ValueError(f"{self.name}, {place}: the number is infinite.")
+        return X, y
+
+    def batches(
+        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield the columns of a model as data frames, and columns as the file has them.
+
+        Types are those of the model's columns, whatever the rows of a batch look like.
+        """
+        self.check_columns([*columns, *keep])
+        blocks = self._rows([*dict.fromkeys([*columns, *keep])])
+        for table in _recut(blocks, n_rows):
+            values = {name: table[name] for name in columns}
+            if self.texts is not None:
+                values = {c: self.texts.values_for(columns[c], values[c]) for c in columns}
+            yield pa.table(values).to_pandas(), table.select(list(keep))
+
+    def labels_in(self, column: Any) -> Any:
+        """Return labels of a batch as an array, those of a file of text as texts."""
+        labels = column if self.texts is None else _cleaned(column, _EMPTY)
+        return labels.to_pandas().to_numpy()
+
+    def check_columns(self, wanted: Iterable[str]) -> None:
+        """Raise a ValueError that lists the columns if one of those wanted is not among them."""
+        for name in (name for name in wanted if name not in self.columns):
+            if self.is_sparse:
+                raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
+            close = closest(name, self.columns)
+            hint = "." if close is None else f"; did you mean {close!r}?"
+            shown = ", ".join(self.columns)
+            raise ValueError(f"{self.name}: no column {name!r}{hint} The columns are {shown}.")
+
+    def _rows(self, wanted: list[str]) -> Iterator[Any]:
+        n_rows = 0
+        for block in self.blocks(wanted):
+            yield block
+            n_rows += block.num_rows
+        if n_rows == 0:
+            raise ValueError(f"{self.name} has no rows.")
+
+
+def _recut(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Yield batches as tables that have as many rows as wanted, but for the last."""
+    held = None
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        held = table if held is None else pa.concat_tables([held, table])
+        while held.num_rows >= n_rows:
+            yield held.slice(0, n_rows)
+            held = held.slice(n_rows)
+    if held is not None and held.num_rows:
+        yield held
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How fields of text become values.
+
+    Parameters
+    ----------
+    has_commas : bool
+        Whether numbers may have decimal commas.
+    """
+
+    has_commas: bool
+
+    def values(self, texts: Any) -> Any:
+        """Return fields as what all of them are: truth values, numbers, times, else texts."""
+        texts = _cleaned(texts, _MISSING)
+        lower = compute.utf8_lower(texts)
+        is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
+        if is_truth and texts.null_count < len(texts):
+            truths = compute.equal(lower, "true")
+            return truths.cast(pa.float64()) if truths.null_count else truths
+        numbers = _numbers(self._with_points(texts))
+        found = (numbers, *(_cast(texts, time) for time in _TIMES), texts)
+        return next(values for values in found if values is not None)
+
+    def labels(self, texts: Any) -> Any:
+        """Return labels as numbers if all of them are and floats tell them apart, else as texts."""
+        texts = _cleaned(texts, _EMPTY)
+        numbers = _numbers(texts)
+        if numbers is None or numbers.type == pa.int64():
+            return texts if numbers is None else numbers
+        is_exact = compute.less(compute.abs(numbers), 2.0**53)  # not of NaN: a class may be "nan"
+        is_safe = compute.all(compute.or_(is_exact, compute.is_inf(numbers))).as_py()
+        return numbers if is_safe else texts
+
+    def values_for(self, column: Column, texts: Any) -> Any:
+        """Return fields as a column of an encoder takes them, which judges what is no number."""
+        is_number = isinstance(column, NumberColumn) and column.unit == "number"
+        numbers = _cast(texts, pa.float64()) if is_number else None
+        if numbers is not None:  # most often there is nothing to clean
+            return numbers
+        texts = _cleaned(texts, _MISSING)
+        if is_number:
+            texts = self._with_points(texts)
+            numbers = _cast(texts, pa.float64())
+        elif isinstance(column, CategoryColumn):
+            # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
+            is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
+            whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
+            texts = compute.if_else(is_level, texts, whole)
+        return texts if numbers is None else numbers
+
+    def _with_points(self, texts: Any) -> Any:
+        """Write numbers that have a decimal comma with a point."""
+        pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
+        pointed = compute.replace_substring_regex(texts, pattern, r"\1.\2")
+        return pointed if self.has_commas else texts
+
+
+def _cleaned(texts: Any, missing: Any) -> Any:
+    """Take the spaces around texts away; null where a text stands for a missing value."""
+    trimmed = compute.utf8_trim_whitespace(texts)
+    is_missing = compute.is_in(trimmed, value_set=missing)
+    return compute.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def _cast(texts: Any, to: Any) -> Any:
+    try:
+        return compute.cast(texts, to)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _numbers(texts: Any) -> Any:
+    """Return texts as whole numbers or floats; None if one of them is no number."""
+    # Floats first: as whole numbers, and only as these, hexadecimal ones are read too.
+    floats = _cast(texts, pa.float64())
+    whole = None if floats is None or texts.null_count else _cast(texts, pa.int64())
+    return floats if whole is None else whole
