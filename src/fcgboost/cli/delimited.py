@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any, NoReturn
@@ -17,19 +17,21 @@ from fcgboost.cli.row_file import RowFile, Texts
 
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**20
-_HEAD = 2**20
 _LONGEST_HEADER = 2**24
 _N_SNIFFED = 50
-#: A field of the line that is put after the last one.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORECASE)
+#: The fields of a line that is put after the last one.
 _END = "\x1c"
 
 
-def open_delimited(name: str, file: IO[bytes], separator: str | None = None) -> RowFile:
-    """Open a file of text, found out which separator it has if none is given."""
+def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile:
+    """Open a file of text; a separator of None is found out."""
     head = _read_head(name, file)
     separator = separator or max(_SEPARATORS, key=lambda one: _fit(head, one))
     header = [column.strip() for column in next(_records(head, separator), [])]
-    _refuse_numbers(name, header)
+    are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
+    if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
+        raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
     columns = tuple(column or f"Unnamed: {i}" for i, column in enumerate(header))
     n_blank = len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
     text = DelimitedText(name, file, separator, columns, 1 + n_blank)
@@ -38,7 +40,7 @@ def open_delimited(name: str, file: IO[bytes], separator: str | None = None) -> 
 
 @dataclass(frozen=True)
 class DelimitedText:
-    """Where the fields of a text are."""
+    """Where the fields of a text are; a header and blank lines before it are skipped."""
 
     name: str
     file: IO[bytes]
@@ -46,7 +48,7 @@ class DelimitedText:
     columns: tuple[str, ...]
     n_skipped: int
 
-    def blocks(self, wanted: Sequence[str]) -> Iterator[Any]:
+    def blocks(self, wanted: list[str]) -> Iterator[Any]:
         """Yield columns as the texts they are, a part of the file at a time.
 
         A line is put after the last one of the file, which a quote that is never closed swallows.
@@ -60,25 +62,24 @@ class DelimitedText:
         except pa.ArrowInvalid as error:
             self._explain(str(error))
         if held is None or held.column(0)[-1].as_py() != _END:
-            self._refuse_quote(f", row {n_rows}")
+            self._refuse(f"row {n_rows}: a quote is opened and never closed")
         yield held.slice(0, held.num_rows - 1)
 
-    def _open(self, wanted: Sequence[str]) -> Any:
+    def _open(self, wanted: list[str]) -> Any:
         self.file.seek(0)
         last = "\n" + self.separator.join([_END] * len(self.columns)) + "\n"
-        # A record must fit into a block; few are many times as long as the header.
-        longest = max(_BLOCK, 16 * len("".join(self.columns)))
         return arrow_csv.open_csv(
             pa.PythonFile(_Joined(self.file, last.encode()), mode="r"),
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
-                block_size=longest,
+                # A row must fit into a block; few are many times as long as the header.
+                block_size=max(_BLOCK, 16 * len("".join(self.columns))),
                 column_names=list(self.columns),
                 skip_rows_after_names=self.n_skipped,
             ),
             parse_options=arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
-                include_columns=list(wanted),
+                include_columns=wanted,
                 column_types=dict.fromkeys(wanted, pa.string()),
                 strings_can_be_null=False,
             ),
@@ -87,45 +88,39 @@ class DelimitedText:
     def _explain(self, problem: str) -> NoReturn:
         """Say what an error of Arrow's parser means."""
         found = re.search(r"Row #(\d+)", problem)
-        row = "" if found is None else f", row {int(found[1]) - self.n_skipped}"
+        row = "" if found is None else f"row {int(found[1]) - self.n_skipped}: "
         if "UTF8" in problem:
-            refuse_encoding(f"{self.name}{row}")
+            self._refuse(f"{row}{_not_utf8('LATIN1')}")
         ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
         if ragged is None or _END in ragged[3]:
-            self._refuse_quote(row)
-        raise ValueError(f"{self.name}{row}: {ragged[2]} fields, but the header has {ragged[1]}.")
+            self._refuse(f"{row}a quote is opened and never closed")
+        self._refuse(f"{row}{ragged[2]} fields, but the header has {ragged[1]}")
 
-    def _refuse_quote(self, row: str) -> NoReturn:
-        raise ValueError(f"{self.name}{row}: a quote is opened and never closed.")
+    def _refuse(self, problem: str) -> NoReturn:
+        raise ValueError(f"{self.name}, {problem}.")
 
 
 class _Joined(io.RawIOBase):
     """A file, and bytes after it."""
 
     def __init__(self, file: IO[bytes], rest: bytes) -> None:
-        self._parts: list[Any] = [file, io.BytesIO(rest)]
+        self._file, self._rest = file, io.BytesIO(rest)
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = b""
-        while self._parts and not (data := self._parts[0].read(size)):
-            del self._parts[0]
-        return data
+        data = self._file.read(size)
+        return data + self._rest.read(size - len(data))
 
 
-def refuse_encoding(place: str, encoding: str = "LATIN1") -> NoReturn:
-    """Raise a ValueError that says what helps."""
-    raise ValueError(
-        f"{place}: the text is not UTF-8. Convert it first, for example with "
-        f"iconv -f {encoding} -t UTF-8 OLD > NEW."
-    )
+def _not_utf8(encoding: str) -> str:
+    return f"the text is not UTF-8; convert it first: iconv -f {encoding} -t UTF-8 OLD > NEW"
 
 
 def _read_head(name: str, file: IO[bytes]) -> str:
     """Return the text at the beginning of a file: the header at least."""
-    head = file.read(_HEAD)
+    head = file.read(_BLOCK)
     if not re.search(b"[\r\n]", head):
         head += file.read(_LONGEST_HEADER)
     if not head.strip():
@@ -135,9 +130,12 @@ def _read_head(name: str, file: IO[bytes]) -> str:
     if not head:
         raise ValueError(f"{name}: the first line does not end. Is it a table of text?")
     try:
-        return head.decode("utf-8-sig")
+        head.lstrip().splitlines()[0].decode()
     except UnicodeDecodeError:
-        refuse_encoding(name, "UTF-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "LATIN1")
+        is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        problem = _not_utf8("UTF-16" if is_wide else "LATIN1")
+        raise ValueError(f"{name}: {problem}.") from None
+    return head.decode("utf-8-sig", errors="replace")  # of a later row it is said which
 
 
 def _records(head: str, separator: str) -> Iterator[list[str]]:
@@ -151,13 +149,3 @@ def _fit(head: str, separator: str) -> tuple[bool, int]:
     """Say how well a separator fits: whether all records have several fields, and how many."""
     widths = [len(record) for record in islice(_records(head, separator), _N_SNIFFED)]
     return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0
-
-
-def _refuse_numbers(name: str, header: list[str]) -> None:
-    """Raise a ValueError if the names are numbers, but not such as number the columns."""
-    is_number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORECASE)
-    are_distinct = len(set(header)) == len(header) and all(map(str.isdecimal, header))
-    if header and all(map(is_number.fullmatch, header)) and not are_distinct:
-        raise ValueError(
-            f"{name}: the first line holds numbers, not names of columns; add a header line."
-        )

@@ -164,8 +164,11 @@ def run(options: argparse.Namespace) -> int:
         about["data"]["first_index"] = first_index
     save_model(model, options.out, trace=not options.no_path, about=about)
     if options.test_out is not None:
+        import pyarrow as pa
+
         held_out = X_test.assign(**{options.target or "y": y_test})
-        writing.write_rows(options.test_out, [writing.table_of(held_out)])
+        table = pa.Table.from_pandas(held_out, preserve_index=False)
+        writing.write_rows(options.test_out, [table])
     facts = {"model": str(options.out), **_facts(split_model(model)[1], options.out)}
     if options.json:
         console.print_json({**facts, **about})

@@ -19,16 +19,15 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 try:
-    import pandas as _pandas  # noqa: F401
+    import pandas as pd  # noqa: F401
     import pyarrow as pa
     from pyarrow import ipc, parquet
-
-    from fcgboost.cli.delimited import open_delimited
-    from fcgboost.cli.row_file import RowFile
 except ImportError as error:
-    raise ImportError(
-        "Files of rows need pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
-    ) from error
+    extra = "python -m pip install 'fcgboost[tables]'"
+    raise ImportError(f"Files of rows need pandas and pyarrow: {extra}") from error
+
+from fcgboost.cli.delimited import open_delimited
+from fcgboost.cli.row_file import RowFile
 
 #: The formats by the ends of names.
 _SUFFIXES = {
@@ -36,12 +35,12 @@ _SUFFIXES = {
     **dict.fromkeys((".svm", ".libsvm", ".svmlight"), "svmlight"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
-_NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-_SPARSE_ROW = re.compile(
-    rb"%s(,%s)*([ \t]+qid:\d+)?(?P<pairs>([ \t]+\d+:%s)*)\s*(#.*)?" % ((_NUMBER,) * 3)
-)
+#: The formats by the first bytes.
+_MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
+#: After comments a line of a label and, perhaps, pairs.
+_SPARSE = re.compile(rb"(\s|#.*\n)*[-+.\d]\S*([ \t]+\w+:\S+)*[ \t]*([\r\n#]|$)")
 _STANDARD_INPUT = "-"
-_BATCH = 65_536
+_N_ROWS = 65_536
 #: What an archive may unpack to, if that is more than so many times its own size.
 _MUCH = 2**30
 _MANY_TIMES = 200
@@ -106,23 +105,18 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def _sniff(name: str, file: Any) -> str:
-    """Name the format that the first bytes of a file show."""
+    """Return the format that the first bytes of a file show."""
     head: bytes = file.read(2**16)
-    marks = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-    if b".npy" in head:
-        marks[b"PK\x03\x04"] = "npz"
-    for mark, format in marks.items():
-        if head.startswith(mark):
-            return format
-    if b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    found = [format for mark, format in _MARKS.items() if head.startswith(mark)]
+    if head.startswith(b"PK\x03\x04") and b".npy" in head:
+        found = ["npz"]
+    if not found and b"\0" in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(
             f"{name}: neither the name nor the first bytes tell the format. Known are "
             f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save a workbook as CSV first."
         )
-    lines = [line.strip() for line in (head.splitlines()[:-1] or [head])]
-    found = [_SPARSE_ROW.fullmatch(line) for line in lines if line and line[:1] != b"#"]
-    is_sparse = all(found) and any(match["pairs"] for match in found if match)
-    return "svmlight" if is_sparse else "csv"
+    is_sparse = _SPARSE.match(head) and re.search(rb"[ \t]\d+:", head)
+    return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
 def _open_typed(name: str, file: IO[bytes], is_parquet: bool) -> RowFile:
@@ -131,28 +125,24 @@ def _open_typed(name: str, file: IO[bytes], is_parquet: bool) -> RowFile:
     file.seek(0)
     open_ = parquet.ParquetFile if is_parquet else ipc.open_stream if is_stream else ipc.open_file
     source: Any = open_(file)
-    schema = source.schema_arrow if is_parquet else source.schema
 
     def blocks(wanted: list[str]) -> Iterator[Any]:
         if is_parquet:
-            found = source.iter_batches(_BATCH, columns=wanted)
+            batches = source.iter_batches(_N_ROWS, columns=wanted)
+        elif is_stream:
+            batches = source
         else:
-            n = 0 if is_stream else source.num_record_batches
-            found = source if is_stream else map(source.get_batch, range(n))
-        for batch in found:
+            batches = map(source.get_batch, range(source.num_record_batches))
+        for batch in batches:
             batch.validate(full=True)  # a damaged one may point outside its memory
             yield batch.select(wanted)
 
-    about = schema.pandas_metadata or {}
-    # In these columns pandas keeps the names of rows, which are no features.
-    index = about.get("index_columns", [])
-    known = about.get("columns", [])
-    return RowFile(
-        name,
-        tuple(column for column in schema.names if column not in index),
-        blocks,
-        categories=tuple(one["name"] for one in known if one["pandas_type"] == "categorical"),
-    )
+    schema = source.schema_arrow if is_parquet else source.schema
+    about = schema.pandas_metadata or {"index_columns": [], "columns": []}
+    # In columns of the index pandas keeps the names of rows, which are no features.
+    columns = tuple(column for column in schema.names if column not in about["index_columns"])
+    known = [one["name"] for one in about["columns"] if one["pandas_type"] == "categorical"]
+    return RowFile(name, columns, blocks, categories=tuple(known))
 
 
 def _open_npz(name: str, file: IO[bytes]) -> RowFile:
@@ -164,29 +154,30 @@ def _open_npz(name: str, file: IO[bytes]) -> RowFile:
     try:
         file.seek(0)
         arrays = dict(np.load(file))
-        if {"format", "shape", "data"} <= set(arrays):
-            file.seek(0)
-            matrix = sparse.load_npz(file)
-            if matrix.format in ("csr", "csc", "bsr"):  # a damaged one may point anywhere
-                matrix.check_format(full_check=True)
-            return _sparse_file(name, matrix.tocsr())
-        return _open_arrays(name, **arrays)
+        if not {"format", "shape", "data"} <= set(arrays):
+            return _open_arrays(name, arrays)
+        file.seek(0)
+        matrix = sparse.load_npz(file)
+        if matrix.format in ("csr", "csc", "bsr"):  # a damaged one may point outside its memory
+            matrix.check_format(full_check=True)
     except (ValueError, KeyError, TypeError, MemoryError) as error:
         raise ValueError(f"{name} cannot be read: {error}") from error
+    return _open_sparse(name, matrix.tocsr())
 
 
-def _open_arrays(
-    name: str, X: Any = None, y: Any = None, feature_names: Any = None, **_: Any
-) -> RowFile:
-    if X is None or X.ndim != 2 or 0 in X.shape:
-        raise ValueError("rows are a two-dimensional array X, labels an array y.")
-    names = [f"x{i}" for i in range(X.shape[1])] if feature_names is None else feature_names
-    labels = [] if y is None else [y]
-    columns = [*map(str, names), *(["y"] if labels else [])]
-    table = pa.record_batch([pa.array(values) for values in (*X.T, *labels)], names=columns)
-    target = "y" if labels else None
+def _open_arrays(name: str, arrays: dict[str, Any]) -> RowFile:
+    X = arrays.get("X", np.empty(0))
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
+    columns = [*map(str, arrays.get("feature_names", [f"x{i}" for i in range(X.shape[1])]))]
+    values, target = list(X.T), None
+    if "y" in arrays:
+        target = "y"
+        columns.append(target)
+        values.append(arrays[target])
+    batch = pa.record_batch(list(map(pa.array, values)), names=columns)
     return RowFile(
-        name, tuple(columns), lambda wanted: [table.select(wanted)], default_target=target
+        name, tuple(columns), lambda wanted: [batch.select(wanted)], default_target=target
     )
 
 
@@ -201,14 +192,13 @@ def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
         raise ValueError(f"{name} has the index 0, but its indices should count from 1.")
     shape = (len(y), max(X.shape[1] - first, 1))
     matrix = sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape)
-    whole = y.astype(np.int64)
-    return _sparse_file(name, matrix, whole if (whole == y).all() else y, first)
+    labels = y.astype(np.int64) if (y == np.floor(y)).all() else y
+    return _open_sparse(name, matrix, labels=labels, first_index=first)
 
 
-def _sparse_file(name: str, matrix: Any, labels: Any = None, first: int | None = None) -> RowFile:
+def _open_sparse(name: str, matrix: Any, **known: Any) -> RowFile:
     if matrix.shape[0] == 0:
         raise ValueError(f"{name} has no rows.")
-    numbers = [matrix.data] if labels is None else [matrix.data, labels]
-    if not all(one.dtype.kind in "biuf" and np.isfinite(one).all() for one in numbers):
+    if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
         raise ValueError(f"{name} holds what is no finite number.")
-    return RowFile(name, matrix=matrix, labels=labels, first_index=first)
+    return RowFile(name, matrix=matrix, **known)

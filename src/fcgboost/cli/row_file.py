@@ -100,6 +100,14 @@ class RowFile:
                 values = {c: self.texts.values_for(columns[c], values[c]) for c in columns}
             yield pa.table(values).to_pandas(), table.select(list(keep))
 
+    def with_features(self, n_features: int) -> Any:
+        """Return sparse rows with as many features as wanted."""
+        if self.matrix.shape[1] > n_features:
+            n = self.matrix.shape[1]
+            raise ValueError(f"{self.name} has {n} features, but the model knows {n_features}.")
+        self.matrix.resize((self.matrix.shape[0], n_features))
+        return self.matrix
+
     def labels_in(self, column: Any) -> Any:
         """Return labels of a batch as an array, those of a file of text as texts."""
         labels = column if self.texts is None else _cleaned(column, _EMPTY)

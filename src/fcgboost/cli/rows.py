@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
-from fcgboost.tables import Column, NumberColumn, SkippedColumn
-from fcgboost.tables.cells import CellError, column_array, numbers_in, text_of
+from fcgboost.tables import NumberColumn, SkippedColumn
+from fcgboost.tables.cells import text_of
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -116,57 +115,47 @@ def model_batches(
     keep: Sequence[str] = (),
     n_rows: int = 65_536,
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows as a classifier takes them, as its encoder does, and other columns.
+    """Yield rows as a classifier takes them, as its encoder does, and columns to keep.
 
     Yields
     ------
     numbers : ndarray, data frame or CSR matrix
-        What the model's classifier takes.
     batch : data frame or CSR matrix
-        The columns of the model.
-    kept : Arrow's record batch
+    kept : Arrow table
         The columns of `keep`, as the file has them.
     """
     encoder, classifier = split_model(model)
     if rows.is_sparse:
         rows.check_columns(keep)
-        X = _widened(rows, classifier.n_features_in_)
+        X = rows.with_features(classifier.n_features_in_)
         yield (X if encoder is None else encoder.transform(X)), X, None
         return
     reader = _encoder_for(model, rows, target)
-    needed = [one for one in reader.columns_ if not isinstance(one, SkippedColumn)]
-    skipped = [one for one in reader.columns_ if one.name in rows.columns and one not in needed]
-    columns = {column.name: column for column in (*needed, *skipped)}
+    columns = {
+        column.name: column
+        for column in reader.columns_
+        if column.name in rows.columns or not isinstance(column, SkippedColumn)
+    }
+    has_names = encoder is None and "feature_names_in_" in vars(classifier)
     n_done = 0
     for X, kept in rows.batches(columns, keep, n_rows):
         try:
             numbers = reader.transform(X)
-        except ValueError:
-            _refuse_cell(rows.name, X, columns, n_done)
-            raise
+        except ValueError as error:
+            place = f"{rows.name}, after {n_done:,} rows" if n_done else rows.name
+            raise ValueError(f"{place}: {error}") from None
         if n_done == 0:
             _tell_unknown(reader, X)
         n_done += len(X)
-        has_names = encoder is None and "feature_names_in_" in vars(classifier)
         yield (pd.DataFrame(numbers, columns=list(columns)) if has_names else numbers), X, kept
 
 
-def _widened(rows: RowFile, n_features: int) -> Any:
-    """Return sparse rows with as many features as the model knows."""
-    X = rows.matrix
-    if X.shape[1] > n_features:
-        raise ValueError(
-            f"{rows.name} has {X.shape[1]} features, but the model knows {n_features}."
-        )
-    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
-
-
 def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
-    """Return the model's encoder, of numbers if it has none, with the names that the file has."""
+    """Return the model's encoder, or one of plain numbers, with the names that the file has."""
     encoder, classifier = split_model(model)
-    number = NumberColumn("", np.nan, False)
-    columns = [number] * classifier.n_features_in_ if encoder is None else encoder.columns_
-    names = vars(classifier if encoder is None else encoder).get("feature_names_in_")
+    plain = [NumberColumn("", np.nan, False)] * classifier.n_features_in_
+    columns = plain if encoder is None else encoder.columns_
+    names = vars(encoder or classifier).get("feature_names_in_")
     if names is None:
         targets = (target, rows.default_target, classifier.about_.get("target"))
         names = [name for name in rows.columns if name not in targets]
@@ -177,17 +166,6 @@ def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
             )
     named = [replace(one, name=str(name)) for one, name in zip(columns, names, strict=True)]
     return TableEncoder.from_columns(named, list(names))
-
-
-def _refuse_cell(file: str, X: Any, columns: Mapping[str, Column], n_before: int) -> None:
-    """Raise a ValueError that says where in a file a cell is no finite number, if one is none."""
-    for name, column in columns.items():
-        if isinstance(column, NumberColumn):
-            try:
-                numbers_in(column_array(X[name]), column.unit, column.is_marked)
-            except CellError as error:
-                place = f"row {n_before + error.row + 1}, column {name!r}"
-                raise ValueError(f"{file}, {place}: {error.cell!r} {error.problem}.") from None
 
 
 def _tell_unknown(encoder: Any, batch: Any) -> None:
@@ -211,21 +189,21 @@ def labelled_batches(
     lost : dict
         Filled with what did not fit: "rows_without_target", "unknown_labels".
     """
-    _, classifier = split_model(model)
+    classifier = split_model(model)[1]
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
     n_known = 0
     with open_for(model, options) as rows:
         about = classifier.about_.get("target")
-        fitted = about if isinstance(about, str) and not rows.is_sparse else None
-        target = _target_of(rows, options.target or fitted)
+        is_told = isinstance(about, str) and not rows.is_sparse
+        target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
         for numbers, X, kept in model_batches(model, rows, target=target, keep=keep):
             y = rows.labels if target is None else rows.labels_in(kept[target])
             is_there = _is_there(y)
             lost["rows_without_target"] += int((~is_there).sum())
-            labels, is_known = _matched(y[is_there], classifier.classes_, known)
-            lost["unknown_labels"] |= {text_of(label) for label in set(labels[~is_known].tolist())}
+            labels, is_known = _match(y[is_there], classifier.classes_, known)
+            lost["unknown_labels"].update(map(text_of, pd.unique(labels[~is_known]).tolist()))
             n_known += int(is_known.sum())
             if is_there.any():
                 yield numbers[is_there], X[is_there], labels
@@ -238,28 +216,20 @@ def labelled_batches(
     _tell_lost(lost, known)
 
 
-def _matched(
+def _match(
     y: NDArray[Any], classes: NDArray[Any], known: dict[str, Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return labels as the classes they are, whatever their type, and which of them are none.
-
-    A text is a class of the same text, or that of the number it is.
-    """
+    """Return labels as the classes of the same text or number, and which of them are classes."""
     codes, values = pd.factorize(y)
     texts = [text_of(value) for value in values.tolist()]
     if classes.dtype.kind in "iuf":
-        texts = [text if text in known else _plain(text) for text in texts]
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").tolist()
+        plain = zip(texts, map(text_of, numbers), strict=True)
+        texts = [text if text in known else number for text, number in plain]
     is_known = np.array([text in known for text in texts], dtype=np.bool_)
     matched = [known.get(text, value) for text, value in zip(texts, values, strict=True)]
     dtype = classes.dtype if is_known.all() else object
     return np.array(matched, dtype=dtype)[codes], is_known[codes]
-
-
-def _plain(text: str) -> str:
-    try:
-        return text_of(float(text))
-    except ValueError:
-        return text
 
 
 def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:

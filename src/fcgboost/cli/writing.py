@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
@@ -84,13 +85,6 @@ def write_rows(path: Path, tables: Iterable[Any]) -> int:
             return write_csv(packed, tables, _SEPARATORS[suffix])
 
 
-def table_of(frame: Any) -> Any:
-    """Return a data frame as an Arrow table, without the names of its rows."""
-    import pyarrow as pa
-
-    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
-
-
 def write_csv(file: IO[bytes] | gzip.GzipFile, tables: Iterable[Any], separator: str = ",") -> int:
     """Write Arrow tables as text with a header line; return the number of rows.
 
@@ -137,27 +131,32 @@ def _fields(values: Any, name: str, separator: str) -> Any:
         ) from None
     if pa.types.is_timestamp(values.type):  # of the time only what is not zero
         return compute.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
-    if not compute.any(compute.match_substring_regex(texts, f'[{separator}"\r\n]')).as_py():
+    special = f'[{separator}"\r\n]'
+    if (
+        pa.types.is_floating(values.type)
+        or not compute.any(compute.match_substring_regex(texts, special)).as_py()
+    ):
         return texts
     doubled = compute.replace_substring(texts, '"', '""')
-    return compute.replace_substring_regex(doubled, f'(?s)^(.*[{separator}"\r\n].*)$', r'"\1"')
+    return compute.replace_substring_regex(doubled, f"(?s)^(.*{special}.*)$", r'"\1"')
 
 
 def _write_typed(file: IO[bytes], tables: Iterable[Any], is_parquet: bool) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
-    n_rows, writer = 0, None
-    for table in tables:
-        columns = [
-            column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-            for column in table.columns
-        ]
-        plain = pa.table(columns, names=table.column_names)
-        if writer is None:
-            writer = (parquet.ParquetWriter if is_parquet else pa.ipc.new_file)(file, plain.schema)
-        writer.write_table(plain)
-        n_rows += len(plain)
-    if writer is not None:
-        writer.close()
+    n_rows = 0
+    with ExitStack() as stack:
+        for i, table in enumerate(tables):
+            if i == 0:
+                # Not dictionaries, which differ from batch to batch.
+                types = [
+                    one.value_type if pa.types.is_dictionary(one) else one
+                    for one in table.schema.types
+                ]
+                schema = pa.schema(zip(table.column_names, types, strict=True))
+                open_ = parquet.ParquetWriter if is_parquet else pa.ipc.new_file
+                writer = stack.enter_context(open_(file, schema))
+            writer.write_table(table.cast(schema))
+            n_rows += table.num_rows
     return n_rows
