@@ -11,7 +11,7 @@ BENCHMARKS = PAPER.parent / "benchmarks"
 #: What the API reference documents.
 PUBLIC = {
     *("fcgboost", "fcgboost.datasets", "fcgboost.losses", "fcgboost.plotting"),
-    *("fcgboost.readers", "fcgboost.scores", "fcgboost.solvers"),
+    *("fcgboost.scores", "fcgboost.solvers"),
 }
 #: What no public name does, with the reason.
 EXCEPTIONS = {
