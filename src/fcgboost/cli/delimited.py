@@ -13,7 +13,7 @@ from typing import IO, Any, NoReturn
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fcgboost.cli.row_file import RowFile, Texts
+from fcgboost.cli.row_file import RowFile
 
 _SEPARATORS = ",;\t|"
 _BLOCK = 2**20
@@ -35,7 +35,7 @@ def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile
     columns = tuple(column or f"Unnamed: {i}" for i, column in enumerate(header))
     n_blank = len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
     text = DelimitedText(name, file, separator, columns, 1 + n_blank)
-    return RowFile(name, columns, text.blocks, Texts(has_commas=separator == ";"))
+    return RowFile(name, columns, text.blocks, decimal="," if separator == ";" else ".")
 
 
 @dataclass(frozen=True)

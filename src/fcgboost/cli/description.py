@@ -10,7 +10,6 @@ from scipy import sparse
 
 from fcgboost import EllipticDictionary, GaussDictionary, TreeDictionary
 from fcgboost.cli import console
-from fcgboost.cli.rows import about_part
 from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.presets import preset_of
@@ -112,16 +111,16 @@ def _count_families(model: Any) -> dict[str, int]:
 
 def _print_about(about: dict[str, Any]) -> None:
     """Print what `fcgboost fit` wrote down; what others wrote, only --json shows."""
-    data, test = about_part(about, "data"), about_part(about, "test")
+    data, test = _part_of(about, "data"), _part_of(about, "test")
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
-    ended = about_part(about, "ended")
+    ended = _part_of(about, "ended")
     if ended:
         cuts = ended.get("cut_by_time_limit")
         cut = " The time limit cut paths short." if isinstance(cuts, list) and cuts else ""
         seconds = _number(ended.get("seconds"))
         print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
-    found = about_part(test, "scores").items()
+    found = _part_of(test, "scores").items()
     scores = {name: one for name, one in found if isinstance(one, dict)}
     if scores:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
@@ -196,3 +195,9 @@ def _largest(entries: Any, sizes: Any, names: list[str]) -> str:
     if entries is None:
         return ", ".join(names[j] for j in order)
     return ", ".join(f"{names[j]} {entries[j]:.4g}" for j in order)
+
+
+def _part_of(about: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a part of what travels with a model; users may have put anything there."""
+    found = about.get(key)
+    return found if isinstance(found, dict) else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
+from scipy import sparse
 
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
 from fcgboost.tables.names import closest
@@ -18,6 +20,7 @@ _MISSING = pa.array(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
 )
 _EMPTY = pa.array([""])
+_N_SHOWN = 20
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -33,8 +36,8 @@ class RowFile:
     columns : tuple of str
     blocks : callable
         Takes names of columns and yields their values as Arrow's record batches.
-    texts : Texts or None
-        How fields of text become values; None where the file itself has types.
+    decimal : {".", ","} or None
+        The decimal mark of numbers in text; None where the file itself has types.
     categories : tuple of str
         The columns that were categories in pandas.
     default_target : str or None
@@ -44,7 +47,7 @@ class RowFile:
     name: str
     columns: tuple[str, ...] = ()
     blocks: Callable[[list[str]], Iterable[Any]] = lambda wanted: ()
-    texts: Texts | None = None
+    decimal: str | None = None
     categories: tuple[str, ...] = ()
     default_target: str | None = None
     matrix: Any = None
@@ -52,9 +55,9 @@ class RowFile:
     first_index: int | None = None
 
     def __post_init__(self) -> None:
-        for i, column in enumerate(self.columns):
-            if column in self.columns[:i]:
-                raise ValueError(f"{self.name}: two columns are named {column!r}.")
+        column, n = Counter(self.columns).most_common(1)[0] if self.columns else ("", 1)
+        if n > 1:
+            raise ValueError(f"{self.name}: two columns are named {column!r}.")
 
     @property
     def is_sparse(self) -> bool:
@@ -72,9 +75,9 @@ class RowFile:
             raise ValueError(f"The target {target!r} cannot be dropped.")
         wanted = [column for column in self.columns if column not in set(drop)]
         table = pa.Table.from_batches(list(self._rows(wanted)))
-        if self.texts is not None:
-            values = {c: self.texts.values(table[c]) for c in wanted if c != target}
-            table = pa.table({**values, target: self.texts.labels(table[target])})
+        if self.decimal is not None:
+            values = {c: _values(table[c], self.decimal) for c in wanted if c != target}
+            table = pa.table({**values, target: _labels(table[target])})
         X = table.to_pandas(ignore_metadata=True)
         X = X.astype({c: "category" for c in self.categories if c in X})
         y = X.pop(target).to_numpy()
@@ -96,32 +99,35 @@ class RowFile:
         blocks = self._rows([*dict.fromkeys([*columns, *keep])])
         for table in _recut(blocks, n_rows):
             values = {name: table[name] for name in columns}
-            if self.texts is not None:
-                values = {c: self.texts.values_for(columns[c], values[c]) for c in columns}
+            if self.decimal is not None:
+                values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
             yield pa.table(values).to_pandas(), table.select(list(keep))
 
     def with_features(self, n_features: int) -> Any:
         """Return sparse rows with as many features as wanted."""
-        if self.matrix.shape[1] > n_features:
-            n = self.matrix.shape[1]
+        n_rows, n = self.matrix.shape
+        if n > n_features:
             raise ValueError(f"{self.name} has {n} features, but the model knows {n_features}.")
-        self.matrix.resize((self.matrix.shape[0], n_features))
-        return self.matrix
+        parts = (self.matrix.data, self.matrix.indices, self.matrix.indptr)
+        return sparse.csr_matrix(parts, shape=(n_rows, n_features))
 
     def labels_in(self, column: Any) -> Any:
         """Return labels of a batch as an array, those of a file of text as texts."""
-        labels = column if self.texts is None else _cleaned(column, _EMPTY)
+        labels = column if self.decimal is None else _cleaned(column, _EMPTY)
         return labels.to_pandas().to_numpy()
 
     def check_columns(self, wanted: Iterable[str]) -> None:
         """Raise a ValueError that lists the columns if one of those wanted is not among them."""
-        for name in (name for name in wanted if name not in self.columns):
-            if self.is_sparse:
-                raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
-            close = closest(name, self.columns)
-            hint = "." if close is None else f"; did you mean {close!r}?"
-            shown = ", ".join(self.columns)
-            raise ValueError(f"{self.name}: no column {name!r}{hint} The columns are {shown}.")
+        there = set(self.columns)
+        absent = next((name for name in wanted if name not in there), None)
+        if absent is None:
+            return
+        if self.is_sparse:
+            raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
+        close = closest(absent, self.columns)
+        hint = "." if close is None else f"; did you mean {close!r}?"
+        shown = ", ".join(self.columns[:_N_SHOWN]) + ", ..." * (len(self.columns) > _N_SHOWN)
+        raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
 
     def _rows(self, wanted: list[str]) -> Iterator[Any]:
         n_rows = 0
@@ -145,62 +151,53 @@ def _recut(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         yield held
 
 
-@dataclass(frozen=True)
-class Texts:
-    """How fields of text become values.
+def _values(texts: Any, decimal: str) -> Any:
+    """Return fields as what all of them are: truth values, numbers, times, else texts."""
+    texts = _cleaned(texts, _MISSING)
+    lower = compute.utf8_lower(texts)
+    is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
+    if is_truth and texts.null_count < len(texts):
+        truths = compute.equal(lower, "true")
+        return truths.cast(pa.float64()) if truths.null_count else truths
+    numbers = _numbers(_with_points(texts, decimal))
+    found = (numbers, *(_cast(texts, time) for time in _TIMES), texts)
+    return next(values for values in found if values is not None)
 
-    Parameters
-    ----------
-    has_commas : bool
-        Whether numbers may have decimal commas.
-    """
 
-    has_commas: bool
-
-    def values(self, texts: Any) -> Any:
-        """Return fields as what all of them are: truth values, numbers, times, else texts."""
-        texts = _cleaned(texts, _MISSING)
-        lower = compute.utf8_lower(texts)
-        is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
-        if is_truth and texts.null_count < len(texts):
-            truths = compute.equal(lower, "true")
-            return truths.cast(pa.float64()) if truths.null_count else truths
-        numbers = _numbers(self._with_points(texts))
-        found = (numbers, *(_cast(texts, time) for time in _TIMES), texts)
-        return next(values for values in found if values is not None)
-
-    def labels(self, texts: Any) -> Any:
-        """Return labels as numbers if all of them are and floats tell them apart, else as texts."""
-        texts = _cleaned(texts, _EMPTY)
-        numbers = _numbers(texts)
-        if numbers is None or numbers.type == pa.int64():
-            return texts if numbers is None else numbers
-        is_exact = compute.less(compute.abs(numbers), 2.0**53)  # not of NaN: a class may be "nan"
-        is_safe = compute.all(compute.or_(is_exact, compute.is_inf(numbers))).as_py()
-        return numbers if is_safe else texts
-
-    def values_for(self, column: Column, texts: Any) -> Any:
-        """Return fields as a column of an encoder takes them, which judges what is no number."""
-        is_number = isinstance(column, NumberColumn) and column.unit == "number"
-        numbers = _cast(texts, pa.float64()) if is_number else None
-        if numbers is not None:  # most often there is nothing to clean
-            return numbers
-        texts = _cleaned(texts, _MISSING)
-        if is_number:
-            texts = self._with_points(texts)
-            numbers = _cast(texts, pa.float64())
-        elif isinstance(column, CategoryColumn):
-            # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
-            is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
-            whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
-            texts = compute.if_else(is_level, texts, whole)
+def _labels(texts: Any) -> Any:
+    """Return labels as numbers if all of them are and floats tell them apart, else as texts."""
+    texts = _cleaned(texts, _EMPTY)
+    numbers = _numbers(texts)
+    if numbers is None or numbers.type == pa.int64():
         return texts if numbers is None else numbers
+    is_exact = compute.less(compute.abs(numbers), 2.0**53)  # not of NaN: a class may be "nan"
+    is_safe = compute.all(compute.or_(is_exact, compute.is_inf(numbers))).as_py()
+    return numbers if is_safe else texts
 
-    def _with_points(self, texts: Any) -> Any:
-        """Write numbers that have a decimal comma with a point."""
-        pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
-        pointed = compute.replace_substring_regex(texts, pattern, r"\1.\2")
-        return pointed if self.has_commas else texts
+
+def _values_for(column: Column, texts: Any, decimal: str) -> Any:
+    """Return fields as a column of an encoder takes them, which judges what is no number."""
+    is_number = isinstance(column, NumberColumn) and column.unit == "number"
+    numbers = _cast(texts, pa.float64()) if is_number else None
+    if numbers is not None:  # most often there is nothing to clean
+        return numbers
+    texts = _cleaned(texts, _MISSING)
+    if is_number:
+        texts = _with_points(texts, decimal)
+        numbers = _cast(texts, pa.float64())
+    elif isinstance(column, CategoryColumn):
+        # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
+        is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
+        whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
+        texts = compute.if_else(is_level, texts, whole)
+    return texts if numbers is None else numbers
+
+
+def _with_points(texts: Any, decimal: str) -> Any:
+    """Write numbers that have a decimal comma with a point."""
+    pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
+    is_comma = decimal == ","
+    return compute.replace_substring_regex(texts, pattern, r"\1.\2") if is_comma else texts
 
 
 def _cleaned(texts: Any, missing: Any) -> Any:

@@ -96,15 +96,10 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
 
 def open_for(model: Any, options: argparse.Namespace) -> AbstractContextManager[RowFile]:
     """Open the rows that a model is to judge."""
-    first = about_part(split_model(model)[1].about_, "data").get("first_index")
-    first_index = first if first in (0, 1) else None
-    return open_rows(options.data, format=options.format, first_index=first_index)
-
-
-def about_part(about: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a part of what travels with a model; users may have put anything there."""
-    found = about.get(key)
-    return found if isinstance(found, dict) else {}
+    about = split_model(model)[1].about_.get("data")  # users may have put anything there
+    first = about.get("first_index") if isinstance(about, dict) else None
+    is_known = first in (0, 1)
+    return open_rows(options.data, format=options.format, first_index=first if is_known else None)
 
 
 def model_batches(
@@ -115,14 +110,9 @@ def model_batches(
     keep: Sequence[str] = (),
     n_rows: int = 65_536,
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows as a classifier takes them, as its encoder does, and columns to keep.
+    """Yield rows as a classifier takes them, as its encoder does, and columns as the file does.
 
-    Yields
-    ------
-    numbers : ndarray, data frame or CSR matrix
-    batch : data frame or CSR matrix
-    kept : Arrow table
-        The columns of `keep`, as the file has them.
+    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
     """
     encoder, classifier = split_model(model)
     if rows.is_sparse:
@@ -180,14 +170,8 @@ def labelled_batches(
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
     """Yield numbers, rows and labels, without rows that have no label.
 
-    Parameters
-    ----------
-    model : classifier, or Pipeline with a table encoder
-    options : Namespace
-        With "data", "format" and "target"; a target of None is what the model was fitted to, if
-        its file tells.
-    lost : dict
-        Filled with what did not fit: "rows_without_target", "unknown_labels".
+    A target of None is what the model was fitted to, if its file tells. What does not fit is
+    counted in `lost`: "rows_without_target", "unknown_labels".
     """
     classifier = split_model(model)[1]
     known = {text_of(value): value for value in classifier.classes_.tolist()}
