@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -32,72 +31,66 @@ def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile
     are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
     if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
-    columns = tuple(column or f"Unnamed: {i}" for i, column in enumerate(header))
-    n_blank = len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
-    text = DelimitedText(name, file, separator, columns, 1 + n_blank)
-    return RowFile(name, columns, text.blocks, decimal="," if separator == ";" else ".")
+    columns = [column or f"Unnamed: {i}" for i, column in enumerate(header)]
+    # The header, and blank lines before it.
+    n_skipped = 1 + len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
+    options = arrow_csv.ReadOptions(
+        use_threads=False,
+        # A row must fit into a block; few are many times as long as the header.
+        block_size=max(_BLOCK, 16 * len("".join(columns))),
+        column_names=columns,
+        skip_rows_after_names=n_skipped,
+    )
 
-
-@dataclass(frozen=True)
-class DelimitedText:
-    """Where the fields of a text are; a header and blank lines before it are skipped."""
-
-    name: str
-    file: IO[bytes]
-    separator: str
-    columns: tuple[str, ...]
-    n_skipped: int
-
-    def blocks(self, wanted: list[str]) -> Iterator[Any]:
-        """Yield columns as the texts they are, a part of the file at a time.
-
-        A line is put after the last one of the file, which a quote that is never closed swallows.
-        """
-        n_rows, held = 0, None
+    def blocks(wanted: list[str]) -> Iterator[Any]:
+        file.seek(0)
         try:
-            for batch in self._open(wanted):
-                if held is not None:
-                    yield held
-                held, n_rows = batch, n_rows + batch.num_rows
+            yield from _without_end(_read_texts(file, options, separator, wanted), n_skipped)
         except pa.ArrowInvalid as error:
-            self._explain(str(error))
-        if held is None or held.column(0)[-1].as_py() != _END:
-            self._refuse(f"row {n_rows}: a quote is opened and never closed")
-        yield held.slice(0, held.num_rows - 1)
+            raise ValueError(f"{name}, {_explain(str(error), n_skipped)}.") from None
 
-    def _open(self, wanted: list[str]) -> Any:
-        self.file.seek(0)
-        last = "\n" + self.separator.join([_END] * len(self.columns)) + "\n"
-        return arrow_csv.open_csv(
-            pa.PythonFile(_Joined(self.file, last.encode()), mode="r"),
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False,
-                # A row must fit into a block; few are many times as long as the header.
-                block_size=max(_BLOCK, 16 * len("".join(self.columns))),
-                column_names=list(self.columns),
-                skip_rows_after_names=self.n_skipped,
-            ),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=wanted,
-                column_types=dict.fromkeys(wanted, pa.string()),
-                strings_can_be_null=False,
-            ),
-        )
+    return RowFile(name, tuple(columns), blocks, decimal="," if separator == ";" else ".")
 
-    def _explain(self, problem: str) -> NoReturn:
-        """Say what an error of Arrow's parser means."""
-        found = re.search(r"Row #(\d+)", problem)
-        row = "" if found is None else f"row {int(found[1]) - self.n_skipped}: "
-        if "UTF8" in problem:
-            self._refuse(f"{row}{_not_utf8('LATIN1')}")
-        ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
-        if ragged is None or _END in ragged[3]:
-            self._refuse(f"{row}a quote is opened and never closed")
-        self._refuse(f"{row}{ragged[2]} fields, but the header has {ragged[1]}")
 
-    def _refuse(self, problem: str) -> NoReturn:
-        raise ValueError(f"{self.name}, {problem}.")
+def _read_texts(file: IO[bytes], options: Any, separator: str, wanted: list[str]) -> Any:
+    """Open a reader of columns as the texts they are, and of a line put after the last one."""
+    end = "\n" + separator.join([_END] * len(options.column_names)) + "\n"
+    return arrow_csv.open_csv(
+        pa.PythonFile(_Joined(file, end.encode()), mode="r"),
+        read_options=options,
+        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=wanted,
+            column_types=dict.fromkeys(wanted, pa.string()),
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
+    """Yield batches without the last line, which a quote that is never closed swallows."""
+    n_rows, held = 0, None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held, n_rows = batch, n_rows + batch.num_rows
+    if held is None or held.column(0)[-1].as_py() != _END:
+        raise pa.ArrowInvalid(f"Row #{n_rows + n_skipped}")
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _explain(problem: str, n_skipped: int) -> str:
+    """Say what an error of Arrow's parser means."""
+    found = re.search(r"Row #(\d+)", problem)
+    row = "" if found is None else f"row {int(found[1]) - n_skipped}: "
+    if "UTF8" in problem:
+        return row + _not_utf8("LATIN1")
+    ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
+    if "straddling" in problem:
+        return "a row is too long, or a quote is opened and never closed"
+    if ragged is None or _END in ragged[3]:
+        return f"{row}a quote is opened and never closed"
+    return f"{row}{ragged[2]} fields, but the header has {ragged[1]}"
 
 
 class _Joined(io.RawIOBase):

@@ -27,29 +27,20 @@ _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
 @dataclass(frozen=True)
 class RowFile:
-    """An opened file of rows: a table, or sparse rows with a matrix, labels and a first index.
+    """An opened file of rows: a table, or sparse rows."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    columns : tuple of str
-    blocks : callable
-        Takes names of columns and yields their values as Arrow's record batches.
-    decimal : {".", ","} or None
-        The decimal mark of numbers in text; None where the file itself has types.
-    categories : tuple of str
-        The columns that were categories in pandas.
-    default_target : str or None
-        The column with the labels, if the format says which it is.
-    """
-
+    #: What messages call it.
     name: str
     columns: tuple[str, ...] = ()
+    #: Takes names of columns and yields their values as Arrow's record batches.
     blocks: Callable[[list[str]], Iterable[Any]] = lambda wanted: ()
+    #: The decimal mark, a point or a comma, of numbers in text; None where the file has types.
     decimal: str | None = None
+    #: The columns that were categories in pandas.
     categories: tuple[str, ...] = ()
+    #: The column with the labels, if the format says which it is.
     default_target: str | None = None
+    #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
     matrix: Any = None
     labels: Any = None
     first_index: int | None = None

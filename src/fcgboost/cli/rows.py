@@ -134,8 +134,9 @@ def model_batches(
         except ValueError as error:
             place = f"{rows.name}, after {n_done:,} rows" if n_done else rows.name
             raise ValueError(f"{place}: {error}") from None
-        if n_done == 0:
-            _tell_unknown(reader, X)
+        for name, share in reader.unknown_share(X).items() if n_done == 0 else ():
+            if share == 1.0:
+                console.note(f"{name}: none of the first {len(X):,} values was there in training.")
         n_done += len(X)
         yield (pd.DataFrame(numbers, columns=list(columns)) if has_names else numbers), X, kept
 
@@ -156,13 +157,6 @@ def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
             )
     named = [replace(one, name=str(name)) for one, name in zip(columns, names, strict=True)]
     return TableEncoder.from_columns(named, list(names))
-
-
-def _tell_unknown(encoder: Any, batch: Any) -> None:
-    """Warn of columns of which the first rows show nothing that the training rows had."""
-    for name, share in encoder.unknown_share(batch).items():
-        if share == 1.0:
-            console.note(f"{name}: none of the first {len(batch):,} values was there in training.")
 
 
 def labelled_batches(
