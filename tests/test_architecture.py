@@ -28,7 +28,10 @@ OPTIONAL = {
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.
-WRITTEN_IN_OPTIONAL = ("fcgboost.backends.triton_kernels", "fcgboost.dask")
+WRITTEN_IN_OPTIONAL = (
+    *("fcgboost.backends.triton_kernels", "fcgboost.cli.delimited", "fcgboost.cli.reading"),
+    *("fcgboost.cli.row_file", "fcgboost.cli.rows", "fcgboost.dask"),
+)
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = ("fcgboost.checkpoints", "fcgboost.parts")
 MAY_PRINT = ("fcgboost.cli", "fcgboost.playground", "paper")

@@ -260,3 +260,20 @@ def test_what_the_system_refuses_is_said_in_a_sentence(
         assert error.startswith("fcgboost: rows.csv")
         assert words in error
         assert "[Errno" not in error
+
+
+@pytest.mark.parametrize("command", [["compare", "rows.csv"], ["datasets", "simulation"]])
+def test_files_of_rows_need_their_extra(tmp_path: Path, command: list[str]) -> None:
+    script = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from fcgboost.cli import main; sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert "pip install 'fcgboost[tables]'" in done.stderr

@@ -3,8 +3,6 @@
 import gzip
 import io
 import os
-import subprocess
-import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -357,9 +355,3 @@ def test_rows_come_from_the_standard_input(monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2\n")))
     with pytest.raises(ValueError, match=r"^standard input, row 2: 1 fields"):
         read(Path("-"))
-
-
-def test_files_need_their_extra() -> None:
-    script = "import sys; sys.modules['pyarrow'] = None; import fcgboost.cli.rows"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "fcgboost[tables]" in done.stderr

@@ -81,6 +81,8 @@ def _end_cleanly() -> None:
 
 def _sentence_of(error: Exception) -> str:
     """Return what went wrong in words; a bare error of the system says what to do."""
+    if isinstance(error, ImportError) and error.name in ("pandas", "pyarrow"):
+        return "Files of rows need pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
     if not isinstance(error, OSError) or error.errno is None or error.filename is None:
         return str(error)
     if isinstance(error, FileNotFoundError):

@@ -15,16 +15,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import ipc, parquet
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
-
-try:
-    import pandas as pd  # noqa: F401
-    import pyarrow as pa
-    from pyarrow import ipc, parquet
-except ImportError as error:
-    extra = "python -m pip install 'fcgboost[tables]'"
-    raise ImportError(f"Files of rows need pandas and pyarrow: {extra}") from error
 
 from fcgboost.cli.delimited import open_delimited
 from fcgboost.cli.row_file import RowFile
