@@ -307,7 +307,9 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
     with open_rows(path) as rows:
         parts = [rows.labels_in(table["y"]) for _, table in rows.batches({}, ["y"], 2)]
     found = np.concatenate(parts).tolist()
-    assert ["" if value != value else value for value in found] == [t.strip() for t in texts]
+    assert [value if isinstance(value, str) else "" for value in found] == [
+        text.strip() for text in texts
+    ]
 
 
 @pytest.mark.parametrize(

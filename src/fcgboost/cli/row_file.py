@@ -87,12 +87,13 @@ class RowFile:
         Types are those of the model's columns, whatever the rows of a batch look like.
         """
         self.check_columns([*columns, *keep])
-        blocks = self._rows([*dict.fromkeys([*columns, *keep])])
+        kept = list(dict.fromkeys(keep))
+        blocks = self._rows([*columns, *(name for name in kept if name not in columns)])
         for table in _recut(blocks, n_rows):
             values = {name: table[name] for name in columns}
             if self.decimal is not None:
                 values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
-            yield pa.table(values).to_pandas(), table.select(list(keep))
+            yield pa.table(values).to_pandas(), table.select(kept)
 
     def with_features(self, n_features: int) -> Any:
         """Return sparse rows with as many features as wanted."""

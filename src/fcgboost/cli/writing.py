@@ -20,16 +20,9 @@ _MICROSECONDS_PER_DAY = 86_400_000_000.0
 def check_outputs(
     outputs: list[Path | None], inputs: list[Path | None], *, tables: Sequence[Path | None] = ()
 ) -> None:
-    """Refuse, before any work, outputs that could not be written.
+    """Refuse, before any work, outputs that could not be written or would replace an input.
 
-    Parameters
-    ----------
-    outputs : list of Path or None
-        None is one that was not asked for.
-    inputs : list of Path or None
-        They are never written over.
-    tables : sequence of Path or None
-        Outputs whose names tell the format of a table.
+    None was not asked for. The names of `tables` must tell a format.
     """
     wanted = [out for out in outputs if out is not None]
     for out in wanted:
