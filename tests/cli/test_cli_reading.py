@@ -262,6 +262,7 @@ def test_later_sparse_rows_count_from_where_the_first_did(tmp_path) -> None:
         (b"1 1:1\n\n1 3:1 2:1\n", "sorted"),
         (b"a b c\n", "cannot be read as svmlight"),
         (b"1 1:nan\n", "no finite number"),
+        (b"inf 1:1\n", "a label that is no finite number"),
         (gzip.compress(b"1 1:1\n" * 99, mtime=0)[:-9], "is damaged"),
     ],
 )

@@ -185,6 +185,7 @@ def test_an_infinite_number_is_named_with_its_row(tmp_path, number) -> None:
         (b"\na,y\n1,2\n\n3,4,5\n", "row 2: 3 fields, but the header has 2"),
         (b'a,y\n1,2\n1,"open\n2,3\n4,5\n', "row 2: a quote is opened and never closed"),
         (b'a,y\n1,2\n"open,1\n2,3\n', "row 2: a quote is opened and never closed"),
+        (b'a,y\n1,2\n"open,1\n' + b"2,3\n" * 99, "row 2: 1 fields.* is a quote opened and never closed"),
         (b'a,y\n1,2\n1,"open', "row 2: a quote is opened and never closed"),
         (b'a,y\n1,"' + b"x\n" * 2_000_000, "a quote is opened and never closed"),
         ("a,y\n1,2\n1,é\n".encode("latin1"), "row 2: the text is not UTF-8; .* iconv -f LATIN1"),

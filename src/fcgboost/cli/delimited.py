@@ -47,7 +47,8 @@ def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile
         try:
             yield from _without_end(_read_texts(file, options, separator, wanted), n_skipped)
         except pa.ArrowInvalid as error:
-            raise ValueError(f"{name}, {_explain(str(error), n_skipped)}.") from None
+            problem = _explain(str(error), n_skipped)
+            raise ValueError(f"{name}, {problem}") from None
 
     return RowFile(name, tuple(columns), blocks, decimal="," if separator == ";" else ".")
 
@@ -87,10 +88,11 @@ def _explain(problem: str, n_skipped: int) -> str:
         return row + _not_utf8("LATIN1")
     ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
     if "straddling" in problem:
-        return "a row is too long, or a quote is opened and never closed"
+        return "a row is too long, or a quote is opened and never closed."
     if ragged is None or _END in ragged[3]:
-        return f"{row}a quote is opened and never closed"
-    return f"{row}{ragged[2]} fields, but the header has {ragged[1]}"
+        return f"{row}a quote is opened and never closed."
+    hint = "; is a quote opened and never closed?" if "\n" in ragged[3] else "."
+    return f"{row}{ragged[2]} fields, but the header has {ragged[1]}{hint}"
 
 
 class _Joined(io.RawIOBase):
@@ -108,7 +110,7 @@ class _Joined(io.RawIOBase):
 
 
 def _not_utf8(encoding: str) -> str:
-    return f"the text is not UTF-8; convert it first: iconv -f {encoding} -t UTF-8 OLD > NEW"
+    return f"the text is not UTF-8; convert it first: iconv -f {encoding} -t UTF-8 OLD > NEW."
 
 
 def _read_head(name: str, file: IO[bytes]) -> str:
@@ -127,7 +129,7 @@ def _read_head(name: str, file: IO[bytes]) -> str:
     except UnicodeDecodeError:
         is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
         problem = _not_utf8("UTF-16" if is_wide else "LATIN1")
-        raise ValueError(f"{name}: {problem}.") from None
+        raise ValueError(f"{name}: {problem}") from None
     return head.decode("utf-8-sig", errors="replace")  # of a later row it is said which
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -31,8 +31,8 @@ _SUFFIXES = {
 }
 #: The formats by the first bytes.
 _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-#: After comments a line of a label and, perhaps, pairs.
-_SPARSE = re.compile(rb"(\s|#.*\n)*[-+.\d]\S*([ \t]+\w+:\S+)*[ \t]*([\r\n#]|$)")
+#: After comments a number, where text with separators has a header.
+_LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
 #: What an archive may unpack to, if that is more than so many times its own size.
@@ -109,7 +109,7 @@ def _sniff(name: str, file: Any) -> str:
             f"{name}: neither the name nor the first bytes tell the format. Known are "
             f"{', '.join(_SUFFIXES)}; text may be packed as .gz. Save a workbook as CSV first."
         )
-    is_sparse = _SPARSE.match(head) and re.search(rb"[ \t]\d+:", head)
+    is_sparse = _LABEL.match(head) and re.search(rb"[ \t]\d+:\S", head)
     return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
@@ -132,11 +132,12 @@ def _open_typed(name: str, file: IO[bytes], is_parquet: bool) -> RowFile:
             yield batch.select(wanted)
 
     schema = source.schema_arrow if is_parquet else source.schema
-    about = schema.pandas_metadata or {"index_columns": [], "columns": []}
+    about = schema.pandas_metadata or {}
     # In columns of the index pandas keeps the names of rows, which are no features.
-    columns = tuple(column for column in schema.names if column not in about["index_columns"])
-    known = [one["name"] for one in about["columns"] if one["pandas_type"] == "categorical"]
-    return RowFile(name, columns, blocks, categories=tuple(known))
+    index, known = about.get("index_columns", []), about.get("columns", [])
+    columns = tuple(column for column in schema.names if column not in index)
+    categories = [one.get("name") for one in known if one.get("pandas_type") == "categorical"]
+    return RowFile(name, columns, blocks, categories=tuple(categories))
 
 
 def _open_npz(name: str, file: IO[bytes]) -> RowFile:
@@ -147,7 +148,7 @@ def _open_npz(name: str, file: IO[bytes]) -> RowFile:
         raise ValueError(f"{name} is refused: it would unpack to {unpacked / 2**30:.1f} GiB.")
     try:
         file.seek(0)
-        arrays = dict(np.load(file))
+        arrays = np.load(file)
         if not {"format", "shape", "data"} <= set(arrays):
             return _open_arrays(name, arrays)
         file.seek(0)
@@ -159,7 +160,7 @@ def _open_npz(name: str, file: IO[bytes]) -> RowFile:
     return _open_sparse(name, matrix.tocsr())
 
 
-def _open_arrays(name: str, arrays: dict[str, Any]) -> RowFile:
+def _open_arrays(name: str, arrays: Mapping[str, Any]) -> RowFile:
     X = arrays.get("X", np.empty(0))
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
@@ -180,6 +181,8 @@ def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
         X, y = load_svmlight_file(file, zero_based=True)
     except ValueError as error:
         raise ValueError(f"{name} cannot be read as svmlight: {error}") from error
+    if not np.isfinite(y).all():
+        raise ValueError(f"{name} has a label that is no finite number.")
     least = int(X.indices.min(initial=1))
     first = least if first_index is None else first_index
     if least < first:
