@@ -354,5 +354,5 @@ def test_rows_come_from_the_standard_input(monkeypatch) -> None:
     assert X["a"].tolist() == [1, 2]
     assert y.tolist() == ["p", "q"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,p\n2\n")))
-    with pytest.raises(ValueError, match=r"^standard input, row 2: 1 fields"):
+    with pytest.raises(ValueError, match=r"^standard input, row 2: expected 2 fields"):
         read(Path("-"))

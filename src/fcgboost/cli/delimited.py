@@ -92,7 +92,7 @@ def _explain(problem: str, n_skipped: int) -> str:
     if ragged is None or _END in ragged[3]:
         return f"{row}a quote is opened and never closed."
     hint = "; is a quote opened and never closed?" if "\n" in ragged[3] else "."
-    return f"{row}{ragged[2]} fields, but the header has {ragged[1]}{hint}"
+    return f"{row}expected {ragged[1]} fields as in the header, found {ragged[2]}{hint}"
 
 
 class _Joined(io.RawIOBase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,8 @@ def _values(texts: Any, decimal: str) -> Any:
         truths = compute.equal(lower, "true")
         return truths.cast(pa.float64()) if truths.null_count else truths
     numbers = _numbers(_with_points(texts, decimal))
-    found = (numbers, *(_cast(texts, time) for time in _TIMES), texts)
-    return next(values for values in found if values is not None)
+    times = (_cast(texts, time) for time in _TIMES)
+    return next(values for values in chain([numbers], times, [texts]) if values is not None)
 
 
 def _labels(texts: Any) -> Any:
