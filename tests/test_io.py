@@ -50,7 +50,6 @@ from fcgboost.dictionaries import TreeDictionary
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, make_model, save_model, split_model
 from fcgboost.losses import ProbabilityLoss
-from fcgboost.prediction import content_of
 from fcgboost.stopping import Step
 from fcgboost.tables import TableEncoder
 from fcgboost.trace import Trace
@@ -209,7 +208,7 @@ def test_any_small_fit_comes_back(data: st.DataObject, tmp_path_factory: Any) ->
     assert_identical(model.predict(X), back.predict(X))
     assert_identical(model.trace_, back.trace_)
     assert_identical(model.classes_, back.classes_)
-    assert encode(content_of(back)) == path.read_bytes()
+    assert encode(back) == path.read_bytes()
     valid(path)
 
 

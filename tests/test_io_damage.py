@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from suites.models import MODELS, SCHEMA, fit
 
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, split_model
-from fcgboost.prediction import content_of
 from fcgboost.stopping import Status
 
 
@@ -345,7 +343,7 @@ def document(name: str) -> str:
         "removal": MODELS["removal"],
     }
     encoder, classifier = split_model(makers[name]())
-    return encode(replace(content_of(classifier), encoder=encoder)).decode()
+    return encode(classifier, encoder).decode()
 
 
 @pytest.mark.parametrize(("seed", "keys", "value", "match"), DAMAGE.values(), ids=DAMAGE)

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.documents import encode
-from fcgboost.io import ModelFileError, load_model, save_model, split_model
-from fcgboost.prediction import content_of
+from fcgboost.io import ModelFileError, load_model, model_schema, save_model, split_model
 from fcgboost.tables import TableEncoder
 
 if sys.platform != "linux":
@@ -320,8 +318,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """Load mutants of the files in a folder, and give what is to be known about it."""
     import jsonschema
 
-    schema = json.loads((folder / "schema").read_bytes())
-    is_valid = jsonschema.Draft202012Validator(schema).is_valid
+    is_valid = jsonschema.Draft202012Validator(model_schema()).is_valid
     paths = sorted(folder.glob("*.json"))
     for path in paths:
         use(load_model(path))
@@ -338,7 +335,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
         counts["refused" if model is None else "loaded"] += 1
         if model is not None:
             encoder, classifier = split_model(model)
-            encode(replace(content_of(classifier), encoder=encoder))
+            encode(classifier, encoder)
             problem = None if is_valid(json.loads(data)) else "the schema refuses it"
         if problem is not None:
             problems.append(f"mutant {number}: {problem}")
@@ -351,9 +348,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder of model files of all kinds, and the schema."""
-    import fcgboost.io
-
+    """Give a folder of model files of all families."""
     folder = tmp_path_factory.mktemp("models")
     rng = np.random.default_rng(0)
     X = np.where((X := rng.random((60, 3))) > 0.3, X, 0.0)
@@ -393,8 +388,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_model(model, folder / f"{name}.json", about=about)
         if name in ("gauss", "words"):
             save_model(model, folder / f"{name} without path.json", trace=False)
-    schema = Path(fcgboost.io.__file__).with_name("model-2.schema.json")
-    (folder / "schema").write_bytes(schema.read_bytes())
     return folder
 
 

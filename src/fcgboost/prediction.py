@@ -6,7 +6,7 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
-from fcgboost.documents import PARAMETERS, Content, plain_about, write
+from fcgboost.documents import Loaded, encode, write
 from fcgboost.importances import importances_of
 from fcgboost.links import PowerLink
 from fcgboost.losses import ProbabilityLoss, class_probabilities
@@ -49,23 +49,6 @@ def has_probability(estimator: Any) -> bool:
         "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
         "data once the model is chosen."
     )
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a file says about one model, and the model without its training rows does not know.
-
-    Attributes
-    ----------
-    model : Model
-        The model that it is about; for another one (after `truncate` or `fit`) it says nothing.
-    about : dict
-    importances : ndarray of shape (n_features,) or None
-    """
-
-    model: Model
-    about: dict[str, Any]
-    importances: Array | None
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
@@ -181,7 +164,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
             a loaded model has.
         """
-        write(path, content_of(self, trace=trace, about=about))
+        self._fitted()
+        write(path, encode(self, trace=trace, about=about))
 
     def decision_function(self, X: Any) -> Any:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -303,31 +287,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = takes_missing(self, is_fitting="model_" not in vars(self))
         return tags
-
-
-def content_of(
-    classifier: BaseFCGBoost, *, trace: bool = True, about: dict[str, Any] | None = None
-) -> Content:
-    """Give what a model file holds of a classifier; the parameters are those of `save_model`."""
-    model = classifier._fitted()
-    # A search is saved as what it found.
-    found = vars(classifier).get("best_estimator_", classifier)
-    return Content(
-        parameters={name: getattr(found, name) for name in PARAMETERS},
-        classes=classifier.classes_,
-        feature_names=getattr(classifier, "feature_names_in_", None),
-        model=model,
-        loss=classifier._loss_,
-        link=classifier.link_,
-        trace=classifier.trace_ if trace and classifier._has_path() else None,
-        n_iter=classifier.n_iter_,
-        k0=found._k0_,
-        l2=found.l2_,
-        status=classifier.status_,
-        # Not every dictionary has them, and a model that was loaded and cut has none.
-        importances=getattr(classifier, "feature_importances_", None),
-        about=classifier.about_ if about is None else plain_about(about),
-    )
 
 
 def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:

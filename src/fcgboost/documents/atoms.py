@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import (
@@ -22,12 +20,13 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.documents.spots import LARGEST_WHOLE, Spot
+from fcgboost.documents.checking import exact, refuse
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
-_DTYPES = ("float64", "float32", "int64", "int32")
 # Larger shapes than SciPy's indices are for no dictionary.
 _MOST_PARAMETERS = 2**31 - 2
+# Whole numbers beyond this are not the same in all readers of JSON.
+_LARGEST_WHOLE = 2**53
 # A node of a tree is four numbers; no dictionary grows trees of more levels.
 _NODE, _DEEPEST = 4, 30
 _LARGEST_MASK = 2.0**52
@@ -36,52 +35,29 @@ _EVEN = GaussDictionary | PlaneDictionary | ConstantDictionary | EllipticDiction
 # Rows of these may be short: zeros at their end are left out.
 _UNEVEN = TreeDictionary | UnionDictionary
 
-
-@dataclass(frozen=True)
-class Storage:
-    """How atoms lie in memory: dense or sparse, of which type, and how many numbers each."""
-
-    kind: str
-    dtype: str
-    n_parameters: int
+#: The place of an atom that no dictionary proposes, and what is wrong with it.
+_Fault = tuple[int, str]
 
 
-def storage_of(atoms: Any) -> Storage:
-    """Say how atoms lie in memory."""
+def storage_document(atoms: Any) -> dict[str, Any]:
+    """Return how atoms lie in memory: dense or sparse, of which type, how many numbers each."""
     kind = "dense"
     if sparse.issparse(atoms):
         kind = "csr_array" if isinstance(atoms, sparse.sparray) else "csr_matrix"
-    return Storage(kind, atoms.dtype.name, int(atoms.shape[1]))
-
-
-def read_storage(spot: Spot, dictionary: Dictionary, n_features: int) -> Storage:
-    """Give how atoms of a dictionary lie in memory."""
-    kind_spot, dtype_spot, n_parameters = spot.fields("kind", "dtype", "n_parameters")
-    n = n_parameters.whole(1, _MOST_PARAMETERS)
-    kind, dtype = kind_spot.word("dense", *_SPARSE), dtype_spot.word(*_DTYPES)
-    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
-        n_parameters.refuse(
-            f"must be {wanted} for {type(dictionary).__name__} of {n_features} features, and is {n}"
-        )
-    if isinstance(dictionary, _UNEVEN) and (kind, dtype) != ("dense", "float64"):
-        spot.refuse(f"must be dense and float64 for {type(dictionary).__name__}")
-    if isinstance(dictionary, TreeDictionary) and n % _NODE:
-        n_parameters.refuse(f"must be a multiple of {_NODE}, and is {n}")
-    return Storage(kind, dtype, n)
+    return {"kind": kind, "dtype": atoms.dtype.name, "n_parameters": int(atoms.shape[1])}
 
 
 def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
-    """Give the parameters of every atom."""
+    """Return the parameters of every atom."""
     if not sparse.issparse(atoms):
         rows = [_short(row) if isinstance(dictionary, _UNEVEN) else row for row in atoms]
         return [{"row": _plain(row.tolist())} for row in rows]
     if not atoms.has_canonical_format:
         atoms = atoms.copy()
         atoms.sum_duplicates()
-    ends = zip(atoms.indptr[:-1].tolist(), atoms.indptr[1:].tolist(), strict=True)
     return [
         {"places": atoms.indices[i:j].tolist(), "values": _plain(atoms.data[i:j].tolist())}
-        for i, j in ends
+        for i, j in pairwise(atoms.indptr.tolist())
     ]
 
 
@@ -91,121 +67,129 @@ def _short(row: Array) -> Array:
     return row[: np.flatnonzero(is_number).max(initial=-1) + 1]
 
 
-def _plain(numbers: list[Any]) -> list[Any]:
+def _plain(values: list[Any]) -> list[Any]:
     """Write whole numbers without a point: half of the numbers of trees are such."""
-    return [_without_point(n) if type(n) is float else n for n in numbers]
+    return [int(n) if type(n) is float and _has_no_fraction(n) else n for n in values]
 
 
-def _without_point(number: float) -> float | int:
-    is_whole = number.is_integer() and abs(number) <= LARGEST_WHOLE
-    return int(number) if is_whole and (number or math.copysign(1.0, number) > 0.0) else number
+def _has_no_fraction(number: float) -> bool:
+    is_whole = number.is_integer() and abs(number) <= _LARGEST_WHOLE
+    return is_whole and (number != 0.0 or math.copysign(1.0, number) > 0.0)
 
 
-def read_rows(
-    spots: Iterable[Spot],
-    dictionary: Dictionary,
-    storage: Storage,
-    other: tuple[str, ...],
-    max_bytes: float,
+def read_atoms(
+    document: dict[str, Any], owner: str, dictionary: Dictionary, max_bytes: float
 ) -> Any:
-    """Give atoms as one array, and what else each of them has.
+    """Return the atoms of the model or of the path as one array.
 
     Parameters
     ----------
-    spots : iterable of Spot
+    document : dict
+    owner : {"model", "path"}
     dictionary : Dictionary
-    storage : Storage
-    other : tuple of str
-        The keys of an atom besides its parameters.
+        What the atoms are of.
     max_bytes : float
         The memory that they may take: zeros that are not in the document take some.
-
-    Returns
-    -------
-    atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-    rest : list of tuples of Spot
     """
-    keys = ("row",) if storage.kind == "dense" else ("places", "values")
-    fields = [spot.fields(*other, *keys) for spot in spots]
-    own, rest = [f[len(other) :] for f in fields], [f[: len(other)] for f in fields]
-    if storage.kind != "dense":
-        return _read_csr([(places, values) for places, values in own], storage), rest
-    n, is_uneven = storage.n_parameters, isinstance(dictionary, _UNEVEN)
-    rows = [_cast(row, None if is_uneven else n, storage.dtype) for (row,) in own]
-    if rows and len(rows) * n * np.dtype(storage.dtype).itemsize > max_bytes:
-        own[0][0].refuse(f"is one of {len(rows)} rows that take too much memory")
-    atoms = np.zeros((len(rows), n), dtype=storage.dtype)
-    for atom, row, (spot,) in zip(atoms, rows, own, strict=True):
-        if len(row) > n:
-            spot.refuse(f"must have at most {n} entries, and has {len(row)}")
-        atom[: len(row)] = row
-    return atoms, rest
+    entries, storage = document[owner]["atoms"], document["model"]["storage"]
+    place, is_dense = f"$.{owner}.atoms", storage["kind"] == "dense"
+    for i, entry in enumerate(entries):
+        if (key := "row" if is_dense else "places") not in entry:
+            refuse(f"{place}[{i}]", f"lacks the key {key!r}")
+    if is_dense:
+        atoms = _read_dense(entries, storage, isinstance(dictionary, _UNEVEN), max_bytes, place)
+    else:
+        atoms = _read_csr(entries, storage, place)
+    fault = _fault(dictionary, atoms, document["n_features"]) if entries else None
+    if fault is not None:
+        refuse(f"{place}[{fault[0]}]", fault[1])
+    return atoms
 
 
-def _cast(spot: Spot, length: int | None, dtype: str) -> NDArray[Any]:
-    """Give numbers in the type they had; what does not fit it is refused."""
-    if dtype.startswith("int"):
-        limits = np.iinfo(dtype)
-        return np.array(spot.wholes(int(limits.min), int(limits.max), length), dtype=dtype)
-    numbers = spot.reals(length)
-    if dtype == "float64":
-        return numbers
-    with np.errstate(over="ignore"):
-        rounded = numbers.astype(dtype)
-    if not np.array_equal(rounded, numbers):
-        spot.refuse(f"has a number that is no {dtype}")
-    return rounded
+def read_entered(
+    document: dict[str, Any], owner: str, places: Iterable[int], least: int = 1
+) -> list[int]:
+    """Return the steps at which some atoms of the model or of the path entered; none falls."""
+    entered = []
+    for i in places:
+        step = document[owner]["atoms"][i]["step"]
+        if step < least:
+            refuse(f"$.{owner}.atoms[{i}].step", f"must be at least {least}, got {step}")
+        entered.append(least := step)
+    return entered
 
 
-def _read_csr(rows: Iterable[tuple[Spot, Spot]], storage: Storage) -> Any:
+def check_storage(storage: dict[str, Any], dictionary: Dictionary, n_features: int) -> None:
+    """Refuse atoms that do not lie in memory as those of a dictionary do."""
+    place, n = "$.model.storage", storage["n_parameters"]
+    name = type(dictionary).__name__
+    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
+        problem = f"must be {wanted} for {name} of {n_features} features, got {n}"
+        refuse(f"{place}.n_parameters", problem)
+    is_plain = storage["kind"] == "dense" and storage["dtype"] == "float64"
+    if isinstance(dictionary, _UNEVEN) and not is_plain:
+        refuse(place, f"must be dense and float64 for {name}")
+    if isinstance(dictionary, TreeDictionary) and n % _NODE:
+        refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
+
+
+def _read_dense(
+    entries: list[Any], storage: dict[str, Any], is_uneven: bool, max_bytes: float, place: str
+) -> Any:
+    n, dtype = storage["n_parameters"], storage["dtype"]
+    if len(entries) * n * np.dtype(dtype).itemsize > max_bytes:
+        refuse(place, f"has {len(entries)} rows that take too much memory")
+    atoms = np.zeros((len(entries), n), dtype=dtype)
+    for i, entry in enumerate(entries):
+        row, own = entry["row"], f"{place}[{i}].row"
+        if len(row) > n or (len(row) < n and not is_uneven):
+            most = "at most " if is_uneven else ""
+            refuse(own, f"must have {most}{n} entries, got {len(row)}")
+        atoms[i, : len(row)] = exact(row, dtype, own)
+    return atoms
+
+
+def _read_csr(entries: list[Any], storage: dict[str, Any], place: str) -> Any:
     places: list[int] = []
-    pieces: list[NDArray[Any]] = []
+    values: list[Any] = []
     ends = [0]
-    for spot, values in rows:
-        own = spot.wholes(0, storage.n_parameters - 1)
-        if any(first >= second for first, second in pairwise(own)):
-            spot.refuse("must grow from one place to the next")
+    for i, entry in enumerate(entries):
+        own = entry["places"]
+        if any(a >= b for a, b in pairwise([*own, storage["n_parameters"]])):
+            refuse(f"{place}[{i}].places", f"must grow, up to {storage['n_parameters'] - 1}")
+        if len(entry["values"]) != len(own):
+            refuse(f"{place}[{i}].values", f"must have {len(own)} entries")
         places += own
-        pieces.append(_cast(values, len(own), storage.dtype))
+        values += entry["values"]
         ends.append(len(places))
-    data = np.concatenate([np.zeros(0, dtype=storage.dtype), *pieces])
-    shape = (len(ends) - 1, storage.n_parameters)
+    shape = (len(entries), storage["n_parameters"])
+    data = exact(values, storage["dtype"], place)
     index = np.int32 if len(places) < 2**31 else np.int64
     parts = (data, np.array(places, dtype=index), np.array(ends, dtype=index))
-    return _SPARSE[storage.kind](parts, shape=shape)
+    return _SPARSE[storage["kind"]](parts, shape=shape)
 
 
-def check_atoms(spot: Spot, dictionary: Dictionary, atoms: Any, n_features: int) -> None:
-    """Refuse atoms that no dictionary proposes."""
-    if atoms.shape[0]:
-        fault = _fault(dictionary, atoms, n_features)
-        if fault is not None:
-            spot.refuse(f"has {fault[1]}, the one at [{fault[0]}]")
-
-
-def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> tuple[int, str] | None:
-    """Give the place of an atom that is none, and what it is instead."""
+def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> _Fault | None:
+    """Return the place of an atom that is none of a dictionary, and what is wrong with it."""
     if isinstance(dictionary, UnionDictionary):
         return _union_fault(dictionary, atoms, n_features)
     if isinstance(dictionary, TreeDictionary):
-        return next(
-            ((i, "no tree") for i, row in enumerate(atoms) if not _is_tree(row, n_features)), None
-        )
-    if isinstance(dictionary, GaussDictionary):
-        widths = atoms[:, -1:]
-        widths = widths.toarray() if sparse.issparse(widths) else widths
-        for i in np.flatnonzero(~(widths[:, 0] > 0.0)).tolist():
-            return i, "a Gauss atom without a positive width"
-    return None
+        problem = "is not a tree"
+        is_wrong = np.array([not _is_tree(row, n_features) for row in atoms])
+    elif isinstance(dictionary, GaussDictionary):
+        problem, widths = "is a Gauss atom without a positive width", atoms[:, -1:]
+        is_wrong = ~((widths.toarray() if sparse.issparse(widths) else widths)[:, 0] > 0.0)
+    else:
+        return None
+    return (int(is_wrong.argmax()), problem) if is_wrong.any() else None
 
 
-def _union_fault(
-    dictionary: UnionDictionary, atoms: Array, n_features: int
-) -> tuple[int, str] | None:
+def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> _Fault | None:
     families = list(dictionary.families)
     numbers = atoms[:, 0]
-    for i in np.flatnonzero(~np.isin(numbers, np.arange(len(families)))).tolist():
-        return i, "an atom of a family that is not there"
+    is_family = np.isin(numbers, np.arange(len(families)))
+    if not is_family.all():
+        return int(is_family.argmin()), "is of a family that is not there"
     for number in np.unique(numbers).astype(int).tolist():
         family, places = families[number], np.flatnonzero(numbers == number)
         rows = atoms[places, 1:]
@@ -214,7 +198,7 @@ def _union_fault(
         is_short = width > rows.shape[1] and not isinstance(family, TreeDictionary)
         if is_short or is_longer.any():
             place = int(places[is_longer.argmax()])
-            return place, f"an atom that is no row of {type(family).__name__}"
+            return place, f"is not a row of {type(family).__name__}"
         fault = _fault(family, rows[:, :width], n_features)
         if fault is not None:
             return int(places[fault[0]]), fault[1]

@@ -1,21 +1,28 @@
-"""Models, and what a model file makes of them."""
+"""Model files: a fitted classifier, with or without its table encoder, to one file and back."""
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.documents import Content, read, write
+from fcgboost.documents import SCHEMA, ModelFileError, encode, read, write
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.prediction import BaseFCGBoost, Loaded, content_of
+from fcgboost.prediction import BaseFCGBoost
 from fcgboost.tables import TableEncoder
-from fcgboost.trace import Trace
+
+__all__ = [
+    "ModelFileError",
+    "load_model",
+    "make_model",
+    "model_schema",
+    "save_model",
+    "split_model",
+]
 
 _MODELS = (
     "A model is a fitted classifier of fcgboost, or a sklearn.pipeline.Pipeline of a TableEncoder "
@@ -24,7 +31,7 @@ _MODELS = (
 
 
 def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
-    """Give a model's table encoder, None if it has none, and its classifier.
+    """Return a model's table encoder, None if it has none, and its classifier.
 
     Parameters
     ----------
@@ -37,24 +44,21 @@ def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
     sklearn.exceptions.NotFittedError
         A ValueError, for a model that is not fitted.
     """
-    if isinstance(model, BaseFCGBoost):
-        check_is_fitted(model)
-        return None, model
-    if not isinstance(model, Pipeline):
+    if not isinstance(model, BaseFCGBoost | Pipeline):
         raise TypeError(f"{_MODELS}; got {type(model).__name__}.")
-    parts = [step for _, step in model.steps if step is not None and step != "passthrough"]
-    is_model = len(parts) == 2 and isinstance(parts[0], TableEncoder)
-    if len(parts) == 1 and isinstance(parts[0], BaseFCGBoost):
-        return split_model(parts[0])
-    if not (is_model and isinstance(parts[1], BaseFCGBoost)):
-        kinds = [type(step).__name__ for step in parts]
-        raise TypeError(f"{_MODELS}; this Pipeline is one of {kinds}.")
-    check_is_fitted(parts[0])
-    return parts[0], split_model(parts[1])[1]
+    steps = [("classifier", model)] if isinstance(model, BaseFCGBoost) else model.steps
+    parts = [step for _, step in steps if step is not None and step != "passthrough"]
+    *encoders, classifier = parts or [None]
+    is_model = isinstance(classifier, BaseFCGBoost) and len(encoders) < 2
+    if not (is_model and all(isinstance(encoder, TableEncoder) for encoder in encoders)):
+        raise TypeError(f"{_MODELS}; this Pipeline has {[type(part).__name__ for part in parts]}.")
+    for part in parts:
+        check_is_fitted(part)
+    return encoders[0] if encoders else None, classifier
 
 
 def make_model(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Any:
-    """Give the model of a table encoder, which may be None, and a classifier.
+    """Return the model of a table encoder, which may be None, and a classifier.
 
     Returns
     -------
@@ -81,8 +85,7 @@ def save_model(
         As in `FCGBoostClassifier.save_model`.
     """
     encoder, classifier = split_model(model)
-    content = content_of(classifier, trace=trace, about=about)
-    write(path, replace(content, encoder=encoder))
+    write(path, encode(classifier, encoder, trace=trace, about=about))
 
 
 def load_model(
@@ -110,34 +113,11 @@ def load_model(
         A ValueError that names the file, the place in it, and what is wrong there.
     """
     content = read(path, parts=parts, max_bytes=max_bytes)
-    return make_model(content.encoder, _classifier(content))
-
-
-def _classifier(content: Content) -> FCGBoostClassifier:
-    """Give the fitted classifier that a file describes."""
-    model = content.model
     classifier = FCGBoostClassifier(**content.parameters)
-    fitted = {
-        "classes_": content.classes,
-        "n_features_in_": len(model.scale),
-        "model_": model,
-        "trace_": _no_path(content) if content.trace is None else content.trace,
-        "n_iter_": content.n_iter,
-        "status_": content.status,
-        "link_": content.link,
-        "_loss_": content.loss,
-        "l2_": content.l2,
-        "_k0_": content.k0,
-        "_loaded_": Loaded(model, content.about, content.importances),
-    }
-    if content.feature_names is not None:
-        fitted["feature_names_in_"] = content.feature_names
-    classifier.__dict__.update(fitted)
-    return classifier
+    vars(classifier).update(content.fitted)
+    return make_model(content.encoder, classifier)
 
 
-def _no_path(content: Content) -> Trace:
-    """Give a path of no steps, of which not even the start is known."""
-    model, n_outputs = content.model, len(content.model.intercept)
-    unknown = np.full(n_outputs, np.nan)
-    return Trace((), model.atoms[:0], model.entered[:0], unknown, (None,) * n_outputs)
+def model_schema() -> dict[str, Any]:
+    """Return the schema of model files (JSON Schema, draft 2020-12), which each of them meets."""
+    return copy.deepcopy(SCHEMA)
