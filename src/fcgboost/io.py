@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.documents import SCHEMA, ModelFileError, encode, read, write
+from fcgboost.documents import VERSION, Document, ModelFileError, encode, read, write
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.tables import TableEncoder
@@ -114,10 +114,12 @@ def load_model(
     """
     content = read(path, parts=parts, max_bytes=max_bytes)
     classifier = FCGBoostClassifier(**content.parameters)
-    vars(classifier).update(content.fitted)
+    classifier.__dict__.update(content.fitted)
     return make_model(content.encoder, classifier)
 
 
 def model_schema() -> dict[str, Any]:
     """Return the schema of model files (JSON Schema, draft 2020-12), which each of them meets."""
-    return copy.deepcopy(SCHEMA)
+    names = {"$id": f"urn:fcgboost:model:{VERSION}", "title": f"fcgboost model, version {VERSION}"}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **names, **msgspec.json.schema(Document)}

@@ -5,6 +5,6 @@ Knows the attributes of classifiers, but no class of these: `fcgboost.io` makes 
 
 from fcgboost.documents.content import Content, Loaded
 from fcgboost.documents.files import ModelFileError, encode, read, write
-from fcgboost.documents.schema import SCHEMA
+from fcgboost.documents.schema import VERSION, Document
 
-__all__ = ["SCHEMA", "Content", "Loaded", "ModelFileError", "encode", "read", "write"]
+__all__ = ["VERSION", "Content", "Document", "Loaded", "ModelFileError", "encode", "read", "write"]

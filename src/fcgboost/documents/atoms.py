@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
+from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import (
@@ -21,6 +23,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.documents.checking import exact, refuse
+from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 # Larger shapes than SciPy's indices are for no dictionary.
@@ -77,96 +80,95 @@ def _has_no_fraction(number: float) -> bool:
     return is_whole and (number != 0.0 or math.copysign(1.0, number) > 0.0)
 
 
-def read_atoms(
-    document: dict[str, Any], owner: str, dictionary: Dictionary, max_bytes: float
-) -> Any:
-    """Return the atoms of the model or of the path as one array.
-
-    Parameters
-    ----------
-    document : dict
-    owner : {"model", "path"}
-    dictionary : Dictionary
-        What the atoms are of.
-    max_bytes : float
-        The memory that they may take: zeros that are not in the document take some.
-    """
-    entries, storage = document[owner]["atoms"], document["model"]["storage"]
-    place, is_dense = f"$.{owner}.atoms", storage["kind"] == "dense"
-    for i, entry in enumerate(entries):
-        if (key := "row" if is_dense else "places") not in entry:
-            refuse(f"{place}[{i}]", f"lacks the key {key!r}")
-    if is_dense:
-        atoms = _read_dense(entries, storage, isinstance(dictionary, _UNEVEN), max_bytes, place)
-    else:
-        atoms = _read_csr(entries, storage, place)
-    fault = _fault(dictionary, atoms, document["n_features"]) if entries else None
-    if fault is not None:
-        refuse(f"{place}[{fault[0]}]", fault[1])
-    return atoms
-
-
-def read_entered(
-    document: dict[str, Any], owner: str, places: Iterable[int], least: int = 1
-) -> list[int]:
-    """Return the steps at which some atoms of the model or of the path entered; none falls."""
-    entered = []
-    for i in places:
-        step = document[owner]["atoms"][i]["step"]
-        if step < least:
-            refuse(f"$.{owner}.atoms[{i}].step", f"must be at least {least}, got {step}")
-        entered.append(least := step)
-    return entered
-
-
-def check_storage(storage: dict[str, Any], dictionary: Dictionary, n_features: int) -> None:
+def check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: int) -> None:
     """Refuse atoms that do not lie in memory as those of a dictionary do."""
-    place, n = "$.model.storage", storage["n_parameters"]
-    name = type(dictionary).__name__
+    place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
     if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
         problem = f"must be {wanted} for {name} of {n_features} features, got {n}"
         refuse(f"{place}.n_parameters", problem)
-    is_plain = storage["kind"] == "dense" and storage["dtype"] == "float64"
+    is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
     if isinstance(dictionary, _UNEVEN) and not is_plain:
         refuse(place, f"must be dense and float64 for {name}")
     if isinstance(dictionary, TreeDictionary) and n % _NODE:
         refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
 
 
-def _read_dense(
-    entries: list[Any], storage: dict[str, Any], is_uneven: bool, max_bytes: float, place: str
+def read_entered(
+    records: Sequence[AtomRecord], place: str, first: int = 0, least: int = 1
+) -> list[int]:
+    """Return the steps at which the atoms from the first one on entered; none is before another."""
+    entered = []
+    for i, record in enumerate(records[first:], first):
+        if record.step < least:
+            refuse(f"{place}[{i}].step", f"must be at least {least}, got {record.step}")
+        entered.append(least := record.step)
+    return entered
+
+
+def read_atoms(
+    records: Sequence[AtomRecord],
+    document: Document,
+    dictionary: Dictionary,
+    place: str,
+    max_bytes: float,
 ) -> Any:
-    n, dtype = storage["n_parameters"], storage["dtype"]
-    if len(entries) * n * np.dtype(dtype).itemsize > max_bytes:
-        refuse(place, f"has {len(entries)} rows that take too much memory")
-    atoms = np.zeros((len(entries), n), dtype=dtype)
-    for i, entry in enumerate(entries):
-        row, own = entry["row"], f"{place}[{i}].row"
-        if len(row) > n or (len(row) < n and not is_uneven):
-            most = "at most " if is_uneven else ""
-            refuse(own, f"must have {most}{n} entries, got {len(row)}")
-        atoms[i, : len(row)] = exact(row, dtype, own)
+    """Return the atoms of the model or of the path as one array.
+
+    Those that take more than `max_bytes` are refused: zeros that are not in the document take
+    memory, too.
+    """
+    storage = document.model.storage
+    if storage.kind == "dense":
+        is_uneven = isinstance(dictionary, _UNEVEN)
+        atoms = _read_dense(records, storage, is_uneven, place, max_bytes)
+    else:
+        atoms = _read_csr(records, storage, place)
+    fault = _fault(dictionary, atoms, document.n_features) if records else None
+    if fault is not None:
+        refuse(f"{place}[{fault[0]}]", fault[1])
     return atoms
 
 
-def _read_csr(entries: list[Any], storage: dict[str, Any], place: str) -> Any:
+def _read_dense(
+    records: Sequence[AtomRecord],
+    storage: StorageRecord,
+    is_uneven: bool,
+    place: str,
+    max_bytes: float,
+) -> NDArray[Any]:
+    n = storage.n_parameters
+    if len(records) * n * np.dtype(storage.dtype).itemsize > max_bytes:
+        refuse(place, f"has {len(records)} rows that take too much memory")
+    atoms = np.zeros((len(records), n), dtype=storage.dtype)
+    for i, record in enumerate(records):
+        if record.row is UNSET or record.places is not UNSET or record.values is not UNSET:
+            refuse(f"{place}[{i}]", "must have a row, and neither places nor values")
+        row, own = record.row, f"{place}[{i}].row"
+        if len(row) > n or (len(row) < n and not is_uneven):
+            most = "at most " if is_uneven else ""
+            refuse(own, f"must have {most}{n} entries, got {len(row)}")
+        atoms[i, : len(row)] = exact(row, storage.dtype, own)
+    return atoms
+
+
+def _read_csr(records: Sequence[AtomRecord], storage: StorageRecord, place: str) -> Any:
     places: list[int] = []
     values: list[Any] = []
     ends = [0]
-    for i, entry in enumerate(entries):
-        own = entry["places"]
-        if any(a >= b for a, b in pairwise([*own, storage["n_parameters"]])):
-            refuse(f"{place}[{i}].places", f"must grow, up to {storage['n_parameters'] - 1}")
-        if len(entry["values"]) != len(own):
-            refuse(f"{place}[{i}].values", f"must have {len(own)} entries")
-        places += own
-        values += entry["values"]
+    for i, record in enumerate(records):
+        if record.row is not UNSET or record.places is UNSET or record.values is UNSET:
+            refuse(f"{place}[{i}]", "must have places and values, and no row")
+        if any(a >= b for a, b in pairwise([*record.places, storage.n_parameters])):
+            refuse(f"{place}[{i}].places", f"must grow, up to {storage.n_parameters - 1}")
+        if (n := len(record.places)) != len(record.values):
+            refuse(f"{place}[{i}].values", f"must have {n} entries, got {len(record.values)}")
+        places += record.places
+        values += record.values
         ends.append(len(places))
-    shape = (len(entries), storage["n_parameters"])
-    data = exact(values, storage["dtype"], place)
     index = np.int32 if len(places) < 2**31 else np.int64
+    data = exact(values, storage.dtype, place)
     parts = (data, np.array(places, dtype=index), np.array(ends, dtype=index))
-    return _SPARSE[storage["kind"]](parts, shape=shape)
+    return _SPARSE[storage.kind](parts, shape=(len(records), storage.n_parameters))
 
 
 def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> _Fault | None:

@@ -20,7 +20,7 @@ from fcgboost.documents.atoms import (
     rows_document,
     storage_document,
 )
-from fcgboost.documents.checking import check, exact, numbers, refuse
+from fcgboost.documents.checking import convert, exact, numbers, refuse
 from fcgboost.documents.encoders import encoder_document, read_encoder
 from fcgboost.documents.parts import (
     Known,
@@ -31,7 +31,7 @@ from fcgboost.documents.parts import (
     special,
 )
 from fcgboost.documents.paths import path_document, read_path
-from fcgboost.documents.schema import FORMAT, SCHEMA, VERSION
+from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
 from fcgboost.inputs import Limits
 from fcgboost.links import PowerLink
 from fcgboost.losses import Loss
@@ -143,49 +143,50 @@ def _model_document(model: Model, loss: Loss) -> dict[str, Any]:
     }
 
 
-def read_content(document: Any, known: Known, max_bytes: float = math.inf) -> Content:
+def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Content:
     """Return what a document holds; all of it is checked.
 
     Parameters
     ----------
-    document : dict
+    value : dict
     known : mapping from str to class
         The parts that it may name.
     max_bytes : float
         The memory that the atoms, or the coefficients of the path, may take.
     """
-    check(document, SCHEMA, SCHEMA)
-    n_features, n_iter = document["n_features"], document["n_iter"]
-    names, importances = document["feature_names"], document["feature_importances"]
+    document: Document = convert(value, Document)
+    n_features, n_iter = document.n_features, document.n_iter
+    names, importances = document.feature_names, document.feature_importances
     if names is not None and len(names) != n_features:
         refuse("$.feature_names", f"must have {n_features} entries, got {len(names)}")
-    classes = _read_classes(document["classes"])
+    classes = _read_classes(document.classes)
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:
         refuse("$.n_iter", f"is {n_iter}, and atoms of the model entered later")
     trace = _no_path(model)
-    if document["path"] is not None:
-        trace = read_path(document, model, max_bytes)
+    if document.path is not None:
+        trace = read_path(document, document.path, model, max_bytes)
         model = trace.model(n_iter, model.dictionary, model.scale, model.limits)
+    shares, link = None, document.link
     if importances is not None:
-        importances = numbers(importances, n_features, "$.feature_importances")
+        shares = numbers(importances, n_features, "$.feature_importances")
     fitted = {
         "classes_": classes,
         "n_features_in_": n_features,
         "model_": model,
         "trace_": trace,
         "n_iter_": n_iter,
-        "status_": Status[document["status"]],
-        "link_": None if document["link"] is None else PowerLink(**document["link"]),
-        "_loss_": read_part(document["model"]["loss"], "loss", known, "$.model.loss"),
-        "l2_": float(document["l2"]),
-        "_k0_": document["k0"],
-        "_loaded_": Loaded(model, check_about(document["about"], "$.about"), importances),
+        "status_": Status[document.status],
+        "link_": link and PowerLink(link.slope, link.power),
+        "_loss_": read_part(document.model.loss, "loss", known, "$.model.loss"),
+        "l2_": document.l2,
+        "_k0_": document.k0,
+        "_loaded_": Loaded(model, check_about(document.about, "$.about"), shares),
     }
     if names is not None:
         fitted["feature_names_in_"] = np.array(names, dtype=object)
-    parameters = read_parameters(document["parameters"], known)
-    return Content(parameters, fitted, read_encoder(document["encoder"], n_features))
+    parameters = read_parameters(document.parameters, known)
+    return Content(parameters, fitted, read_encoder(document.encoder, n_features))
 
 
 def _no_path(model: Model) -> Trace:
@@ -194,9 +195,10 @@ def _no_path(model: Model) -> Trace:
     return Trace((), model.atoms[:0], model.entered[:0], unknown, (None,) * len(unknown))
 
 
-def _read_classes(document: dict[str, Any]) -> NDArray[Any]:
+def _read_classes(record: ClassesRecord) -> NDArray[Any]:
     """Return the class labels in the type they had, in their order."""
-    name, labels, place = document["dtype"], document["values"], "$.classes.values"
+    name, place = record.dtype, "$.classes.values"
+    labels: list[Any] = record.values
     if name.startswith("U") and int(name[1:]) * len(labels) > _MOST_CHARACTERS:
         refuse("$.classes.dtype", "makes the labels too large for a model file")
     if not set(map(type, labels)) <= _LABEL_TYPES[name[0]]:
@@ -207,37 +209,35 @@ def _read_classes(document: dict[str, Any]) -> NDArray[Any]:
     return classes
 
 
-def _read_model(document: dict[str, Any], known: Known, n_outputs: int, max_bytes: float) -> Model:
-    model, place, n_features = document["model"], "$.model", document["n_features"]
-    dictionary = read_part(model["dictionary"], "dictionary", known, f"{place}.dictionary")
-    scale = numbers(model["scale"], n_features, f"{place}.scale")
-    check_storage(model["storage"], dictionary, n_features)
-    entries = model["atoms"]
-    coef = [
-        numbers(entry["coef"], n_outputs, f"{place}.atoms[{i}].coef")
-        for i, entry in enumerate(entries)
-    ]
-    read = Model(
-        dictionary=dictionary,
-        atoms=read_atoms(document, "model", dictionary, max_bytes),
-        coef=np.ascontiguousarray(np.array(coef).reshape(len(coef), n_outputs).T),
-        intercept=numbers(model["intercept"], n_outputs, f"{place}.intercept"),
-        scale=scale,
-        entered=np.array(read_entered(document, "model", range(len(entries))), dtype=np.intp),
-        limits=_read_limits(model["limits"], n_features),
-    )
-    for array in (read.coef, read.intercept):
+def _read_model(document: Document, known: Known, n_outputs: int, max_bytes: float) -> Model:
+    model, place, n_features = document.model, "$.model", document.n_features
+    dictionary = read_part(model.dictionary, "dictionary", known, f"{place}.dictionary")
+    scale = numbers(model.scale, n_features, f"{place}.scale")
+    check_storage(model.storage, dictionary, n_features)
+    coef = np.zeros((n_outputs, len(model.atoms)))
+    for i, atom in enumerate(model.atoms):
+        coef[:, i] = numbers(atom.coef, n_outputs, f"{place}.atoms[{i}].coef")
+    intercept = numbers(model.intercept, n_outputs, f"{place}.intercept")
+    for array in (coef, intercept):
         array.setflags(write=False)
-    return read
+    return Model(
+        dictionary=dictionary,
+        atoms=read_atoms(model.atoms, document, dictionary, f"{place}.atoms", max_bytes),
+        coef=coef,
+        intercept=intercept,
+        scale=scale,
+        entered=np.array(read_entered(model.atoms, f"{place}.atoms"), dtype=np.intp),
+        limits=_read_limits(model.limits, n_features),
+    )
 
 
-def _read_limits(document: dict[str, Any] | None, n_features: int) -> Limits | None:
-    if document is None:
+def _read_limits(record: LimitsRecord | None, n_features: int) -> Limits | None:
+    if record is None:
         return None
-    place = "$.model.limits"
-    low, high = (numbers(document[s], n_features, f"{place}.{s}") for s in ("low", "high"))
+    low = numbers(record.low, n_features, "$.model.limits.low")
+    high = numbers(record.high, n_features, "$.model.limits.high")
     for i in np.flatnonzero(low > high)[:1]:
-        refuse(place, f"has a lower limit above the upper one, at [{i}]")
+        refuse("$.model.limits", f"has a lower limit above the upper one, at [{i}]")
     return Limits(low, high)
 
 
@@ -245,7 +245,11 @@ def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
     """Return JSON of the user's, which is of limited depth and size."""
     if _is_deeper(about, _DEEPEST_ABOUT):
         refuse(place, f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
-    if len(json.dumps(about)) > _LONGEST_ABOUT:
+    try:
+        length = len(json.dumps(about, allow_nan=False))
+    except ValueError:
+        refuse(place, "has a number that is larger than a float can be")
+    if length > _LONGEST_ABOUT:
         refuse(place, f"has more than {_LONGEST_ABOUT} characters of JSON")
     return about
 

@@ -30,8 +30,6 @@ _MOST_BRACKETS = 1 << 19
 # A path takes more memory than its text.
 _GROWTH = 64
 _compact = partial(json.dumps, allow_nan=False, separators=(",", ":"))
-# JSON has no limits for the digits of a number.
-_LONGEST_WHOLE = 21
 _FOREIGN = {
     b"\x1f\x8b": "is compressed (gzip): decompress it first",
     b"PK\x03\x04": "is a zip archive, as NumPy's and fcgboost's checkpoints are",
@@ -161,12 +159,12 @@ def _check_version(document: Any) -> None:
 
 
 def _parse(text: str) -> Any:
-    """Return the value of a JSON text without NaN, doubled keys or numbers without measure."""
+    """Return the value of a JSON text without NaN and doubled keys."""
     try:
-        return json.loads(
-            text, object_pairs_hook=_object, parse_int=_whole, parse_constant=_refuse_constant
-        )
-    except json.JSONDecodeError as error:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except DocumentError:
+        raise
+    except ValueError as error:  # a number of thousands of digits is one, too
         raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
 
 
@@ -177,12 +175,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for i, key in enumerate(keys) if key in keys[:i])
         raise DocumentError(f"the key {shown(twice)} appears twice in one object")
     return found
-
-
-def _whole(text: str) -> int:
-    if len(text) > _LONGEST_WHOLE:
-        raise DocumentError(f"the whole number {shown(text)} is too large")
-    return int(text)
 
 
 def _refuse_constant(text: str) -> NoReturn:

@@ -9,10 +9,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from fcgboost.dictionaries import PolynomialDictionary, UnionDictionary
-from fcgboost.documents.checking import DocumentError, place_of, refuse, shown
-from fcgboost.documents.schema import PARAMETERS
+from fcgboost.documents.checking import DocumentError, convert, refuse, shown
+from fcgboost.documents.schema import PARAMETERS, PartRecord, Special, Value
 from fcgboost.parts import Part
 from fcgboost.schemes import FullyCorrective
 from fcgboost.validation import FAMILIES
@@ -100,44 +101,45 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value, name) for name, value in given.items()}
 
 
-def read_parameters(document: Mapping[str, Any], known: Known) -> dict[str, Any]:
+def read_parameters(record: Any, known: Known) -> dict[str, Any]:
     """Return the parameters of a classifier."""
-    given, place = dict(document), "$.parameters"
+    given, place = structs.asdict(record), "$.parameters"
     for family in FAMILIES:
-        if type(given[family]) is dict:
+        if isinstance(given[family], PartRecord):
             given[family] = read_part(given[family], family, known, f"{place}.{family}")
-    if type(pairs := given["class_weight"]) is list:
+    if given["n_jobs"] == 0:
+        refuse(f"{place}.n_jobs", "must not be 0")
+    if isinstance(pairs := given["class_weight"], list):
         given["class_weight"] = dict(pairs)
         if len(given["class_weight"]) < len(pairs):
             refuse(f"{place}.class_weight", "names a class twice")
     return given
 
 
-def read_part(document: Mapping[str, Any], family: str, known: Known, place: str) -> Any:
+def read_part(record: PartRecord, family: str, known: Known, place: str) -> Any:
     """Return a part of some family."""
-    part = _read_part(document, known, place)
+    part = _read_part(record, known, place)
     contract, _ = FAMILIES[family]
     if not isinstance(part, contract):
         refuse(place, f"must be a {family}, got {type(part).__name__}")
     return part
 
 
-def _read_part(document: Mapping[str, Any], known: Known, place: str) -> Part:
-    name, inside = document["part"], f"{place}.parameters"
-    part = known.get(name)
+def _read_part(record: PartRecord, known: Known, place: str) -> Part:
+    inside, part = f"{place}.parameters", known.get(record.part)
     if part is None:
         refuse(
             f"{place}.part",
-            f"is {shown(name)}, which is not a part of fcgboost: if it is a class of yours, "
-            "pass it to load_model(..., parts=[...])",
+            f"is {shown(record.part)}, which is not a part of fcgboost: if it is a class of "
+            "yours, pass it to load_model(..., parts=[...])",
         )
     given, accepted = {}, inspect.signature(part).parameters
-    for key, value in document["parameters"].items():
+    for key, value in record.parameters.items():
         if key not in accepted:
             refuse(inside, f"has {shown(key)}, which {part.__name__} does not take")
-        given[key] = _read_value(value, known, place_of(inside, key))
-        if name in _BUILT_IN and key not in _HOLDERS and any(parts_within(given[key])):
-            refuse(inside, f"has a part as {key!a}")
+        given[key] = _read_value(value, known, f"{inside}.{key}")
+        if record.part in _BUILT_IN and key not in _HOLDERS and any(parts_within(given[key])):
+            refuse(inside, f"has a part as {key!r}")
     try:
         made = part(**given)
         _check_part(made)
@@ -148,12 +150,13 @@ def _read_part(document: Mapping[str, Any], known: Known, place: str) -> Part:
 
 def _read_value(value: Any, known: Known, place: str) -> Any:
     """Return the value of a part's parameter; lists become tuples."""
-    if type(value) is list:
+    if isinstance(value, list):
         return tuple(_read_value(one, known, f"{place}[{i}]") for i, one in enumerate(value))
-    if type(value) is dict:
-        is_number = "number" in value
-        return float(value["number"]) if is_number else _read_part(value, known, place)
-    return value
+    if isinstance(value, dict) and value.keys() == {"number"}:
+        return float(convert(value["number"], Special, f"{place}.number"))
+    if isinstance(value, dict):
+        return _read_part(convert(value, PartRecord, place), known, place)
+    return convert(value, Value, place)
 
 
 def _check_part(part: Part) -> None:

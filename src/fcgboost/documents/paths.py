@@ -13,6 +13,7 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
 from fcgboost.documents.checking import numbers, refuse
 from fcgboost.documents.parts import special
+from fcgboost.documents.schema import Document, PathRecord, StepRecord
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Presence, Trace
@@ -59,20 +60,20 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
     }
 
 
-def read_path(document: dict[str, Any], model: Model, max_bytes: float) -> Trace:
+def read_path(document: Document, path: PathRecord, model: Model, max_bytes: float) -> Trace:
     """Return the path of a document, whose first `n_iter` steps make up a model.
 
     One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
     outputs are much larger there than in a document.
     """
-    path, n_iter = document["path"], document["n_iter"]
-    n_outputs, entries, gone = len(model.intercept), path["atoms"], path["gone"]
-    others = read_atoms(document, "path", model.dictionary, max_bytes)
-    order = _read_order(gone, model.n_atoms, len(entries))
-    left = read_entered(document, "path", range(len(gone)))
-    later = read_entered(document, "path", range(len(gone), len(entries)), n_iter + 1)
+    n_iter, n_outputs, n_gone = document.n_iter, len(model.intercept), len(path.gone)
+    place = f"{_PLACE}.atoms"
+    others = read_atoms(path.atoms, document, model.dictionary, place, max_bytes)
+    order = _read_order(path.gone, model.n_atoms, len(path.atoms))
+    left = read_entered(path.atoms[:n_gone], place)
+    later = read_entered(path.atoms, place, n_gone, n_iter + 1)
     entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
-    if len(path["endings"]) % n_outputs:
+    if len(path.endings) % n_outputs:
         problem = f"must have {n_outputs} entries, one for every output, or a multiple of these"
         refuse(f"{_PLACE}.endings", problem)
     steps = _read_steps(path, n_outputs, entered, max_bytes)
@@ -81,11 +82,11 @@ def read_path(document: dict[str, Any], model: Model, max_bytes: float) -> Trace
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
     trace = Trace(
         steps=tuple(steps),
-        atoms=stack([model.atoms, others])[order] if entries else model.atoms,
+        atoms=stack([model.atoms, others])[order] if path.atoms else model.atoms,
         entered=entered,
-        start=numbers(path["start"], n_outputs, f"{_PLACE}.start"),
-        endings=tuple(None if name is None else Status[name] for name in path["endings"]),
-        is_shared=path["is_shared"],
+        start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
+        endings=tuple(None if name is None else Status[name] for name in path.endings),
+        is_shared=path.is_shared,
     )
     _check_same(trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
     return trace
@@ -103,12 +104,12 @@ def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]
 
 
 def _read_steps(
-    path: dict[str, Any], n_outputs: int, entered: NDArray[np.intp], max_bytes: float
+    path: PathRecord, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
-    presence, n_choices = Presence(n_outputs, path["is_shared"]), len(path["endings"])
+    presence, n_choices = Presence(n_outputs, path.is_shared), len(path.endings)
     n_entered, n_bytes, steps = 0, 0, []
-    for k, step in enumerate(path["steps"], 1):
-        place, chosen = f"{_PLACE}.steps[{k - 1}]", step["chosen"]
+    for k, step in enumerate(path.steps, 1):
+        place, chosen = f"{_PLACE}.steps[{k - 1}]", step.chosen
         if len(chosen) != n_choices:
             refuse(f"{place}.chosen", f"must have {n_choices} entries, got {len(chosen)}")
         for atom in chosen:
@@ -122,7 +123,7 @@ def _read_steps(
             problem = "has coefficients that take too much memory: pass a larger max_bytes"
             refuse(f"{_PLACE}.steps", problem)
         presence.take(chosen, ())
-        _remove(step["removed"], presence, place)
+        _remove(step.removed, presence, place)
         steps.append(_read_step(step, k, presence, n_entered, place))
     if n_entered != len(entered):
         problem = f"has {n_entered} atoms in its steps, and there are {len(entered)}"
@@ -130,43 +131,41 @@ def _read_steps(
     return steps
 
 
-def _remove(removed: list[list[int]], presence: Presence, place: str) -> None:
+def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
     """Let atoms leave their outputs."""
     for i, (output, atom) in enumerate(removed):
         is_there = output < len(presence.atoms) and atom in presence.atoms[output]
-        if not is_there or removed.index([output, atom]) < i:
+        if not is_there or removed.index((output, atom)) < i:
             refuse(f"{place}.removed[{i}]", "names an atom that the output does not have")
     # Only now: outputs that share their atoms lose them together.
     for output, atom in removed:
         presence.drop(output, atom)
 
 
-def _read_step(
-    step: dict[str, Any], k: int, presence: Presence, n_entered: int, place: str
-) -> Step:
-    n_outputs, n_choices = len(presence.atoms), len(step["chosen"])
+def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, place: str) -> Step:
+    n_outputs, n_choices = len(presence.atoms), len(step.chosen)
     coef = np.zeros((n_outputs, n_entered))
-    if len(step["coef"]) != n_outputs:
-        refuse(f"{place}.coef", f"must have {n_outputs} entries, got {len(step['coef'])}")
-    for i, (values, own) in enumerate(zip(step["coef"], presence.atoms, strict=True)):
+    if len(step.coef) != n_outputs:
+        refuse(f"{place}.coef", f"must have {n_outputs} entries, got {len(step.coef)}")
+    for i, (values, own) in enumerate(zip(step.coef, presence.atoms, strict=True)):
         coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
-    intercept = numbers(step["intercept"], n_outputs, f"{place}.intercept")
+    intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
     for array in (coef, intercept):
         array.setflags(write=False)
-    score = step["validation_score"]
+    score = step.validation_score
     return Step(
         k=k,
-        chosen=np.array(step["chosen"], dtype=np.intp),
-        scores=numbers(step["scores"], n_choices, f"{place}.scores"),
-        objectives=numbers(step["objectives"], n_choices, f"{place}.objectives"),
+        chosen=np.array(step.chosen, dtype=np.intp),
+        scores=numbers(step.scores, n_choices, f"{place}.scores"),
+        objectives=numbers(step.objectives, n_choices, f"{place}.objectives"),
         coef=coef,
         intercept=intercept,
-        solver_iterations=step["solver_iterations"],
-        residual=float(step["residual"]),
-        is_corrected=step["is_corrected"],
-        seconds=float(step["seconds"]),
+        solver_iterations=step.solver_iterations,
+        residual=float(step.residual),
+        is_corrected=step.is_corrected,
+        seconds=step.seconds,
         validation_score=None if score is None else float(score),
-        removed=np.array(step["removed"], dtype=np.intp).reshape(-1, 2),
+        removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
         gone=presence.gone(n_entered),
     )
 

@@ -1,194 +1,225 @@
-"""The schema of model files: what they are checked against, and what users are given."""
+"""The shape of model files, as types: what they are read into, and what their schema follows from.
+
+What a document is beyond its shape is checked where it is read.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Annotated, Any, Literal
 
-from fcgboost.documents.checking import Schema
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+
 from fcgboost.stopping import Status
 from fcgboost.validation import FAMILIES
 
 FORMAT, VERSION = "fcgboost model", 2
 
-
-def _whole(low: int, high: int = 2**53) -> Schema:
-    return {"type": "integer", "minimum": low, "maximum": high}
-
-
-def _list(items: Schema, least: int = 0) -> Schema:
-    return {"type": "array", "items": items, "minItems": least}
-
-
-def _pair(*items: Schema) -> Schema:
-    return {"type": "array", "prefixItems": list(items), "minItems": 2, "maxItems": 2}
-
-
-def _object(**properties: Schema) -> Schema:
-    keys = {"required": list(properties), "additionalProperties": False}
-    return {"type": "object", "properties": properties, **keys}
-
-
-def _one_of(*values: Any) -> Schema:
-    return {"enum": list(values)}
-
-
-def _either(*schemas: Schema) -> Schema:
-    return {"anyOf": list(schemas)}
-
-
-def _part_or(*names: str | None) -> Schema:
-    return _either(_one_of(*names), _PART)
-
-
-_NULL, _FLAG, _TEXT, _NUMBER = ({"type": t} for t in ("null", "boolean", "string", "number"))
-_POSITIVE = {"type": "number", "exclusiveMinimum": 0}
-_NOT_NEGATIVE = {"type": "number", "minimum": 0}
-_FRACTION = {**_POSITIVE, "exclusiveMaximum": 1}
+_MAX = sys.float_info.max
+_Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+_NotNegative = Annotated[float, Meta(ge=0, le=_MAX)]
 # Numbers that JSON does not have are written by their names.
-_SPECIAL = _one_of("NaN", "Infinity", "-Infinity")
-_ANY_NUMBER = _either(_NUMBER, _SPECIAL)
-_NUMBERS, _ANY_NUMBERS = _list(_NUMBER), _list(_ANY_NUMBER)
-_PER_OUTPUT = _list(_NUMBER, 1)
-_COUNT, _PLACE = _whole(1, 2**31 - 1), _whole(0, 2**31 - 2)
-_LABEL = _either(_TEXT, _NUMBER, _FLAG)
-_STATUS = _one_of(*Status.__members__)
-_PART, _VALUE = {"$ref": "#/$defs/part"}, {"$ref": "#/$defs/value"}
+Special = Literal["NaN", "Infinity", "-Infinity"]
+_AnyReal = _Real | Special
+# These stay whole where they are.
+_Number = int | _Real
+_WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
+_WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
+_Positive = Annotated[float, Meta(gt=0, le=_MAX)]
+_Fraction = Annotated[float, Meta(gt=0, lt=1)]
+_Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+_Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
+_PerOutput = Annotated[list[_Real], Meta(min_length=1)]
+_Label = str | bool | int | _Real
+#: A parameter of a part, parts and lists left out.
+Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | _Real | None
+_StatusName: Any = Literal[tuple(Status.__members__)]
 
-_LABELS = {
-    "title": "a type of labels such as 'int64'",
-    "type": "string",
-    "pattern": "^(bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object)$",
-}
+
+class _Record(Struct, forbid_unknown_fields=True):
+    pass
+
+
+class PartRecord(_Record):
+    """A loss, dictionary or the like: the name of its class, and its parameters."""
+
+    part: str
+    parameters: dict[str, Any]
+
+
+def _part_or(*names: str | None) -> Any:
+    return PartRecord | Literal[names]
+
 
 #: Of the classifier's parameters, those that do not belong to one machine.
-PARAMETERS = {
+PARAMETERS: dict[str, Any] = {
     "dictionary": _part_or(*FAMILIES["dictionary"][1]),
     "loss": _part_or(*FAMILIES["loss"][1]),
     "scheme": _part_or(*FAMILIES["scheme"][1]),
     "solver": _part_or("auto", *FAMILIES["solver"][1]),
     "selection": _part_or("auto", *FAMILIES["selection"][1]),
-    "removal": _either(_one_of(None, *FAMILIES["removal"][1]), _FRACTION, _PART),
-    "n_candidates": _either(_NULL, _whole(1)),
-    "max_iter": _either(_one_of("auto", "theory"), _whole(1)),
-    "l2": _either(_one_of("auto"), _NOT_NEGATIVE),
-    "fit_intercept": _FLAG,
-    "standardize": _FLAG,
-    "clip": _either(_one_of(None, "auto"), _POSITIVE),
-    "normalize": _FLAG,
-    "reselect": _FLAG,
-    "multiclass": _one_of("one_vs_rest", "shared"),
-    "link": _one_of("auto", "theory", "power"),
-    "validation_fraction": _either(_NULL, _FRACTION),
-    "n_iter_no_change": _either(_NULL, _whole(1)),
-    "scoring": _either(_NULL, _TEXT),
-    "tol": _NOT_NEGATIVE,
+    "removal": _part_or(None, *FAMILIES["removal"][1]) | _Fraction,
+    "n_candidates": _WholePositive | None,
+    "max_iter": Literal["auto", "theory"] | _WholePositive,
+    "l2": Literal["auto"] | _WholeNotNegative | _NotNegative,
+    "fit_intercept": bool,
+    "standardize": bool,
+    "clip": Literal["auto"] | _WholePositive | _Positive | None,
+    "normalize": bool,
+    "reselect": bool,
+    "multiclass": Literal["one_vs_rest", "shared"],
+    "link": Literal["auto", "theory", "power"],
+    "validation_fraction": _Fraction | None,
+    "n_iter_no_change": _WholePositive | None,
+    "scoring": str | None,
+    "tol": _WholeNotNegative | _NotNegative,
     # JSON's objects have no keys but strings.
-    "class_weight": _either(_one_of(None, "balanced"), _list(_pair(_LABEL, _POSITIVE))),
-    "warm_start": _FLAG,
-    "device": _TEXT,
-    "n_jobs": _either(_NULL, _whole(-(2**31), -1), _whole(1, 2**31)),
-    "random_state": _either(_NULL, _whole(0, 2**32 - 1)),
-    "verbose": _either(_FLAG, _whole(0)),
+    "class_weight": Literal["balanced"] | list[tuple[_Label, _WholePositive | _Positive]] | None,
+    "warm_start": bool,
+    "device": str,
+    "n_jobs": Annotated[int, Meta(ge=-(2**31), le=2**31)] | None,
+    "random_state": Annotated[int, Meta(ge=0, le=2**32 - 1)] | None,
+    "verbose": bool | _WholeNotNegative,
 }
+_Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
 
 
-def _atoms(**others: Schema) -> Schema:
-    dense = _object(step=_COUNT, **others, row=_NUMBERS)
-    return _list(
-        _either(dense, _object(step=_COUNT, **others, places=_list(_PLACE), values=_NUMBERS))
-    )
+class ClassesRecord(_Record):
+    """The class labels in growing order, and their type in NumPy."""
+
+    dtype: Annotated[
+        str, Meta(pattern=r"^(bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object)$")
+    ]
+    values: Annotated[list[_Label], Meta(min_length=2)]
 
 
-_MODEL = _object(
-    dictionary=_PART,
-    loss=_PART,
-    scale=_list(_POSITIVE, 1),
-    limits=_either(_NULL, _object(low=_NUMBERS, high=_NUMBERS)),
-    intercept=_PER_OUTPUT,
-    storage=_object(
-        kind=_one_of("dense", "csr_matrix", "csr_array"),
-        dtype=_one_of("float64", "float32", "int64", "int32"),
-        n_parameters=_whole(1, 2**31 - 2),
-    ),
-    atoms=_atoms(coef=_PER_OUTPUT),
-)
+class LinkRecord(_Record):
+    """The log-odds of a decision value f are slope f (1 + f^2)^((power - 1) / 2)."""
 
-_STEP = _object(
-    chosen=_list(_whole(-1, 2**31 - 1), 1),
-    removed=_list(_pair(_PLACE, _PLACE)),
-    scores=_ANY_NUMBERS,
-    objectives=_ANY_NUMBERS,
-    intercept=_PER_OUTPUT,
-    coef=_list(_NUMBERS, 1),
-    solver_iterations=_whole(0),
-    residual=_ANY_NUMBER,
-    is_corrected=_FLAG,
-    seconds=_NOT_NEGATIVE,
-    validation_score=_either(_NULL, _NUMBER, _SPECIAL),
-)
+    slope: Annotated[float, Meta(gt=0, le=1000)]
+    power: Annotated[float, Meta(gt=0, le=4)]
 
-_PATH = _object(
-    start=_PER_OUTPUT,
-    endings=_list(_either(_NULL, _STATUS), 1),
-    is_shared=_FLAG,
-    gone=_list(_PLACE),
-    atoms=_atoms(),
-    steps=_list(_STEP),
-)
 
-_COLUMN = _either(
-    _object(
-        kind=_one_of("number"),
-        name=_TEXT,
-        fill=_NUMBER,
-        is_marked=_FLAG,
-        unit=_one_of("number", "days"),
-    ),
-    _object(
-        kind=_one_of("category"),
-        name=_TEXT,
-        levels=_list(_TEXT),
-        has_other=_FLAG,
-        is_marked=_FLAG,
-    ),
-    _object(kind=_one_of("skipped"), name=_TEXT, reason=_TEXT),
-)
+class LimitsRecord(_Record):
+    """Inputs beyond them count as at the limit."""
 
-_ENCODER = _object(
-    max_levels=_whole(1), min_count=_whole(1), has_names=_FLAG, columns=_list(_COLUMN, 1)
-)
+    low: list[_Real]
+    high: list[_Real]
 
-#: JSON Schema, draft 2020-12.
-SCHEMA = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "$id": f"urn:fcgboost:model:{VERSION}",
-    "title": f"fcgboost model, version {VERSION}",
-    **_object(
-        format=_one_of(FORMAT),
-        version=_one_of(VERSION),
-        written_by=_TEXT,
-        about={"type": "object"},
-        encoder=_either(_NULL, _ENCODER),
-        n_features=_COUNT,
-        feature_names=_either(_NULL, _list(_TEXT)),
-        classes=_object(dtype=_LABELS, values=_list(_LABEL, 2)),
-        parameters=_object(**PARAMETERS),
-        n_iter=_whole(0, 2**31 - 1),
-        k0=_COUNT,
-        l2=_NOT_NEGATIVE,
-        status=_STATUS,
-        feature_importances=_either(_NULL, _ANY_NUMBERS),
-        link=_either(
-            _NULL,
-            _object(slope={**_POSITIVE, "maximum": 1000}, power={**_POSITIVE, "maximum": 4}),
-        ),
-        model=_MODEL,
-        path=_either(_NULL, _PATH),
-    ),
-    "$defs": {
-        "part": _object(part=_TEXT, parameters={"type": "object", "additionalProperties": _VALUE}),
-        "value": _either(
-            *(_NULL, _FLAG, _TEXT, _NUMBER, _list(_VALUE), _object(number=_SPECIAL), _PART)
-        ),
-    },
-}
+
+class StorageRecord(_Record):
+    """Whether atoms are dense or sparse, their type in NumPy, their length."""
+
+    kind: Literal["dense", "csr_matrix", "csr_array"]
+    dtype: Literal["float64", "float32", "int64", "int32"]
+    n_parameters: Annotated[int, Meta(ge=1, le=2**31 - 2)]
+
+
+class AtomRecord(_Record):
+    """The step at which an atom entered; its row, or where the row is not zero and what it is."""
+
+    step: _Count
+    row: list[_Number] | UnsetType = UNSET
+    places: list[_Place] | UnsetType = UNSET
+    values: list[_Number] | UnsetType = UNSET
+
+
+class ModelAtomRecord(AtomRecord, kw_only=True):
+    """An atom with its coefficients."""
+
+    coef: _PerOutput
+
+
+class ModelRecord(_Record):
+    """The decision values are the intercept and the sum of coefficients times atoms."""
+
+    dictionary: PartRecord
+    loss: PartRecord
+    scale: Annotated[list[_Positive], Meta(min_length=1)]
+    limits: LimitsRecord | None
+    intercept: _PerOutput
+    storage: StorageRecord
+    atoms: list[ModelAtomRecord]
+
+
+class StepRecord(_Record):
+    """A step: of every output the coefficients of the atoms that it has, in its own order."""
+
+    chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]
+    removed: list[tuple[_Place, _Place]]
+    scores: list[_AnyReal]
+    objectives: list[_AnyReal]
+    intercept: _PerOutput
+    coef: Annotated[list[list[_Real]], Meta(min_length=1)]
+    solver_iterations: _WholeNotNegative
+    residual: _AnyReal
+    is_corrected: bool
+    seconds: _NotNegative
+    validation_score: _AnyReal | None
+
+
+class PathRecord(_Record):
+    """Every step of the fit, and the atoms that are gone or entered after n_iter steps."""
+
+    start: _PerOutput
+    endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
+    is_shared: bool
+    gone: list[_Place]
+    atoms: list[AtomRecord]
+    steps: list[StepRecord]
+
+
+class NumberRecord(_Record, tag_field="kind", tag="number"):
+    """A column of numbers."""
+
+    name: str
+    fill: _Real
+    is_marked: bool
+    unit: Literal["number", "days"]
+
+
+class CategoryRecord(_Record, tag_field="kind", tag="category"):
+    """A column of texts."""
+
+    name: str
+    levels: tuple[str, ...]
+    has_other: bool
+    is_marked: bool
+
+
+class SkippedRecord(_Record, tag_field="kind", tag="skipped"):
+    """A column that is not used."""
+
+    name: str
+    reason: str
+
+
+class EncoderRecord(_Record):
+    """A TableEncoder, whose outputs are the features of the model."""
+
+    max_levels: _WholePositive
+    min_count: _WholePositive
+    has_names: bool
+    columns: Annotated[list[NumberRecord | CategoryRecord | SkippedRecord], Meta(min_length=1)]
+
+
+class Document(_Record):
+    """A fitted classifier of fcgboost. See docs/model-file.md."""
+
+    format: Literal["fcgboost model"]
+    version: Literal[2]
+    written_by: str
+    about: dict[str, Any]
+    encoder: EncoderRecord | None
+    n_features: _Count
+    feature_names: list[str] | None
+    classes: ClassesRecord
+    parameters: _Parameters
+    n_iter: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    k0: _Count
+    l2: _NotNegative
+    status: _StatusName
+    feature_importances: list[_AnyReal] | None
+    link: LinkRecord | None
+    model: ModelRecord
+    path: PathRecord | None
