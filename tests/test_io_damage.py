@@ -133,7 +133,7 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
     "true as a number": ("relu", ("n_iter",), True, r"\$\.n_iter: expected `int`, got `bool`"),
     "float as a count": ("relu", ("n_iter",), 7.0, r"\$\.n_iter: expected `int`, got `float`"),
     "fewer steps": ("relu", ("n_iter",), 6, r"\$\.n_iter is 6, and atoms .* entered later"),
-    "more steps": ("relu", ("n_iter",), 8, "has 7 steps, fewer than n_iter, which is 8"),
+    "more steps": ("relu", ("n_iter",), 8, r"steps are 7, and n_iter is 8"),
     "a text in a row": (
         *("relu", ("model", "atoms", 3, "row", 1), "1"),
         r"\$\.model\.atoms\[3\]\.row\[1\]: expected `int | float`, got `str`",
@@ -273,7 +273,7 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
     "unknown storage": ("relu", ("model", "storage", "kind"), "coo", r"kind: invalid enum value"),
     "other coefficients": (
         *("relu", ("model", "atoms", 0, "coef", 0), 0.5),
-        r"\$\.path\.steps does not lead to the coefficients of the model",
+        r"\$\.path\.steps do not lead to the coefficients of the model",
     ),
     "coefficient too many": (
         *("relu", ("path", "steps", 2, "coef", 0), [1.0] * 4),
@@ -299,7 +299,7 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
     ),
     "a loss as dictionary": (
         *("relu", ("model", "dictionary"), {"part": "Hinge", "parameters": {}}),
-        "must be a dictionary, got Hinge",
+        "must be a Dictionary, got Hinge",
     ),
     "unknown parameter": (
         *("relu", ("model", "dictionary", "parameters", "shell"), "ls"),

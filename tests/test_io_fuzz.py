@@ -35,7 +35,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.documents import encode
-from fcgboost.io import ModelFileError, load_model, model_schema, save_model, split_model
+from fcgboost.io import ModelFileError, json_schema, load_model, save_model, split_model
 from fcgboost.tables import TableEncoder
 
 if sys.platform != "linux":
@@ -318,7 +318,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """Load mutants of the files in a folder, and give what is to be known about it."""
     import jsonschema
 
-    is_valid = jsonschema.Draft202012Validator(model_schema()).is_valid
+    is_valid = jsonschema.Draft202012Validator(json_schema()).is_valid
     paths = sorted(folder.glob("*.json"))
     for path in paths:
         use(load_model(path))

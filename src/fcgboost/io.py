@@ -15,14 +15,7 @@ from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.tables import TableEncoder
 
-__all__ = [
-    "ModelFileError",
-    "load_model",
-    "make_model",
-    "model_schema",
-    "save_model",
-    "split_model",
-]
+__all__ = ["ModelFileError", "json_schema", "load_model", "make_model", "save_model", "split_model"]
 
 _MODELS = (
     "A model is a fitted classifier of fcgboost, or a sklearn.pipeline.Pipeline of a TableEncoder "
@@ -58,12 +51,7 @@ def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
 
 
 def make_model(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Any:
-    """Return the model of a table encoder, which may be None, and a classifier.
-
-    Returns
-    -------
-    classifier, or Pipeline of the steps "encoder" and "classifier"
-    """
+    """Return a Pipeline of the steps "encoder" and "classifier", or the classifier alone."""
     if encoder is None:
         return classifier
     return Pipeline([("encoder", encoder), ("classifier", classifier)])
@@ -118,8 +106,7 @@ def load_model(
     return make_model(content.encoder, classifier)
 
 
-def model_schema() -> dict[str, Any]:
-    """Return the schema of model files (JSON Schema, draft 2020-12), which each of them meets."""
-    names = {"$id": f"urn:fcgboost:model:{VERSION}", "title": f"fcgboost model, version {VERSION}"}
-    draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, **names, **msgspec.json.schema(Document)}
+def json_schema() -> dict[str, Any]:
+    """Return the schema that every model file meets (JSON Schema, draft 2020-12)."""
+    draft, name = "https://json-schema.org/draft/2020-12/schema", f"urn:fcgboost:model:{VERSION}"
+    return {"$schema": draft, "$id": name, **msgspec.json.schema(Document)}

@@ -28,13 +28,13 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.io import model_schema, split_model
+from fcgboost.io import json_schema, split_model
 from fcgboost.losses import SquaredHinge
 from fcgboost.tables import TableEncoder
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 LOSSES = ("squared_hinge", "hinge", "cubed_hinge", "square")
-SCHEMA = model_schema()
+SCHEMA = json_schema()
 
 
 class Waves(InnerProductDictionary):

@@ -22,7 +22,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.documents.checking import exact, refuse
+from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
@@ -44,9 +44,7 @@ _Fault = tuple[int, str]
 
 def storage_document(atoms: Any) -> dict[str, Any]:
     """Return how atoms lie in memory: dense or sparse, of which type, how many numbers each."""
-    kind = "dense"
-    if sparse.issparse(atoms):
-        kind = "csr_array" if isinstance(atoms, sparse.sparray) else "csr_matrix"
+    kind = type(atoms).__name__ if sparse.issparse(atoms) else "dense"
     return {"kind": kind, "dtype": atoms.dtype.name, "n_parameters": int(atoms.shape[1])}
 
 
@@ -54,12 +52,15 @@ def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
     """Return the parameters of every atom."""
     if not sparse.issparse(atoms):
         rows = [_short(row) if isinstance(dictionary, _UNEVEN) else row for row in atoms]
-        return [{"row": _plain(row.tolist())} for row in rows]
+        return [{"row": list(map(_plain, row.tolist()))} for row in rows]
     if not atoms.has_canonical_format:
         atoms = atoms.copy()
         atoms.sum_duplicates()
     return [
-        {"places": atoms.indices[i:j].tolist(), "values": _plain(atoms.data[i:j].tolist())}
+        {
+            "places": atoms.indices[i:j].tolist(),
+            "values": list(map(_plain, atoms.data[i:j].tolist())),
+        }
         for i, j in pairwise(atoms.indptr.tolist())
     ]
 
@@ -70,27 +71,10 @@ def _short(row: Array) -> Array:
     return row[: np.flatnonzero(is_number).max(initial=-1) + 1]
 
 
-def _plain(values: list[Any]) -> list[Any]:
-    """Write whole numbers without a point: half of the numbers of trees are such."""
-    return [int(n) if type(n) is float and _has_no_fraction(n) else n for n in values]
-
-
-def _has_no_fraction(number: float) -> bool:
-    is_whole = number.is_integer() and abs(number) <= _LARGEST_WHOLE
-    return is_whole and (number != 0.0 or math.copysign(1.0, number) > 0.0)
-
-
-def check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: int) -> None:
-    """Refuse atoms that do not lie in memory as those of a dictionary do."""
-    place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
-    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
-        problem = f"must be {wanted} for {name} of {n_features} features, got {n}"
-        refuse(f"{place}.n_parameters", problem)
-    is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
-    if isinstance(dictionary, _UNEVEN) and not is_plain:
-        refuse(place, f"must be dense and float64 for {name}")
-    if isinstance(dictionary, TreeDictionary) and n % _NODE:
-        refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
+def _plain(number: float | int) -> float | int:
+    """Write a whole number without a point: half of the numbers of trees are such."""
+    is_whole = type(number) is float and number.is_integer() and abs(number) <= _LARGEST_WHOLE
+    return int(number) if is_whole and (number or math.copysign(1.0, number) > 0.0) else number
 
 
 def read_entered(
@@ -117,28 +101,37 @@ def read_atoms(
     Those that take more than `max_bytes` are refused: zeros that are not in the document take
     memory, too.
     """
-    storage = document.model.storage
-    if storage.kind == "dense":
-        is_uneven = isinstance(dictionary, _UNEVEN)
-        atoms = _read_dense(records, storage, is_uneven, place, max_bytes)
-    else:
+    storage, n_features = document.model.storage, document.n_features
+    _check_storage(storage, dictionary, n_features)
+    if storage.kind != "dense":
         atoms = _read_csr(records, storage, place)
-    fault = _fault(dictionary, atoms, document.n_features) if records else None
+    elif len(records) * storage.n_parameters * np.dtype(storage.dtype).itemsize > max_bytes:
+        refuse(place, f"has {len(records)} rows that take too much memory")
+    else:
+        atoms = _read_dense(records, storage, place, isinstance(dictionary, _UNEVEN))
+    fault = _fault(dictionary, atoms, n_features) if records else None
     if fault is not None:
         refuse(f"{place}[{fault[0]}]", fault[1])
     return atoms
 
 
+def _check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: int) -> None:
+    """Refuse atoms that do not lie in memory as those of a dictionary do."""
+    place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
+    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
+        problem = f"must be {wanted} for {name} of {n_features} features, got {n}"
+        refuse(f"{place}.n_parameters", problem)
+    is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
+    if isinstance(dictionary, _UNEVEN) and not is_plain:
+        refuse(place, f"must be dense and float64 for {name}")
+    if isinstance(dictionary, TreeDictionary) and n % _NODE:
+        refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
+
+
 def _read_dense(
-    records: Sequence[AtomRecord],
-    storage: StorageRecord,
-    is_uneven: bool,
-    place: str,
-    max_bytes: float,
+    records: Sequence[AtomRecord], storage: StorageRecord, place: str, is_uneven: bool
 ) -> NDArray[Any]:
     n = storage.n_parameters
-    if len(records) * n * np.dtype(storage.dtype).itemsize > max_bytes:
-        refuse(place, f"has {len(records)} rows that take too much memory")
     atoms = np.zeros((len(records), n), dtype=storage.dtype)
     for i, record in enumerate(records):
         if record.row is UNSET or record.places is not UNSET or record.values is not UNSET:
@@ -160,10 +153,8 @@ def _read_csr(records: Sequence[AtomRecord], storage: StorageRecord, place: str)
             refuse(f"{place}[{i}]", "must have places and values, and no row")
         if any(a >= b for a, b in pairwise([*record.places, storage.n_parameters])):
             refuse(f"{place}[{i}].places", f"must grow, up to {storage.n_parameters - 1}")
-        if (n := len(record.places)) != len(record.values):
-            refuse(f"{place}[{i}].values", f"must have {n} entries, got {len(record.values)}")
         places += record.places
-        values += record.values
+        values += sized(record.values, len(record.places), f"{place}[{i}].values")
         ends.append(len(places))
     index = np.int32 if len(places) < 2**31 else np.int64
     data = exact(values, storage.dtype, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NoReturn
 
 import msgspec
@@ -39,11 +40,23 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN + 2 else f"{text[:_SHOWN]}..."
 
 
-def numbers(values: list[Any], length: int, place: str) -> NDArray[np.float64]:
-    """Return a list of so many numbers, or names of such as JSON does not have, as an array."""
+def sized(values: list[Any], length: int, place: str) -> list[Any]:
+    """Return a list of so many entries as it is."""
     if len(values) != length:
         refuse(place, f"must have {length} entries, got {len(values)}")
-    return np.array(values, dtype=np.float64)
+    return values
+
+
+def numbers(values: list[Any], length: int, place: str) -> NDArray[np.float64]:
+    """Return a list of so many numbers, or names of such as JSON does not have, as an array."""
+    return np.array(sized(values, length, place), dtype=np.float64)
+
+
+def special(number: float) -> float | str:
+    """Return a number, by its name where JSON does not have it."""
+    if math.isfinite(number):
+        return float(number)
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def exact(values: list[Any], dtype: str, place: str) -> NDArray[Any]:

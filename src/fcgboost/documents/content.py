@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.documents.atoms import (
-    check_storage,
-    read_atoms,
-    read_entered,
-    rows_document,
-    storage_document,
-)
-from fcgboost.documents.checking import convert, exact, numbers, refuse
+from fcgboost import __version__
+from fcgboost.dictionaries import Dictionary
+from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
+from fcgboost.documents.checking import convert, exact, numbers, refuse, sized, special
 from fcgboost.documents.encoders import encoder_document, read_encoder
-from fcgboost.documents.parts import (
-    Known,
-    parameters_document,
-    plain,
-    read_parameters,
-    read_part,
-    special,
-)
+from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
 from fcgboost.inputs import Limits
@@ -40,10 +27,9 @@ from fcgboost.stopping import Status
 from fcgboost.tables import TableEncoder
 from fcgboost.trace import Trace
 
-_LABEL_TYPES: Mapping[str, set[type]] = {
-    **{"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}},
-    **{"U": {str}, "o": {str}},
-}
+# The types of labels in JSON, by the first letter of their type in NumPy.
+_LABELS: dict[str, set[type]]
+_LABELS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}, "U": {str}, "o": {str}}
 # An array of strings takes this many characters at most, whatever its type says.
 _MOST_CHARACTERS = 2**22
 _DEEPEST_ABOUT = 32
@@ -52,16 +38,9 @@ _LONGEST_ABOUT = 2**20
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a file says about one model, and the model without its training rows does not know.
+    """What a file says about one model, and the model without its training rows does not know."""
 
-    Attributes
-    ----------
-    model : Model
-        The model that it is about; for another one (after `truncate` or `fit`) it says nothing.
-    about : dict
-    importances : ndarray of shape (n_features,) or None
-    """
-
+    #: Of another model (after `truncate` or `fit`) it says nothing.
     model: Model
     about: dict[str, Any]
     importances: NDArray[np.float64] | None
@@ -92,7 +71,7 @@ def document_of(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "written_by": f"fcgboost {_own_version()}",
+        "written_by": f"fcgboost {__version__}",
         "about": about,
         "encoder": encoder_document(encoder),
         "n_features": len(model.scale),
@@ -108,13 +87,6 @@ def document_of(
         "model": _model_document(model, classifier._loss_),
         "path": path,
     }
-
-
-def _own_version() -> str:
-    try:
-        return version("fcgboost")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
 
 
 def _classes_document(classes: NDArray[Any]) -> dict[str, Any]:
@@ -146,20 +118,11 @@ def _model_document(model: Model, loss: Loss) -> dict[str, Any]:
 def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Content:
     """Return what a document holds; all of it is checked.
 
-    Parameters
-    ----------
-    value : dict
-    known : mapping from str to class
-        The parts that it may name.
-    max_bytes : float
-        The memory that the atoms, or the coefficients of the path, may take.
+    The parts that it may name are `known`; its atoms, or the coefficients of its path, may take
+    `max_bytes` of memory.
     """
     document: Document = convert(value, Document)
-    n_features, n_iter = document.n_features, document.n_iter
-    names, importances = document.feature_names, document.feature_importances
-    if names is not None and len(names) != n_features:
-        refuse("$.feature_names", f"must have {n_features} entries, got {len(names)}")
-    classes = _read_classes(document.classes)
+    n_iter, classes = document.n_iter, _read_classes(document.classes)
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:
         refuse("$.n_iter", f"is {n_iter}, and atoms of the model entered later")
@@ -167,26 +130,34 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     if document.path is not None:
         trace = read_path(document, document.path, model, max_bytes)
         model = trace.model(n_iter, model.dictionary, model.scale, model.limits)
-    shares, link = None, document.link
-    if importances is not None:
-        shares = numbers(importances, n_features, "$.feature_importances")
     fitted = {
+        **_read_attributes(document, model),
         "classes_": classes,
-        "n_features_in_": n_features,
         "model_": model,
         "trace_": trace,
-        "n_iter_": n_iter,
+        "_loss_": read_part(document.model.loss, known, "$.model.loss", Loss),
+    }
+    parameters = read_parameters(document.parameters, known)
+    return Content(parameters, fitted, read_encoder(document.encoder, document.n_features))
+
+
+def _read_attributes(document: Document, model: Model) -> dict[str, Any]:
+    """Return fitted attributes, those left out that are parts or hold such."""
+    n_features, link, shares = document.n_features, document.link, document.feature_importances
+    importances = None if shares is None else numbers(shares, n_features, "$.feature_importances")
+    read = {
+        "n_features_in_": n_features,
+        "n_iter_": document.n_iter,
         "status_": Status[document.status],
         "link_": link and PowerLink(link.slope, link.power),
-        "_loss_": read_part(document.model.loss, "loss", known, "$.model.loss"),
         "l2_": document.l2,
         "_k0_": document.k0,
-        "_loaded_": Loaded(model, check_about(document.about, "$.about"), shares),
+        "_loaded_": Loaded(model, check_about(document.about, "$.about"), importances),
     }
-    if names is not None:
-        fitted["feature_names_in_"] = np.array(names, dtype=object)
-    parameters = read_parameters(document.parameters, known)
-    return Content(parameters, fitted, read_encoder(document.encoder, n_features))
+    if document.feature_names is not None:
+        names = sized(document.feature_names, n_features, "$.feature_names")
+        read["feature_names_in_"] = np.array(names, dtype=object)
+    return read
 
 
 def _no_path(model: Model) -> Trace:
@@ -201,7 +172,7 @@ def _read_classes(record: ClassesRecord) -> NDArray[Any]:
     labels: list[Any] = record.values
     if name.startswith("U") and int(name[1:]) * len(labels) > _MOST_CHARACTERS:
         refuse("$.classes.dtype", "makes the labels too large for a model file")
-    if not set(map(type, labels)) <= _LABEL_TYPES[name[0]]:
+    if not set(map(type, labels)) <= _LABELS[name[0]]:
         refuse(place, f"must have labels of the type {name} only")
     classes = exact(labels, name, place)
     if any(first >= second for first, second in pairwise(labels)):
@@ -211,9 +182,8 @@ def _read_classes(record: ClassesRecord) -> NDArray[Any]:
 
 def _read_model(document: Document, known: Known, n_outputs: int, max_bytes: float) -> Model:
     model, place, n_features = document.model, "$.model", document.n_features
-    dictionary = read_part(model.dictionary, "dictionary", known, f"{place}.dictionary")
+    dictionary = read_part(model.dictionary, known, f"{place}.dictionary", Dictionary)
     scale = numbers(model.scale, n_features, f"{place}.scale")
-    check_storage(model.storage, dictionary, n_features)
     coef = np.zeros((n_outputs, len(model.atoms)))
     for i, atom in enumerate(model.atoms):
         coef[:, i] = numbers(atom.coef, n_outputs, f"{place}.atoms[{i}].coef")

@@ -6,18 +6,19 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from fcgboost.documents.checking import refuse
 from fcgboost.documents.schema import CategoryRecord, EncoderRecord, NumberRecord, SkippedRecord
 from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn, TableEncoder
 
-_COLUMNS: dict[type, type[Column]] = {
+_COLUMNS: dict[type[Struct], type[Column]]
+_COLUMNS = {
     NumberRecord: NumberColumn,
     CategoryRecord: CategoryColumn,
     SkippedRecord: SkippedColumn,
 }
-_NAMES = {NumberColumn: "number", CategoryColumn: "category", SkippedColumn: "skipped"}
+_NAMES = {column: record.__struct_config__.tag for record, column in _COLUMNS.items()}
 _PLACE = "$.encoder.columns"
 # The names of all outputs together, each of which repeats the name of its column.
 _MOST_CHARACTERS = 2**24

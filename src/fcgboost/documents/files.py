@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -13,13 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fcgboost.documents.checking import DocumentError, shown
-from fcgboost.documents.content import (
-    Content,
-    check_about,
-    document_of,
-    found_by,
-    read_content,
-)
+from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
 from fcgboost.files import write_whole
@@ -171,9 +166,8 @@ def _parse(text: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-        raise DocumentError(f"the key {shown(twice)} appears twice in one object")
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise DocumentError(f"the key {shown(key)} appears twice in one object")
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from msgspec import structs
 
 from fcgboost.dictionaries import PolynomialDictionary, UnionDictionary
-from fcgboost.documents.checking import DocumentError, convert, refuse, shown
+from fcgboost.documents.checking import DocumentError, convert, refuse, shown, special
 from fcgboost.documents.schema import PARAMETERS, PartRecord, Special, Value
 from fcgboost.parts import Part
 from fcgboost.schemes import FullyCorrective
@@ -53,13 +52,6 @@ def parts_within(value: Any) -> Iterable[type[Part]]:
     if isinstance(value, Mapping | list | tuple):
         for inside in value.values() if isinstance(value, Mapping) else value:
             yield from parts_within(inside)
-
-
-def special(number: float) -> float | str:
-    """Return a number, by its name where JSON does not have it."""
-    if math.isfinite(number):
-        return float(number)
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def plain(value: Any, name: str) -> Any:
@@ -104,9 +96,9 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def read_parameters(record: Any, known: Known) -> dict[str, Any]:
     """Return the parameters of a classifier."""
     given, place = structs.asdict(record), "$.parameters"
-    for family in FAMILIES:
+    for family, (contract, _) in FAMILIES.items():
         if isinstance(given[family], PartRecord):
-            given[family] = read_part(given[family], family, known, f"{place}.{family}")
+            given[family] = read_part(given[family], known, f"{place}.{family}", contract)
     if given["n_jobs"] == 0:
         refuse(f"{place}.n_jobs", "must not be 0")
     if isinstance(pairs := given["class_weight"], list):
@@ -116,16 +108,8 @@ def read_parameters(record: Any, known: Known) -> dict[str, Any]:
     return given
 
 
-def read_part(record: PartRecord, family: str, known: Known, place: str) -> Any:
-    """Return a part of some family."""
-    part = _read_part(record, known, place)
-    contract, _ = FAMILIES[family]
-    if not isinstance(part, contract):
-        refuse(place, f"must be a {family}, got {type(part).__name__}")
-    return part
-
-
-def _read_part(record: PartRecord, known: Known, place: str) -> Part:
+def read_part(record: PartRecord, known: Known, place: str, contract: type[Part] = Part) -> Any:
+    """Return a part that keeps to a contract."""
     inside, part = f"{place}.parameters", known.get(record.part)
     if part is None:
         refuse(
@@ -145,6 +129,8 @@ def _read_part(record: PartRecord, known: Known, place: str) -> Part:
         _check_part(made)
     except Exception as error:  # a user's own class may raise anything
         raise DocumentError(f"{inside} is refused: {str(error)[:200]}") from error
+    if not isinstance(made, contract):
+        refuse(place, f"must be a {contract.__name__}, got {part.__name__}")
     return made
 
 
@@ -155,7 +141,7 @@ def _read_value(value: Any, known: Known, place: str) -> Any:
     if isinstance(value, dict) and value.keys() == {"number"}:
         return float(convert(value["number"], Special, f"{place}.number"))
     if isinstance(value, dict):
-        return _read_part(convert(value, PartRecord, place), known, place)
+        return read_part(convert(value, PartRecord, place), known, place)
     return convert(value, Value, place)
 
 

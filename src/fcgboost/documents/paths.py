@@ -11,8 +11,7 @@ from scipy import sparse
 
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
-from fcgboost.documents.checking import numbers, refuse
-from fcgboost.documents.parts import special
+from fcgboost.documents.checking import numbers, refuse, sized, special
 from fcgboost.documents.schema import Document, PathRecord, StepRecord
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
@@ -74,11 +73,10 @@ def read_path(document: Document, path: PathRecord, model: Model, max_bytes: flo
     later = read_entered(path.atoms, place, n_gone, n_iter + 1)
     entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
     if len(path.endings) % n_outputs:
-        problem = f"must have {n_outputs} entries, one for every output, or a multiple of these"
-        refuse(f"{_PLACE}.endings", problem)
+        refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of these")
     steps = _read_steps(path, n_outputs, entered, max_bytes)
     if len(steps) < n_iter:
-        refuse(f"{_PLACE}.steps", f"has {len(steps)} steps, fewer than n_iter, which is {n_iter}")
+        refuse(f"{_PLACE}.steps", f"are {len(steps)}, and n_iter is {n_iter}")
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
     trace = Trace(
         steps=tuple(steps),
@@ -96,8 +94,7 @@ def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]
     """Return where in the order of entry atoms of the model are, those that left, later ones."""
     n_first, n_all = n_kept + len(gone), n_kept + n_others
     if len(gone) > n_others or any(a >= b for a, b in pairwise([*gone, n_first])):
-        problem = "must name growing places of atoms that entered before the model's last step"
-        refuse(f"{_PLACE}.gone", problem)
+        refuse(f"{_PLACE}.gone", "must name growing places of atoms before the model's last one")
     kept = np.setdiff1d(np.arange(n_first), gone)
     places = np.concatenate([kept, np.array(gone, dtype=np.intp), np.arange(n_first, n_all)])
     return np.argsort(places)
@@ -109,9 +106,8 @@ def _read_steps(
     presence, n_choices = Presence(n_outputs, path.is_shared), len(path.endings)
     n_entered, n_bytes, steps = 0, 0, []
     for k, step in enumerate(path.steps, 1):
-        place, chosen = f"{_PLACE}.steps[{k - 1}]", step.chosen
-        if len(chosen) != n_choices:
-            refuse(f"{place}.chosen", f"must have {n_choices} entries, got {len(chosen)}")
+        place = f"{_PLACE}.steps[{k - 1}]"
+        chosen = sized(step.chosen, n_choices, f"{place}.chosen")
         for atom in chosen:
             # New atoms come in the order of entry, each at the step that it names itself.
             is_new = atom == n_entered < len(entered) and entered[atom] == k
@@ -120,14 +116,12 @@ def _read_steps(
             n_entered += is_new
         n_bytes += 8 * n_outputs * n_entered
         if n_bytes > max_bytes:
-            problem = "has coefficients that take too much memory: pass a larger max_bytes"
-            refuse(f"{_PLACE}.steps", problem)
+            refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
         presence.take(chosen, ())
         _remove(step.removed, presence, place)
         steps.append(_read_step(step, k, presence, n_entered, place))
     if n_entered != len(entered):
-        problem = f"has {n_entered} atoms in its steps, and there are {len(entered)}"
-        refuse(f"{_PLACE}.steps", problem)
+        refuse(f"{_PLACE}.steps", f"have {n_entered} atoms, and there are {len(entered)}")
     return steps
 
 
@@ -144,10 +138,8 @@ def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> N
 
 def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, place: str) -> Step:
     n_outputs, n_choices = len(presence.atoms), len(step.chosen)
-    coef = np.zeros((n_outputs, n_entered))
-    if len(step.coef) != n_outputs:
-        refuse(f"{place}.coef", f"must have {n_outputs} entries, got {len(step.coef)}")
-    for i, (values, own) in enumerate(zip(step.coef, presence.atoms, strict=True)):
+    coef, rows = np.zeros((n_outputs, n_entered)), sized(step.coef, n_outputs, f"{place}.coef")
+    for i, (values, own) in enumerate(zip(rows, presence.atoms, strict=True)):
         coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
     intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
     for array in (coef, intercept):
@@ -174,4 +166,4 @@ def _check_same(last: Model, model: Model) -> None:
     """Refuse a path that does not lead to the model."""
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
     if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
-        refuse(f"{_PLACE}.steps", "does not lead to the coefficients of the model")
+        refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")

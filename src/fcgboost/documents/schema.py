@@ -1,7 +1,4 @@
-"""The shape of model files, as types: what they are read into, and what their schema follows from.
-
-What a document is beyond its shape is checked where it is read.
-"""
+"""The shape of model files, as types that they are read into and that their schema follows from."""
 
 from __future__ import annotations
 
