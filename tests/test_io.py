@@ -596,5 +596,5 @@ def test_a_failed_write_leaves_the_old_file(
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"The folder .*nowhere .* does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"The folder .*nowhere does not exist"):
         fit().save_model(tmp_path / "nowhere" / "model.json")

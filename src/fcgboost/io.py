@@ -10,8 +10,9 @@ import msgspec
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.documents import VERSION, Document, ModelFileError, encode, read, write
+from fcgboost.documents import VERSION, Document, ModelFileError, encode, read
 from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.files import write_whole
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.tables import TableEncoder
 
@@ -73,7 +74,7 @@ def save_model(
         As in `FCGBoostClassifier.save_model`.
     """
     encoder, classifier = split_model(model)
-    write(path, encode(classifier, encoder, trace=trace, about=about))
+    write_whole(path, encode(classifier, encoder, trace=trace, about=about))
 
 
 def load_model(

@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
-from fcgboost.documents import Loaded, encode, write
+from fcgboost.files import write_whole
 from fcgboost.importances import importances_of
 from fcgboost.links import PowerLink
 from fcgboost.losses import ProbabilityLoss, class_probabilities
@@ -36,6 +36,9 @@ from fcgboost.validation import (
     takes_missing,
     to_host,
 )
+
+if TYPE_CHECKING:
+    from fcgboost.documents import Loaded
 
 
 def has_probability(estimator: Any) -> bool:
@@ -164,8 +167,10 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
             a loaded model has.
         """
+        from fcgboost.documents import encode  # a fit needs none of it
+
         self._fitted()
-        write(path, encode(self, trace=trace, about=about))
+        write_whole(path, encode(self, trace=trace, about=about))
 
     def decision_function(self, X: Any) -> Any:
         """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).

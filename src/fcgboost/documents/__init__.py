@@ -3,8 +3,8 @@
 Knows the attributes of classifiers, but no class of these: `fcgboost.io` makes them.
 """
 
-from fcgboost.documents.content import Content, Loaded
-from fcgboost.documents.files import ModelFileError, encode, read, write
+from fcgboost.documents.content import Loaded
+from fcgboost.documents.files import ModelFileError, encode, read
 from fcgboost.documents.schema import VERSION, Document
 
-__all__ = ["VERSION", "Content", "Document", "Loaded", "ModelFileError", "encode", "read", "write"]
+__all__ = ["VERSION", "Document", "Loaded", "ModelFileError", "encode", "read"]

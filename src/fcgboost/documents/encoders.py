@@ -6,19 +6,15 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fcgboost.documents.checking import refuse
-from fcgboost.documents.schema import CategoryRecord, EncoderRecord, NumberRecord, SkippedRecord
+from fcgboost.documents.schema import CategoryRecord, EncoderRecord
 from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn, TableEncoder
 
-_COLUMNS: dict[type[Struct], type[Column]]
-_COLUMNS = {
-    NumberRecord: NumberColumn,
-    CategoryRecord: CategoryColumn,
-    SkippedRecord: SkippedColumn,
-}
-_NAMES = {column: record.__struct_config__.tag for record, column in _COLUMNS.items()}
+_COLUMNS: dict[Any, type[Column]]
+_COLUMNS = {"number": NumberColumn, "category": CategoryColumn, "skipped": SkippedColumn}
+_NAMES = {column: name for name, column in _COLUMNS.items()}
 _PLACE = "$.encoder.columns"
 # The names of all outputs together, each of which repeats the name of its column.
 _MOST_CHARACTERS = 2**24
@@ -45,7 +41,7 @@ def read_encoder(record: EncoderRecord | None, n_features: int) -> TableEncoder 
         levels = one.levels if isinstance(one, CategoryRecord) else ()
         if any(first >= second for first, second in pairwise(levels)):
             refuse(f"{_PLACE}[{i}].levels", "must grow from one level to the next")
-    columns = [_COLUMNS[type(one)](**structs.asdict(one)) for one in record.columns]
+    columns = [_COLUMNS[one.__struct_config__.tag](**structs.asdict(one)) for one in record.columns]
     _check_outputs(columns, n_features)
     names = [column.name for column in columns]
     if len(set(names)) < len(names):

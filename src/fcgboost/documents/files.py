@@ -8,7 +8,6 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +16,6 @@ from fcgboost.documents.checking import DocumentError, shown
 from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
-from fcgboost.files import write_whole
 from fcgboost.tables import TableEncoder
 
 # An empty list is three bytes in a file, and twenty times that in memory.
@@ -34,14 +32,6 @@ _FOREIGN = {
 
 class ModelFileError(ValueError):
     """A file that is not a model of this package, or is damaged; the message says where and why."""
-
-
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a model file, which is there in full or as it was before."""
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"The folder {folder} for the model file {path} does not exist.")
-    write_whole(path, data)
 
 
 def encode(

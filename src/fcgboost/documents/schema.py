@@ -44,7 +44,7 @@ class PartRecord(_Record):
     parameters: dict[str, Any]
 
 
-def _part_or(*names: str | None) -> Any:
+def _part_or(*names: str) -> Any:
     return PartRecord | Literal[names]
 
 
@@ -55,7 +55,7 @@ PARAMETERS: dict[str, Any] = {
     "scheme": _part_or(*FAMILIES["scheme"][1]),
     "solver": _part_or("auto", *FAMILIES["solver"][1]),
     "selection": _part_or("auto", *FAMILIES["selection"][1]),
-    "removal": _part_or(None, *FAMILIES["removal"][1]) | _Fraction,
+    "removal": _part_or(*FAMILIES["removal"][1]) | _Fraction | None,
     "n_candidates": _WholePositive | None,
     "max_iter": Literal["auto", "theory"] | _WholePositive,
     "l2": Literal["auto"] | _WholeNotNegative | _NotNegative,
