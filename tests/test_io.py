@@ -548,7 +548,7 @@ def test_a_model_of_numbers_that_are_not_finite_cannot_be_saved(tmp_path: Path) 
     model = fit()
     step = Step(**{**vars(model.trace_[0]), "intercept": np.array([np.inf])})
     model.trace_ = Trace(**{**vars(model.trace_), "steps": (step, *model.trace_[1:])})
-    with pytest.raises(ValueError, match="save it with trace=False"):
+    with pytest.raises(ValueError, match="save with trace=False"):
         model.save_model(tmp_path / "model.json")
 
 

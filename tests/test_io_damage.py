@@ -170,7 +170,7 @@ DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
         "relu",
         ("model", "storage", "n_parameters"),
         2**20,
-        "must be 4 for ReluDictionary of 3",
+        "must be 4 for ReluDictionary, got",
     ),
     "narrow atoms": ("elliptic", ("model", "storage", "n_parameters"), 4, "must be 6 for Elliptic"),
     "half a node": ("tree", ("model", "storage", "n_parameters"), 6, "must be a multiple of 4"),

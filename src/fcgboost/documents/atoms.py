@@ -109,8 +109,7 @@ def read_atoms(
         refuse(place, f"has {len(records)} rows that take too much memory")
     else:
         atoms = _read_dense(records, storage, place, isinstance(dictionary, _UNEVEN))
-    fault = _fault(dictionary, atoms, n_features) if records else None
-    if fault is not None:
+    if records and (fault := _fault(dictionary, atoms, n_features)) is not None:
         refuse(f"{place}[{fault[0]}]", fault[1])
     return atoms
 
@@ -119,8 +118,7 @@ def _check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: i
     """Refuse atoms that do not lie in memory as those of a dictionary do."""
     place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
     if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
-        problem = f"must be {wanted} for {name} of {n_features} features, got {n}"
-        refuse(f"{place}.n_parameters", problem)
+        refuse(f"{place}.n_parameters", f"must be {wanted} for {name}, got {n}")
     is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
     if isinstance(dictionary, _UNEVEN) and not is_plain:
         refuse(place, f"must be dense and float64 for {name}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _SHOWN = 60
 
 
-class DocumentError(ValueError):
+class DocumentError(Exception):
     """What is wrong with a document, and where."""
 
 

@@ -53,8 +53,7 @@ def read_encoder(record: EncoderRecord | None, n_features: int) -> TableEncoder 
 
 def _check_outputs(columns: list[Column], n_features: int) -> None:
     """Check the number of outputs, and before they are made, the length of their names."""
-    counts = [len(getattr(column, "levels", ())) + 2 for column in columns]
-    length = sum(len(c.name) * count for c, count in zip(columns, counts, strict=True))
+    length = sum(len(c.name) * (len(getattr(c, "levels", ())) + 2) for c in columns)
     if length > _MOST_CHARACTERS:
         refuse(_PLACE, "has names and levels that are too long for a model file")
     n_outputs = sum(column.n_outputs for column in columns)

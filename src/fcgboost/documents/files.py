@@ -58,7 +58,7 @@ def encode(
         return _layout(document, _compact).encode()
     except ValueError as error:
         raise ValueError(
-            "The path has coefficients that are not finite numbers: save it with trace=False."
+            "The path has numbers that are not finite: save with trace=False."
         ) from error
 
 
@@ -66,10 +66,8 @@ def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
     """Write JSON so that every key of the upper levels, atom and step has a line of its own."""
     pad = " " * depth
     if isinstance(value, dict) and depth < 2 and value:
-        lines = [
-            f"{pad}{compact(key)}: {_layout(inside, compact, depth + 1)}"
-            for key, inside in value.items()
-        ]
+        items = value.items()
+        lines = [f"{pad}{compact(key)}: {_layout(v, compact, depth + 1)}" for key, v in items]
         return "{\n" + ",\n".join(lines) + f"\n{pad[1:]}}}" + ("\n" if depth == 0 else "")
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n" + ",\n".join(map(compact, value)) + f"\n{pad[1:]}]"
@@ -107,11 +105,9 @@ def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
         raise DocumentError("there is no such file") from error
     except OSError as error:
         raise DocumentError(f"the file cannot be read ({error.strerror})") from error
-    if size > max_bytes or len(content) > max_bytes:
-        raise DocumentError(
-            f"the file has {max(size, len(content))} bytes, and max_bytes is {max_bytes}: pass a "
-            "larger one if you trust it"
-        )
+    if (n := max(size, len(content))) > max_bytes:
+        advice = "pass a larger one if you trust it"
+        raise DocumentError(f"the file has {n} bytes, and max_bytes is {max_bytes}: {advice}")
     return content
 
 
@@ -139,7 +135,7 @@ def _check_version(document: Any) -> None:
     if found != VERSION:
         old = ("before the first release of fcgboost", "fit and save the model again")
         when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
-        versions = f"(format version {found}; this one reads {VERSION})"
+        versions = f"(format version {shown(found)}; this one reads {VERSION})"
         raise DocumentError(f"the file was written {when} {versions}: {advice}")
 
 
@@ -147,8 +143,6 @@ def _parse(text: str) -> Any:
     """Return the value of a JSON text without NaN and doubled keys."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
-    except DocumentError:
-        raise
     except ValueError as error:  # a number of thousands of digits is one, too
         raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
 
@@ -174,7 +168,7 @@ def _plain_about(about: Any) -> dict[str, Any]:
         if _has_other_keys(about):
             raise TypeError("about must have strings as keys, also inside.")
         return check_about(back, "about")
-    except (ValueError, RecursionError) as error:
+    except (DocumentError, RecursionError, ValueError) as error:
         raise ValueError(f"about must be what JSON can hold: {error}.") from error
 
 

@@ -37,9 +37,9 @@ def known_parts(parts: Iterable[type]) -> Known:
         if not (isinstance(part, type) and issubclass(part, Part)):
             raise TypeError(f"parts must be classes that derive from fcgboost's, got {part!r}.")
         if known.setdefault(part.__name__, part) is not part:
+            name = part.__name__
             raise ValueError(
-                f"There are two parts named {part.__name__}, and a model file knows them by "
-                "their names only: rename yours."
+                f"There are two parts named {name}; files know names only: rename yours."
             )
     return known
 

@@ -144,7 +144,6 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
     intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
     for array in (coef, intercept):
         array.setflags(write=False)
-    score = step.validation_score
     return Step(
         k=k,
         chosen=np.array(step.chosen, dtype=np.intp),
@@ -156,7 +155,7 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
         residual=float(step.residual),
         is_corrected=step.is_corrected,
         seconds=step.seconds,
-        validation_score=None if score is None else float(score),
+        validation_score=None if step.validation_score is None else float(step.validation_score),
         removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
         gone=presence.gone(n_entered),
     )
