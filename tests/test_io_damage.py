@@ -105,279 +105,216 @@ def test_a_file_that_may_not_be_read_is_refused(
 
 # Damage within a document: what is changed where, and what is said about it.
 
-Keys = tuple[str | int, ...]
 #: Stands for a number that JSON has and floats have not.
 OVERFLOW = "1e999"
-DAMAGE: dict[str, tuple[str, Keys, Any, str]] = {
-    "unknown key": ("relu", ("extra",), 1, r"\$: object contains unknown field `extra`"),
-    "unknown key inside": ("relu", ("model", "x y"), 1, r"\$\.model: .* unknown field `x y`"),
-    "no scale": ("relu", ("model", "scale"), None, r"\$\.model\.scale: expected `array`, got"),
-    "zero scale": (
-        "relu",
-        ("model", "scale", 1),
-        0,
-        r"\$\.model\.scale\[1\]: expected `float` > 0",
-    ),
-    "no limits": ("limits", ("model", "limits"), None, ""),
-    "short limits": ("limits", ("model", "limits", "low"), [0.0], "low must have 3 entries"),
-    "limits that cross": ("limits", ("model", "limits", "low", 1), 9.0, r"above the upper.*\[1\]"),
-    "a limit without end": (
-        "limits",
-        ("model", "limits", "high", 0),
-        "Infinity",
-        r"high\[0\]: expected",
-    ),
-    "clipped to nothing": ("limits", ("parameters", "clip"), 0, r"clip: expected"),
-    "fewer features": ("relu", ("n_features",), 2, r"scale must have 2 entries, got 3"),
-    "huge features": ("relu", ("n_features",), 2**31 - 1, "must have 2147483647 entries"),
-    "true as a number": ("relu", ("n_iter",), True, r"\$\.n_iter: expected `int`, got `bool`"),
-    "float as a count": ("relu", ("n_iter",), 7.0, r"\$\.n_iter: expected `int`, got `float`"),
-    "fewer steps": ("relu", ("n_iter",), 6, r"\$\.n_iter is 6, and atoms .* entered later"),
-    "more steps": ("relu", ("n_iter",), 8, r"steps are 7, and n_iter is 8"),
+DAMAGE: dict[str, tuple[str, str, Any, str]] = {
+    "unknown key": ("relu", "extra", 1, r"\$: object contains unknown field `extra`"),
+    "unknown key inside": ("relu", "model.x y", 1, r"\$\.model: .* unknown field `x y`"),
+    "no scale": ("relu", "model.scale", None, r"\$\.model\.scale: expected `array`, got"),
+    "zero scale": ("relu", "model.scale.1", 0, r"\$\.model\.scale\[1\]: expected `float` > 0"),
+    "no limits": ("limits", "model.limits", None, ""),
+    "short limits": ("limits", "model.limits.low", [0.0], "low must have 3 entries"),
+    "limits that cross": ("limits", "model.limits.low.1", 9.0, r"above the upper.*\[1\]"),
+    "a limit without end": ("limits", "model.limits.high.0", "Infinity", r"high\[0\]: expected"),
+    "clipped to nothing": ("limits", "parameters.clip", 0, r"clip: expected"),
+    "fewer features": ("relu", "n_features", 2, r"scale must have 2 entries, got 3"),
+    "huge features": ("relu", "n_features", 2**31 - 1, "must have 2147483647 entries"),
+    "true as a number": ("relu", "n_iter", True, r"\$\.n_iter: expected `int`, got `bool`"),
+    "float as a count": ("relu", "n_iter", 7.0, r"\$\.n_iter: expected `int`, got `float`"),
+    "fewer steps": ("relu", "n_iter", 6, r"\$\.n_iter is 6, and atoms .* entered later"),
+    "more steps": ("relu", "n_iter", 8, r"steps are 7, and n_iter is 8"),
     "a text in a row": (
-        *("relu", ("model", "atoms", 3, "row", 1), "1"),
-        r"\$\.model\.atoms\[3\]\.row\[1\]: expected `int | float`, got `str`",
+        *("relu", "model.atoms.3.row.1", "1"),
+        r"\$\.model\.atoms\[3\]\.row\[1\]: expected `int \| float`, got `str`",
     ),
     "an overflowing number": (
-        *("relu", ("model", "atoms", 3, "row", 1), OVERFLOW),
+        *("relu", "model.atoms.3.row.1", OVERFLOW),
         r"\$\.model\.atoms\[3\]\.row\[1\]: expected `float` <= 1.79",
     ),
     "an overflowing parameter": (
-        *("gauss", ("model", "dictionary", "parameters", "width"), OVERFLOW),
+        *("gauss", "model.dictionary.parameters.width", OVERFLOW),
         r"dictionary\.parameters\.width: expected",
     ),
-    "an overflowing remark": ("relu", ("about", "a"), OVERFLOW, "about has a number"),
+    "an overflowing remark": ("relu", "about.a", OVERFLOW, "about has a number"),
     "columns that become nothing": (
-        *("pipeline", ("encoder", "columns"), [{"kind": "skipped", "name": "a", "reason": "b"}]),
+        *("pipeline", "encoder.columns", [{"kind": "skipped", "name": "a", "reason": "b"}]),
         "makes 0 numbers of a row",
     ),
     "a short row": (
-        *("relu", ("model", "atoms", 3, "row"), [1.0]),
+        *("relu", "model.atoms.3.row", [1.0]),
         r"\$\.model\.atoms\[3\]\.row must have 4 entries, got 1",
     ),
-    "no row": ("relu", ("model", "atoms", 3), {"step": 4}, r"\$\.model\.atoms\[3\]: .* `coef`"),
-    "steps that fall": (
-        "relu",
-        ("model", "atoms", 3, "step"),
-        1,
-        r"atoms\[3\]\.step must be at least 3",
-    ),
+    "no row": ("relu", "model.atoms.3", {"step": 4}, r"\$\.model\.atoms\[3\]: .* `coef`"),
+    "steps that fall": ("relu", "model.atoms.3.step", 1, r"atoms\[3\]\.step must be at least 3"),
     "huge atoms": (
-        *("relu", ("model", "storage", "n_parameters"), 2**31),
+        *("relu", "model.storage.n_parameters", 2**31),
         "n_parameters: expected `int` <= 2147483646",
     ),
     "wide atoms": (
-        "relu",
-        ("model", "storage", "n_parameters"),
-        2**20,
+        *("relu", "model.storage.n_parameters", 2**20),
         "must be 4 for ReluDictionary, got",
     ),
-    "narrow atoms": ("elliptic", ("model", "storage", "n_parameters"), 4, "must be 6 for Elliptic"),
-    "half a node": ("tree", ("model", "storage", "n_parameters"), 6, "must be a multiple of 4"),
-    "sparse trees": (
-        "tree",
-        ("model", "storage", "kind"),
-        "csr_array",
-        "must be dense and float64",
-    ),
-    "single union": (
-        "union",
-        ("model", "storage", "dtype"),
-        "float32",
-        "must be dense and float64",
-    ),
-    "no room": ("union", ("model", "storage", "n_parameters"), 2, r"must have at most 2 entries"),
+    "narrow atoms": ("elliptic", "model.storage.n_parameters", 4, "must be 6 for Elliptic"),
+    "half a node": ("tree", "model.storage.n_parameters", 6, "must be a multiple of 4"),
+    "sparse trees": ("tree", "model.storage.kind", "csr_array", "must be dense and float64"),
+    "single union": ("union", "model.storage.dtype", "float32", "must be dense and float64"),
+    "no room": ("union", "model.storage.n_parameters", 2, r"must have at most 2 entries"),
     "too much room": (
-        *("union", ("model", "storage", "n_parameters"), 2**31 - 2),
+        *("union", "model.storage.n_parameters", 2**31 - 2),
         "rows that take too much memory",
     ),
-    "a tree without nodes": (
-        "tree",
-        ("model", "atoms", 1, "row"),
-        [],
-        r"atoms\[1\] is not a tree",
-    ),
+    "a tree without nodes": ("tree", "model.atoms.1.row", [], r"atoms\[1\] is not a tree"),
     "a tree without leaves": (
-        *("tree", ("model", "atoms", 1, "row"), [0, 0.5, 1, 0]),
+        *("tree", "model.atoms.1.row", [0, 0.5, 1, 0]),
         r"atoms\[1\] is not a tree",
     ),
     "a tree in a circle": (
-        *("tree", ("model", "atoms", 0, "row"), [0, 0.5, 0, 0, -1, 1, 0, 0]),
+        *("tree", "model.atoms.0.row", [0, 0.5, 0, 0, -1, 1, 0, 0]),
         r"atoms\[0\] is not a tree",
     ),
     "a tree that grows together": (
-        *("tree", ("model", "atoms", 0, "row")),
-        [*(0, 0.5, 1, 0), *(0, 0.5, 3, 0), *(0, 0.5, 3, 0), *(-1, 1, 0, 0), *(-1, 2, 0, 0)],
+        *(
+            "tree",
+            "model.atoms.0.row",
+            [*(0, 0.5, 1, 0), *(0, 0.5, 3, 0), *(0, 0.5, 3, 0), *(-1, 1, 0, 0), *(-1, 2, 0, 0)],
+        ),
         r"atoms\[0\] is not a tree",
     ),
     "a tree of another feature": (
-        *("tree", ("model", "atoms", 0, "row"), [3, 0.5, 1, 0, -1, 1, 0, 0, -1, 2, 0, 0]),
+        *("tree", "model.atoms.0.row", [3, 0.5, 1, 0, -1, 1, 0, 0, -1, 2, 0, 0]),
         r"atoms\[0\] is not a tree",
     ),
     "half a feature": (
-        *("tree", ("model", "atoms", 0, "row"), [0.5, 0.5, 1, 0, -1, 1, 0, 0, -1, 2, 0, 0]),
+        *("tree", "model.atoms.0.row", [0.5, 0.5, 1, 0, -1, 1, 0, 0, -1, 2, 0, 0]),
         r"atoms\[0\] is not a tree",
     ),
     "a set that is none": (
-        *("tree", ("model", "atoms", 0, "row"), [0, 0.5, 1, 2, -1, 1, 0, 0, -1, 2, 0, 0]),
+        *("tree", "model.atoms.0.row", [0, 0.5, 1, 2, -1, 1, 0, 0, -1, 2, 0, 0]),
         r"atoms\[0\] is not a tree",
     ),
-    "a small tree": (
-        *("tree", ("model", "atoms", 0, "row"), [0, 5, 1, 3, -1, 1, 0, 0, -1, 2]),
-        "",
-    ),
+    "a small tree": ("tree", "model.atoms.0.row", [0, 5, 1, 3, -1, 1, 0, 0, -1, 2], ""),
     "another family": (
-        *("union", ("model", "atoms", 2, "row", 0), 7),
+        *("union", "model.atoms.2.row.0", 7),
         r"atoms\[2\] is of a family that is not there",
     ),
-    "half a family": ("union", ("model", "atoms", 2, "row", 0), 0.5, "family that is not there"),
-    "a neuron as a tree": (
-        "union",
-        ("model", "atoms", 0, "row", 0),
-        1,
-        r"atoms\[0\] is not a tree",
-    ),
+    "half a family": ("union", "model.atoms.2.row.0", 0.5, "family that is not there"),
+    "a neuron as a tree": ("union", "model.atoms.0.row.0", 1, r"atoms\[0\] is not a tree"),
     "a tree as a neuron": (
-        *("union", ("model", "atoms", 1, "row", 0), 0),
+        *("union", "model.atoms.1.row.0", 0),
         r"atoms\[1\] is not a row of ReluDictionary",
     ),
-    "a bell without width": (
-        "union",
-        ("model", "atoms", 2, "row", 4),
-        0,
-        r"atoms\[2\] .* positive width",
-    ),
+    "a bell without width": ("union", "model.atoms.2.row.4", 0, r"atoms\[2\] .* positive width"),
     "a union in a union": (
-        "union",
-        ("model", "dictionary", "parameters", "families", 0),
-        {"part": "UnionDictionary", "parameters": {"families": []}},
+        *(
+            "union",
+            "model.dictionary.parameters.families.0",
+            {"part": "UnionDictionary", "parameters": {"families": []}},
+        ),
         "is refused: UnionDictionary: ",
     ),
     "a loss in a union": (
-        "union",
-        ("model", "dictionary", "parameters", "families", 0),
-        {"part": "Hinge", "parameters": {}},
+        *("union", "model.dictionary.parameters.families.0", {"part": "Hinge", "parameters": {}}),
         "is refused: UnionDictionary: every family must be a dictionary",
     ),
     "a union of nothing": (
-        *("union", ("model", "dictionary", "parameters", "families"), []),
+        *("union", "model.dictionary.parameters.families", []),
         "is refused: UnionDictionary: families must be a list of at least one",
     ),
-    "no atom is gone": ("removal", ("path", "gone"), [], r"\$\.path\.(steps|atoms)"),
-    "gone twice": ("removal", ("path", "gone"), [0, 0], "must name growing places"),
-    "gone too far": ("removal", ("path", "gone"), [10**6], "must name growing places"),
+    "no atom is gone": ("removal", "path.gone", [], r"\$\.path\.(steps|atoms)"),
+    "gone twice": ("removal", "path.gone", [0, 0], "must name growing places"),
+    "gone too far": ("removal", "path.gone", [10**6], "must name growing places"),
     "removed by nobody": (
-        *("removal", ("path", "steps", 0, "removed"), [[0, 5]]),
+        *("removal", "path.steps.0.removed", [[0, 5]]),
         r"steps\[0\]\.removed\[0\] names an atom that the output does not have",
     ),
-    "unknown storage": ("relu", ("model", "storage", "kind"), "coo", r"kind: invalid enum value"),
+    "unknown storage": ("relu", "model.storage.kind", "coo", r"kind: invalid enum value"),
     "other coefficients": (
-        *("relu", ("model", "atoms", 0, "coef", 0), 0.5),
+        *("relu", "model.atoms.0.coef.0", 0.5),
         r"\$\.path\.steps do not lead to the coefficients of the model",
     ),
     "coefficient too many": (
-        *("relu", ("path", "steps", 2, "coef", 0), [1.0] * 4),
+        *("relu", "path.steps.2.coef.0", [1.0] * 4),
         r"\$\.path\.steps\[2\]\.coef\[0\] must have 3 entries, got 4",
     ),
     "an atom that is not there": (
-        *("relu", ("path", "steps", 0, "chosen", 0), 99),
+        *("relu", "path.steps.0.chosen.0", 99),
         r"steps\[0\]\.chosen does not fit the steps",
     ),
     "an atom out of order": (
-        *("relu", ("path", "steps", 0, "chosen", 0), 1),
+        *("relu", "path.steps.0.chosen.0", 1),
         r"steps\[0\]\.chosen does not fit the steps",
     ),
     "an atom that nobody chose": (
-        *("relu", ("path", "steps", 6, "chosen", 0), 0),
+        *("relu", "path.steps.6.chosen.0", 0),
         r"steps\[6\]\.coef\[0\] must have 6 entries",
     ),
-    "unknown status": ("relu", ("status",), "DONE", r"\$\.status: invalid enum value 'DONE'"),
-    "width zero": ("gauss", ("model", "atoms", 2, "row", -1), 0.0, r"atoms\[2\] .* positive width"),
+    "unknown status": ("relu", "status", "DONE", r"\$\.status: invalid enum value 'DONE'"),
+    "width zero": ("gauss", "model.atoms.2.row.-1", 0.0, r"atoms\[2\] .* positive width"),
     "unknown part": (
-        *("relu", ("model", "dictionary", "part"), "os.system"),
+        *("relu", "model.dictionary.part", "os.system"),
         r"\$\.model\.dictionary\.part is 'os\.system', which is not a part of fcgboost",
     ),
     "a loss as dictionary": (
-        *("relu", ("model", "dictionary"), {"part": "Hinge", "parameters": {}}),
+        *("relu", "model.dictionary", {"part": "Hinge", "parameters": {}}),
         "must be a Dictionary, got Hinge",
     ),
     "unknown parameter": (
-        *("relu", ("model", "dictionary", "parameters", "shell"), "ls"),
+        *("relu", "model.dictionary.parameters.shell", "ls"),
         "has 'shell', which ReluDictionary does not take",
     ),
     "refused parameter": (
-        *("relu", ("model", "dictionary", "parameters", "weights"), "dense"),
+        *("relu", "model.dictionary.parameters.weights", "dense"),
         "is refused: ReluDictionary: weights must be one of",
     ),
     "a degree without end": (
-        *("polynomial", ("model", "dictionary", "parameters", "degree"), 10**9),
+        *("polynomial", "model.dictionary.parameters.degree", 10**9),
         "is refused: a degree of more than 1000",
     ),
     "a scheme without solver": (
-        *("relu", ("parameters", "scheme"), {"part": "FullyCorrective", "parameters": {}}),
+        *("relu", "parameters.scheme", {"part": "FullyCorrective", "parameters": {}}),
         "",
     ),
     "a scheme with a wrong solver": (
-        "relu",
-        ("parameters", "scheme"),
-        {"part": "FullyCorrective", "parameters": {"solver": [1]}},
+        *("relu", "parameters.scheme", {"part": "FullyCorrective", "parameters": {"solver": [1]}}),
         "is refused: its solver must be a solver",
     ),
     "a part in a part": (
-        "gauss",
-        ("model", "dictionary", "parameters", "width"),
-        {"part": "Hinge", "parameters": {}},
+        *("gauss", "model.dictionary.parameters.width", {"part": "Hinge", "parameters": {}}),
         "has a part as 'width'",
     ),
-    "one class": ("relu", ("classes", "values"), [0], "values: expected `array` of length >= 2"),
-    "classes twice": ("relu", ("classes", "values"), [1, 1], "must grow from one label"),
-    "three classes": ("relu", ("classes", "values"), [0, 1, 2], "must have 3 entries"),
-    "text as classes": ("relu", ("classes", "values"), ["0", "1"], "labels of the type int64 only"),
+    "one class": ("relu", "classes.values", [0], "values: expected `array` of length >= 2"),
+    "classes twice": ("relu", "classes.values", [1, 1], "must grow from one label"),
+    "three classes": ("relu", "classes.values", [0, 1, 2], "must have 3 entries"),
+    "text as classes": ("relu", "classes.values", ["0", "1"], "labels of the type int64 only"),
     "small type": (
-        "relu",
-        ("classes",),
-        {"dtype": "int8", "values": [0, 300]},
+        *("relu", "classes", {"dtype": "int8", "values": [0, 300]}),
         "not of the type int8",
     ),
-    "wide type": ("relu", ("classes", "dtype"), "U9999999", "labels too large"),
-    "odd type": ("relu", ("classes", "dtype"), "O8; import os", "dtype: expected `str` matching"),
-    "names": ("relu", ("feature_names",), ["a"], r"\$\.feature_names must have 3 entries"),
-    "seed": ("relu", ("parameters", "random_state"), -1, r"random_state: expected `int` >= 0"),
-    "jobs": ("relu", ("parameters", "n_jobs"), 0, "n_jobs must not be 0"),
-    "weights": (
-        *("relu", ("parameters", "class_weight"), [[0, 1.0], [0, 2.0]]),
-        "names a class twice",
-    ),
-    "fraction": (
-        "relu",
-        ("parameters", "validation_fraction"),
-        1,
-        "fraction: expected `float` < 1",
-    ),
-    "about": ("relu", ("about",), [], r"\$\.about: expected `object`, got `array`"),
+    "wide type": ("relu", "classes.dtype", "U9999999", "labels too large"),
+    "odd type": ("relu", "classes.dtype", "O8; import os", "dtype: expected `str` matching"),
+    "names": ("relu", "feature_names", ["a"], r"\$\.feature_names must have 3 entries"),
+    "seed": ("relu", "parameters.random_state", -1, r"random_state: expected `int` >= 0"),
+    "jobs": ("relu", "parameters.n_jobs", 0, "n_jobs must not be 0"),
+    "weights": ("relu", "parameters.class_weight", [[0, 1.0], [0, 2.0]], "names a class twice"),
+    "fraction": ("relu", "parameters.validation_fraction", 1, "fraction: expected `float` < 1"),
+    "about": ("relu", "about", [], r"\$\.about: expected `object`, got `array`"),
     "an atom twice in a row": (
-        *("sparse", ("model", "atoms", 0, "places"), [1, 1]),
+        *("sparse", "model.atoms.0.places", [1, 1]),
         "places must grow, up to 3",
     ),
-    "a place too far": (
-        "sparse",
-        ("model", "atoms", 0, "places"),
-        [9],
-        "places must grow, up to 3",
-    ),
-    "a value too many": ("sparse", ("model", "atoms", 0, "values"), [1.0] * 9, "must have"),
-    "column kind": ("pipeline", ("encoder", "columns", 0, "kind"), "date", "kind: invalid value"),
-    "no column kind": ("pipeline", ("encoder", "columns", 0), {}, "missing required field `kind`"),
-    "columns": ("pipeline", ("encoder", "columns"), [], "columns: expected `array` of length"),
+    "a row beside places": ("sparse", "model.atoms.0.row", [1.0], r"atoms\[0\] must have places"),
+    "places beside a row": ("relu", "model.atoms.0.places", [1], r"atoms\[0\] must have a row"),
+    "a place too far": ("sparse", "model.atoms.0.places", [9], "places must grow, up to 3"),
+    "a value too many": ("sparse", "model.atoms.0.values", [1.0] * 9, "must have"),
+    "column kind": ("pipeline", "encoder.columns.0.kind", "date", "kind: invalid value"),
+    "no column kind": ("pipeline", "encoder.columns.0", {}, "missing required field `kind`"),
+    "columns": ("pipeline", "encoder.columns", [], "columns: expected `array` of length"),
     "levels": (
-        *("pipeline", ("encoder", "columns", 3, "levels"), ["b", "a"]),
+        *("pipeline", "encoder.columns.3.levels", ["b", "a"]),
         "levels must grow from one level to the next",
     ),
-    "one name": ("pipeline", ("encoder", "columns", 0, "name"), "one", "two columns of one name"),
-    "long names": (
-        *("pipeline", ("encoder", "columns", 3, "name"), "x" * 10**7),
-        "too long for a model file",
-    ),
+    "one name": ("pipeline", "encoder.columns.0.name", "one", "two columns of one name"),
+    "long names": ("pipeline", "encoder.columns.3.name", "x" * 10**7, "too long for a model file"),
 }
 
 
@@ -399,15 +336,20 @@ def document(name: str) -> str:
     return encode(classifier, encoder).decode()
 
 
-@pytest.mark.parametrize(("seed", "keys", "value", "match"), DAMAGE.values(), ids=DAMAGE)
+def damaged(seed: str, place: str, value: Any) -> Any:
+    """Return the document of a model with another value at a place such as "model.scale.1"."""
+    whole = json.loads(document(seed))
+    *above, last = (int(key) if key.lstrip("-").isdigit() else key for key in place.split("."))
+    functools.reduce(lambda holder, key: holder[key], above, whole)[last] = value
+    return whole
+
+
+@pytest.mark.parametrize(("seed", "place", "value", "match"), DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_named_with_its_place(
-    seed: str, keys: Keys, value: Any, match: str, tmp_path: Path
+    seed: str, place: str, value: Any, match: str, tmp_path: Path
 ) -> None:
-    damaged = json.loads(document(seed))
-    inside = functools.reduce(lambda holder, key: holder[key], keys[:-1], damaged)
-    inside[keys[-1]] = value
     path = tmp_path / "model.json"
-    path.write_text(json.dumps(damaged).replace(f'"{OVERFLOW}"', OVERFLOW))
+    path.write_text(json.dumps(damaged(seed, place, value)).replace(f'"{OVERFLOW}"', OVERFLOW))
     if not match:
         load_model(path)
         return
@@ -433,12 +375,10 @@ def test_every_key_is_needed(seed: str, tmp_path: Path) -> None:
     found = list(holders(json.loads(document(seed))))
     assert len(found) > 50
     for place, key in found:
-        damaged = json.loads(document(seed))
-        del functools.reduce(lambda holder, step: holder[step], place, damaged)[key]
-        path.write_text(json.dumps(damaged))
-        with pytest.raises(
-            ModelFileError, match=r"missing required field|must have|not a model file"
-        ):
+        whole = json.loads(document(seed))
+        del functools.reduce(lambda holder, step: holder[step], place, whole)[key]
+        path.write_text(json.dumps(whole))
+        with pytest.raises(ModelFileError, match=r"missing required|must have|not a model"):
             load_model(path)
 
 
@@ -482,11 +422,8 @@ def test_the_schema_is_one_and_refuses_what_the_loader_refuses(tmp_path: Path) -
     validator = jsonschema.Draft202012Validator(SCHEMA)
     validator.check_schema(SCHEMA)
     refused = 0
-    for seed, keys, value, match in DAMAGE.values():
-        damaged = json.loads(document(seed))
-        inside = functools.reduce(lambda holder, key: holder[key], keys[:-1], damaged)
-        inside[keys[-1]] = value
-        is_refused = not validator.is_valid(damaged)
+    for seed, place, value, match in DAMAGE.values():
+        is_refused = not validator.is_valid(damaged(seed, place, value))
         assert match or not is_refused
         refused += is_refused
     assert refused > 20
