@@ -85,7 +85,7 @@ def exchange_lines(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def repeat_a_line(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """Give a line twice: often a key that is there already."""
+    """Return a line twice: often a key that is there already."""
     lines = data.split(b"\n")
     i = rng.randrange(len(lines))
     return b"\n".join([*lines[: i + 1], *lines[i:]])
@@ -135,7 +135,7 @@ Place = tuple[Any, Any]
 
 
 def places(value: Any) -> list[Place]:
-    """Give every container of a document with every key of it."""
+    """Return every container of a document with every key of it."""
     if not isinstance(value, dict | list):
         return []
     keys = list(value) if isinstance(value, dict) else range(len(value))
@@ -196,7 +196,7 @@ STRUCTURE = (
 
 
 def mutate(rng: random.Random, seeds: list[bytes]) -> bytes:
-    """Give a model file that something happened to."""
+    """Return a model file that something happened to."""
     i = rng.randrange(len(seeds))
     if rng.random() < 0.4:
         data = seeds[i]
@@ -269,7 +269,7 @@ def use(model: Any) -> None:
 
 
 def outcome(path: Path, guard: Guard) -> tuple[Any, str | None]:
-    """Give the model in a file, None if it is refused, and what else happened, if anything."""
+    """Return the model in a file, None if it is refused, and what else happened, if anything."""
     try:
         guard.path = str(path)
         model = load_model(path)
@@ -286,7 +286,7 @@ def outcome(path: Path, guard: Guard) -> tuple[Any, str | None]:
 
 
 def peak() -> float:
-    """Give the most memory that this process has had, in MiB."""
+    """Return the most memory that this process has had, in MiB."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
 
@@ -299,7 +299,7 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def watch() -> Guard:
-    """Give a guard of this process that was seen to work."""
+    """Return a guard of this process that was seen to work."""
     guard = Guard()
     sys.addaudithook(guard)
     guard.path = "nowhere"
@@ -348,7 +348,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder of model files of all families."""
+    """Return a folder of model files of all families."""
     folder = tmp_path_factory.mktemp("models")
     rng = np.random.default_rng(0)
     X = np.where((X := rng.random((60, 3))) > 0.3, X, 0.0)

@@ -173,7 +173,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         write_whole(path, encode(self, trace=trace, about=about))
 
     def decision_function(self, X: Any) -> Any:
-        """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
+        """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
 
         For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
         is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
@@ -182,7 +182,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return in_kind(self._decision(X), X)
 
     def predict(self, X: Any) -> Any:
-        """Give the predicted class of every row.
+        """Return the predicted class of every row.
 
         For a torch tensor the labels are a tensor on its device, if the classes are numbers.
         """
@@ -190,19 +190,19 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give class probabilities: those of the link, or of the loss where there is none.
+        """Return class probabilities: those of the link, or of the loss where there is none.
 
         For a torch tensor they are a tensor of its precision on its device.
         """
         return in_kind(self._probabilities(self._decision(X)), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the share of the rows that are classified correctly, wherever they lie."""
+        """Return the share of the rows that are classified correctly, wherever they lie."""
         labels, weights = to_host(self.predict(X)), to_host(sample_weight)
         return float(accuracy_score(to_host(y), labels, sample_weight=weights))
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Give the decision values after 1, 2, ..., n_iter_ steps.
+        """Yield the decision values after 1, 2, ..., n_iter_ steps.
 
         The values of all atoms are kept in between if scikit-learn's `working_memory` has room
         for them; if not, they are computed in every step.
@@ -211,18 +211,18 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             yield in_kind(decision, X)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Give the predicted classes after 1, 2, ..., n_iter_ steps."""
+        """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
         for decision in self._staged_decision(X):
             yield winners(decision, self.classes_, X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Give the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
+        """Yield the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
         for decision in self._staged_decision(X):
             yield in_kind(self._probabilities(decision), X)
 
     def truncate(self, k: int) -> Self:
-        """Give a fitted copy of the classifier as it was after k steps of its path.
+        """Return a fitted copy of the classifier as it was after k steps of its path.
 
         k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
         validation kept. (A search's `best_estimator_` stays whole.) A model that was saved without
@@ -245,7 +245,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return self.model_
 
     def _decision(self, X: Any) -> Any:
-        """Give decision values in full precision, where they were computed."""
+        """Return decision values in full precision, where they were computed."""
         return self._shape(self._fitted().decision(check_rows(self, X)))
 
     def _probabilities(self, decision: Any) -> Any:
@@ -295,20 +295,20 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
 
 def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
-    """Give class probabilities by a link, or by the formula of a loss where there is none."""
+    """Return class probabilities by a link, or by the formula of a loss where there is none."""
     if link is not None:
         return link.probabilities(decision)
     return class_probabilities(loss, decision)
 
 
 def in_kind(values: Any, X: Any) -> Any:
-    """Give values for X as X is: for a tensor, a tensor of its precision on its device."""
+    """Return values for X as X is: for a tensor, a tensor of its precision on its device."""
     values = beside(values, X)
     return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values
 
 
 def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
-    """Give the class every row of decision values stands for.
+    """Return the class every row of decision values stands for.
 
     For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
     """

@@ -163,7 +163,7 @@ def classifier_of(model: Any) -> Any:
 
 
 def valid(path: Path) -> dict[str, Any]:
-    """Give the document in a file, which the published schema accepts."""
+    """Return the document in a file, which the published schema accepts."""
     document = json.loads(path.read_text("utf-8"))
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     return document

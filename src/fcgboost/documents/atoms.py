@@ -56,13 +56,9 @@ def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
     if not atoms.has_canonical_format:
         atoms = atoms.copy()
         atoms.sum_duplicates()
-    return [
-        {
-            "places": atoms.indices[i:j].tolist(),
-            "values": list(map(_plain, atoms.data[i:j].tolist())),
-        }
-        for i, j in pairwise(atoms.indptr.tolist())
-    ]
+    ends = pairwise(atoms.indptr.tolist())
+    pairs = [(atoms.indices[i:j].tolist(), atoms.data[i:j].tolist()) for i, j in ends]
+    return [{"places": places, "values": list(map(_plain, values))} for places, values in pairs]
 
 
 def _short(row: Array) -> Array:

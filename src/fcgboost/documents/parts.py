@@ -128,7 +128,7 @@ def read_part(record: PartRecord, known: Known, place: str, contract: type[Part]
         made = part(**given)
         _check_part(made)
     except Exception as error:  # a user's own class may raise anything
-        raise DocumentError(f"{inside} is refused: {str(error)[:200]}") from error
+        raise DocumentError(f"{inside} is refused: {str(error)[:200].rstrip('.')}") from error
     if not isinstance(made, contract):
         refuse(place, f"must be a {contract.__name__}, got {part.__name__}")
     return made
