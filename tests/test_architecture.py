@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 # Beside the standard library and the package itself, free in every room.
-ALWAYS_THERE = {"fcgboost", "joblib", "numpy", "scipy", "sklearn", "threadpoolctl"}
+ALWAYS_THERE = {"fcgboost", "joblib", "msgspec", "numpy", "scipy", "sklearn", "threadpoolctl"}
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "numba", "onnx"),
