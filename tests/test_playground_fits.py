@@ -138,8 +138,8 @@ class TestNumbers:
         fit = Fit(replace(SMALL, dictionary=dictionary, data=data), lambda: False)
         shown = DecisionBoundaryDisplay.from_estimator(fit.classifier, fit.sample.X, fit.sample.y)
         atoms = fit.summary()["atoms"]
-        kind = "centers" if shown.marks.kind == "centre" else "lines"
-        np.testing.assert_array_equal(atoms[kind], shown.marks.places)
+        kind = "centers" if shown.atoms.kind == "centre" else "lines"
+        np.testing.assert_array_equal(atoms[kind], shown.atoms.places)
         assert ("radii" in atoms) == (dictionary == "gauss")
 
     def test_a_gauss_atom_is_one_width_wide_along_both_axes(self, client) -> None:

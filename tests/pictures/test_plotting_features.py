@@ -219,7 +219,7 @@ class Corners(Dictionary):
 
 def test_atoms_without_centre_and_direction_are_left_out_or_an_error(ax: Axes) -> None:
     model = FCGBoostClassifier(Corners(), max_iter=3, random_state=0).fit(X, y)
-    assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).marks is None
+    assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).atoms is None
     with pytest.raises(ValueError, match="pass atoms='auto'"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, atoms=True, ax=ax)
     with pytest.raises(ValueError, match=r"have a direction, a centre or splits.*not Corners"):
@@ -273,14 +273,14 @@ def test_atoms_of_several_kinds_are_shown_by_shares(ax: Axes) -> None:
         (UnionDictionary(FAMILIES), None),
     ],
 )
-def test_boundaries_show_marks_of_one_kind_only(dictionary: Any, kind: str | None) -> None:
+def test_boundaries_show_atoms_of_one_kind_only(dictionary: Any, kind: str | None) -> None:
     model = FCGBoostClassifier(dictionary, max_iter=6, random_state=0).fit(X, y)
     for k in (None, 1):
         display = DecisionBoundaryDisplay.from_estimator(model, X, y, k=k, ax=Figure().subplots())
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=Figure().subplots())
-    assert (display.marks and display.marks.kind) == kind
+    assert (display.atoms and display.atoms.kind) == kind
     if kind is not None:
-        assert display.marks.places.shape[0] == model.n_atoms_
+        assert display.atoms.places.shape[0] == model.n_atoms_
     FeatureInfluenceDisplay.from_estimator(model, ax=Figure().subplots())
 
 

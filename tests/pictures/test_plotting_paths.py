@@ -12,10 +12,11 @@ from sklearn.pipeline import make_pipeline
 from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
+from fcgboost.colors import DICTIONARY_COLORS
 from fcgboost.datasets import make_simulation
-from fcgboost.plotting import DICTIONARY_COLORS, CoefficientPathDisplay, PathDisplay, path_error
-from fcgboost.plotting.canvas import ink
-from fcgboost.plotting.coefficients import _spread
+from fcgboost.plotting import CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting.base import text_color
+from fcgboost.plotting.paths import _spread
 from fcgboost.tables import TableEncoder
 
 X_test, y_test = make_simulation(60, random_state=1)
@@ -32,7 +33,7 @@ def test_known_curves_are_drawn_over_steps_with_k0_and_chosen_steps(ax: Axes) ->
     for name, values in curves.items():
         assert_allclose(display.lines_[name].get_data(), [np.arange(1, len(values) + 1), values])
     assert_allclose(lines_of(ax)["$k_0$ = 2"].get_xdata(), 2)
-    marked = {name: np.ravel(mark.get_data()).tolist() for name, mark in display.marks_.items()}
+    marked = {name: np.ravel(mark.get_data()).tolist() for name, mark in display.chosen_.items()}
     assert marked == {"relu": [3.0, 0.2], "mine": [1.0, 0.4]}
 
 
@@ -74,7 +75,7 @@ def test_path_error_covers_the_whole_path_of_a_truncated_model(model: FCGBoostCl
     assert_allclose(errors, expected)
 
 
-def test_a_classifiers_path_shows_train_and_validation_errors_and_marks_its_steps(
+def test_a_classifiers_path_shows_train_and_validation_errors_and_chosen_its_steps(
     model: FCGBoostClassifier, ax: Axes
 ) -> None:
     short = model.truncate(3)
@@ -84,7 +85,7 @@ def test_a_classifiers_path_shows_train_and_validation_errors_and_marks_its_step
         steps, values = display.lines_[name].get_data()
         assert_array_equal(steps, np.arange(1, 7))
         assert_allclose(values, path_error(model, *data))
-        assert_allclose(np.ravel(display.marks_[name].get_data()), [3.0, values[2]])
+        assert_allclose(np.ravel(display.chosen_[name].get_data()), [3.0, values[2]])
     assert ax.get_xlabel() == "atoms"
     k0 = theory_steps(80)
     assert legend_texts(ax)[2:] == ["chosen $k$ = 3", f"$k_0$ = {k0}"]
@@ -129,7 +130,7 @@ def test_a_search_shows_the_mean_over_its_folds_for_the_best_setting(ax: Axes) -
     assert len(rows) == 6
     assert_allclose(np.transpose(display.lines_["cross-validation"].get_data()), rows)
     assert_allclose(
-        np.ravel(display.marks_["cross-validation"].get_data()),
+        np.ravel(display.chosen_["cross-validation"].get_data()),
         [search.n_iter_, 1.0 - search.best_score_],
     )
 
@@ -161,12 +162,12 @@ def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) ->
     ("arguments", "options", "message"),
     [
         ((), {}, "no error to draw"),
-        ((X,), {}, "needs rows and their labels"),
+        ((X,), {}, "needs rows and labels"),
         ((X, y, X_test), {}, "'validation' needs rows"),
         ((X, y), {"x": "seconds"}, "x must be 'atoms' or 'steps', got 'seconds'"),
     ],
 )
-def test_what_a_path_can_not_draw_is_said(
+def test_what_a_path_cannot_draw_is_said(
     model: FCGBoostClassifier, arguments: Any, options: Any, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -189,7 +190,7 @@ def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
     largest = np.argsort(-np.abs(relu.truncate(4).coef_[0]))[:2] + 1
     assert set(largest) != set(np.argsort(-np.abs(relu.coef_[0]))[:2] + 1)
     assert [text.get_text() for text in display.texts_] == [f"atom {j}" for j in largest]
-    assert {text.get_color() for text in display.texts_} == {ink(ax)}
+    assert {text.get_color() for text in display.texts_} == {text_color(ax)}
     leaders = [line for line in ax.lines if line.get_transform() == ax.transAxes]
     colors = [display.lines_[atom].get_color() for atom in largest]
     assert [line.get_color() for line in leaders] == colors

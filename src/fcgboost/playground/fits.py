@@ -17,7 +17,7 @@ from fcgboost import (
 )
 from fcgboost.playground import samples
 from fcgboost.playground.settings import Settings
-from fcgboost.plotting.marks import find_marks
+from fcgboost.plotting.atoms import atom_positions
 
 #: A fit that takes longer ends with the steps it has. On a quiet machine the largest take about two
 #: seconds, the hinge seven, and without a ridge minutes.
@@ -142,7 +142,7 @@ class Fit:
         The places are those of the package's pictures; Gauss atoms have a radius along each axis.
         """
         model = self.classifier.model_
-        marks = find_marks(model, self.sample.X)
+        marks = atom_positions(model, self.sample.X)
         if marks is None:
             raise TypeError(f"Atoms of {model.dictionary} have no place in the plane.")
         kind = "centers" if marks.kind == "centre" else "lines"

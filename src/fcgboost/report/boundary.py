@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost.plotting.atoms import AtomPositions, atom_positions
 from fcgboost.plotting.boundaries import grid_side, like
-from fcgboost.plotting.marks import AtomMarks, find_marks
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.report.wording import label
 from fcgboost.tables import NumberColumn, SkippedColumn
@@ -73,17 +73,19 @@ class Plane:
         first, second = self.points.T
         return grid_side(first, n), grid_side(second, n)
 
-    def inputs(self, first: Array, second: Array) -> Array:
+    def inputs(self, first: Array, second: Array) -> Any:
         """Give the points of a grid as rows for the classifier, the first side running fastest."""
-        rows = np.zeros((len(first) * len(second), len(self.subject.feature_names)))
-        grid = np.meshgrid(first, second)
-        for place, values in zip(self.places, grid, strict=True):
-            rows[:, place] = values.ravel()
-        return rows
+        return self.rows(np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2))
 
-    def marks(self, model: Any) -> AtomMarks | None:
+    def rows(self, points: Array) -> Any:
+        """Return points of the plane as rows for the classifier."""
+        rows = np.zeros((len(points), len(self.subject.feature_names)))
+        rows[:, list(self.places)] = points
+        return like(self.judged.inputs, rows)
+
+    def marks(self, model: Any) -> AtomPositions | None:
         """Give where the atoms of a model lie, if the plane shows that."""
-        return find_marks(model, self.points) if len(self.subject.feature_names) == 2 else None
+        return atom_positions(model, self.points) if len(self.subject.feature_names) == 2 else None
 
 
 def find_plane(subject: Subject, judged: Judged | None) -> Plane | None:
@@ -127,12 +129,11 @@ def packed(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
 
 
-def _decisions(plane: Plane, rows: Array, frames: Sequence[int]) -> Array:
+def _decisions(plane: Plane, rows: Any, frames: Sequence[int]) -> Array:
     """Give the values after steps, of shape (n_steps, n_outputs, n_rows)."""
     wanted, found = set(frames), []
     whole = plane.subject.classifier.truncate(frames[-1])
-    inputs = like(plane.judged.inputs, rows)
-    for k, decision in enumerate(whole.staged_decision_function(inputs), 1):
+    for k, decision in enumerate(whole.staged_decision_function(rows), 1):
         if k in wanted:
             found.append(np.asarray(decision).reshape(len(rows), -1).T)
     return np.stack(found)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.plotting.canvas import usual_range
+from fcgboost.plotting.base import usual_range
 from fcgboost.prediction import winners
 from fcgboost.report.subject import Array, Judged, Subject
 from fcgboost.tables import CategoryColumn, NumberColumn

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.plotting import path_error
-from fcgboost.plotting.fitted import recorded
+from fcgboost.plotting.paths import path_error, recorded
 from fcgboost.report.atoms import describe_atoms
 from fcgboost.report.boundary import Plane, boundary_data, packed
 from fcgboost.report.subject import Array, Judged, Subject
@@ -145,12 +144,11 @@ def _ever_rarer(n: int, most: int) -> list[int]:
 
 def _recorded(subject: Subject) -> list[tuple[str, Array, str]]:
     """Give what the fit wrote down about other data, by step: name, values, unit."""
-    curves, steps, unit = recorded(subject.classifier)
+    curves, unit = recorded(subject.classifier)
     found = []
     for name, known in curves.items():
         values = np.full(len(subject.classifier.trace_), np.nan)
-        is_there = steps[name] <= len(values)
-        values[steps[name][is_there].astype(int) - 1] = known[is_there]
+        values[: len(known)] = known[: len(values)]
         found.append((name, values, unit))
     return found
 

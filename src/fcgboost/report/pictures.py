@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.plotting import (
-    CLASS_COLORS,
     AtomDisplay,
     CoefficientPathDisplay,
     DecisionBoundaryDisplay,
@@ -18,7 +20,7 @@ from fcgboost.plotting import (
     ReliabilityDisplay,
 )
 from fcgboost.plotting.atoms import has_values
-from fcgboost.plotting.canvas import colors_of, ink, legend_below, set_labels
+from fcgboost.plotting.base import class_colors, legend_below, set_labels, text_color
 from fcgboost.report.boundary import Plane
 from fcgboost.report.columns import influence_words
 from fcgboost.report.document import Picture
@@ -65,22 +67,14 @@ def draw_path(path: Path) -> Picture:
 def draw_boundary(plane: Plane) -> Picture:
     """Draw the boundary as it is without a script."""
     subject, known = plane.subject, plane.judged.some(_MOST_POINTS, known=True)
-    first, second = plane.sides(_N_GRID)
-    values = np.asarray(subject.classifier.model_.decision(plane.inputs(first, second)))
-    shape = (_N_GRID, _N_GRID) if values.shape[1] == 1 else (_N_GRID, _N_GRID, -1)
-    display = DecisionBoundaryDisplay(
-        first,
-        second,
-        values.reshape(shape),
-        subject.classes,
-        points=plane.points[known],
-        labels=plane.judged.y[known],
-        marks=plane.marks(subject.classifier.model_),
-        names=plane.names,
-    )
-    caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
+    model = make_pipeline(FunctionTransformer(plane.rows), subject.classifier)
+    names: dict[str, Any] = {"xlabel": plane.names[0], "ylabel": plane.names[1]}
+    points, labels = plane.points[known], plane.judged.y[known]
     with drawing(subject.has_dollars) as ax:
-        display.plot(ax)
+        DecisionBoundaryDisplay.from_estimator(
+            model, points, labels, grid_resolution=_N_GRID, ax=ax, **names
+        )
+    caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
     # Many small shapes: pixels are smaller.
     return Picture("still-boundary", raster(ax.figure, caption), "The boundary", caption)
 
@@ -145,14 +139,14 @@ def _of_columns(subject: Subject, judged: Judged) -> Iterator[Picture]:
 def _dependence(subject: Subject, one: Dependence, name: str) -> Picture:
     column = shortened(subject.columns[one.place].name, 40)
     classes = subject.classes[1:] if one.means.shape[1] == 1 else subject.classes
-    colors = CLASS_COLORS[1:] if len(classes) == 1 else colors_of(len(classes))
+    colors = CLASS_COLORS[1:] if len(classes) == 1 else class_colors(len(classes))
     with drawing(subject.has_dollars, 2.8) as ax:
         for code, value in list(enumerate(classes))[:_MOST_LINES]:
             style = "o" if isinstance(one.values, list) or len(one.values) == 1 else "-"
             places = np.arange(len(one.values)) if isinstance(one.values, list) else one.values
             ax.plot(places, one.means[:, code], style, color=colors[code], label=label(value))
         _name_values(ax, subject.columns[one.place], one.values)
-        ax.axhline(0.0, color=ink(ax), linewidth=0.8, linestyle=":")
+        ax.axhline(0.0, color=text_color(ax), linewidth=0.8, linestyle=":")
         set_labels(ax, column, "mean decision value")
         if len(classes) > 1:
             legend_below(ax)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.io import split_model
-from fcgboost.plotting.fitted import theory_k0
 from fcgboost.plotting.margins import margins_of
+from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.report.wording import listed
 from fcgboost.scores import Score, score_predictions
