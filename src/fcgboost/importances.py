@@ -25,7 +25,7 @@ _LOOKS, _FEWEST_ROWS = 1 << 30, 16
 
 
 def importances_of(model: Model, rows: Any, deviation: Array) -> Array:
-    """Give numbers that sum to one, or are all zero.
+    """Return numbers that sum to one, or are all zero.
 
     Of smooth atoms: the mean size of the slope, times the feature's deviation. Of others: the mean
     size of what changes where a row has the feature's value of another row.
@@ -72,7 +72,7 @@ def _changes(model: Model, rows: Any) -> Array:
 
 
 def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None) -> Array | None:
-    """Give how much atoms of one family look at every feature, of shape (n_atoms, n_features).
+    """Return how much atoms of one family look at every feature: (n_atoms, n_features).
 
     Weights per standardised unit of functions of a plane; of round bells their centres, in units
     from the middle; of others the reciprocal widths; of trees the share of the splits, each level
@@ -114,7 +114,7 @@ def _splits(row: Array, n_features: int) -> Array:
 
 
 def n_numbers_of(model: Model) -> int:
-    """Give how many numbers a model holds; of rows that were filled up, only their own."""
+    """Return how many numbers a model holds; of rows that were filled up, only their own."""
     total = int(model.coef.size + len(model.intercept))
     total += 0 if model.limits is None else 2 * len(model.scale)
     for family, _, rows in by_family(model.dictionary, model.atoms, len(model.scale)):

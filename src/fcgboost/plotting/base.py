@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -109,22 +110,27 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
 
     Where it would take too much of small Axes its letters are smaller, or there is none.
     """
-    if not ax.get_legend_handles_labels()[0]:
-        return
-    # Pixels from the Axes down to the end of the label.
+    with warnings.catch_warnings():
+        # Who draws the letters that the font lacks is warned then.
+        warnings.filterwarnings("ignore", message=".*missing from font.*")
+        if ax.get_legend_handles_labels()[0] and not _fit_legend(ax, ncols):
+            ax.get_legend().remove()
+
+
+def _fit_legend(ax: Axes, ncols: int) -> bool:
+    """Try legends of fewer columns, then of smaller letters; return whether one was small enough."""
     below: Any = ax.xaxis.get_tightbbox()
-    depth = ax.bbox.y0 - below.y0
     style: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
     style |= {"frameon": False, "labelcolor": text_color(ax), "markerscale": 1.5}
     for size, n in product((None, "small"), range(ncols, 0, -1)):
         legend = ax.legend(**style, ncols=n, fontsize=size)
         # Counted in the size of the letters.
         letters = float(legend.get_texts()[0].get_fontsize()) * ax.figure.dpi / 72.0
-        legend.borderaxespad = depth / letters + 0.4
+        legend.borderaxespad = (ax.bbox.y0 - below.y0) / letters + 0.4
         box = legend.get_window_extent()
         if box.width <= ax.bbox.width and box.height <= _LEGEND_SHARE * ax.bbox.height:
-            return
-    legend.remove()
+            return True
+    return False
 
 
 def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:

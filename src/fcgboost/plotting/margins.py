@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _N_BINS, _MOST_BINS = 40, 120
 # Margins that differ by less than this from the others are always drawn.
 _NEAR = 5.0
-_LEAD = "margin: value of the true class − largest of the others"
 
 
 @dataclass(eq=False, repr=False)
@@ -27,24 +26,23 @@ class MarginDisplay(base.Display):
     """The margins y f(x) of rows, with the active set y f < 1 and the errors y f < 0.
 
     Margins far from all others are left out of the picture, not of the shares; the label of the
-    axis counts them.
-
-    With the squared hinge and its kin only the rows of the active set have a loss and pull at the
-    coefficients. With several classes the margin is f_y, the value of the row's class, less the
-    largest value of the others.
+    axis counts them. With the squared hinge and its kin only the rows of the active set have a loss
+    and pull at the coefficients. With several classes the margin is f_y, the value of the row's
+    class, less the largest value of the others.
 
     Parameters
     ----------
     margins : ndarray of shape (n_samples,)
-    xlabel : str, default="margin $y$ $f(x)$"
-    active_name : str, default="active set"
-        What rows with a margin below 1 are called.
+    is_lead : bool, default=False
+        Whether they are those of several classes.
+    has_active_set : bool, default=True
+        Whether rows with a margin above 1 have no loss.
     """
 
     margins: Array
     _: KW_ONLY
-    xlabel: str = "margin $y$ $f(x)$"
-    active_name: str = "active set"
+    is_lead: bool = False
+    has_active_set: bool = True
 
     @property
     def error_share(self) -> float:
@@ -87,9 +85,8 @@ class MarginDisplay(base.Display):
         """
         _, classifier = base.split(estimator, cls)
         display = cls._of(y, _decision_values(estimator, X), estimator.classes_)
-        # With the square every row has a loss, so there is no active set.
-        if isinstance(vars(classifier).get("_loss_"), Square):
-            display.active_name = "unsure or wrong"
+        # With the square every row has a loss.
+        display.has_active_set &= not isinstance(vars(classifier).get("_loss_"), Square)
         return display.plot(ax, kind=kind, **kwargs)
 
     @classmethod
@@ -116,18 +113,15 @@ class MarginDisplay(base.Display):
             As in `from_estimator`.
         """
         known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
-        values = np.asarray(decision, dtype=np.float64)
-        return cls._of(y_true, values, known).plot(ax, kind=kind, **kwargs)
+        display = cls._of(y_true, np.asarray(decision, dtype=np.float64), known)
+        return display.plot(ax, kind=kind, **kwargs)
 
     @classmethod
     def _of(cls, y: ArrayLike, decision: Array, classes: NDArray[Any]) -> Self:
-        """Return the display of decision values; several classes have no single active set."""
-        if decision.ndim == 1 and len(classes) != 2:
+        codes, is_lead = base.class_codes(y, classes, decision, "decision"), decision.ndim == 2
+        if not is_lead and len(classes) != 2:
             raise ValueError(f"A decision of one column is for 2 classes, not {classes.tolist()}.")
-        margins = margins_of(base.class_codes(y, classes, decision, "decision"), decision)
-        if decision.ndim == 1:
-            return cls(margins)
-        return cls(margins, xlabel=_LEAD, active_name="unsure or wrong")
+        return cls(margins_of(codes, decision), is_lead=is_lead, has_active_set=not is_lead)
 
     def plot(
         self,
@@ -142,27 +136,30 @@ class MarginDisplay(base.Display):
             raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
         ax, edges = self._start(ax), _edges(self.margins)
         ylabel = draw(ax, edges, f"error (margin < 0): {self.error_share:.1%}", kwargs)
-        low, high = edges[0], edges[-1]
-        active = f"{self.active_name} (margin < 1): {self.active_share:.1%}"
-        style: dict[str, Any] = {"color": ORANGE, "alpha": 0.2, "lw": 0, "zorder": 0.5}
-        ax.axvspan(low, min(1.0, high), label=active, **style)
+        name = "active set" if self.has_active_set else "unsure or wrong"
+        style: dict[str, Any] = {"color": ORANGE, "alpha": 0.2, "linewidth": 0, "zorder": 0.5}
+        style["label"] = f"{name} (margin < 1): {self.active_share:.1%}"
+        ax.axvspan(edges[0], min(1.0, edges[-1]), **style)
         for place, line in ((0.0, "-"), (1.0, ":")):
             ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
-        ax.set_xlim(low, high)
+        ax.set_xlim(edges[0], edges[-1])
+        lead = "margin: value of the true class − largest of the others"
         far = f"\n{base.farther_out(self.n_outside)}" if self.n_outside else ""
-        base.set_labels(ax, self.xlabel + far, ylabel)
+        base.set_labels(ax, (lead if self.is_lead else "margin $y$ $f(x)$") + far, ylabel)
         base.legend_below(ax, ncols=2)
         return self
 
     def _draw_histogram(self, ax: Axes, edges: Array, error: str, options: dict[str, Any]) -> str:
-        wrong, right = self.margins[self.margins < 0.0], self.margins[self.margins >= 0.0]
-        label = f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
-        ax.hist(right, **{"bins": edges, "color": BLUE, "label": label, **options})
-        ax.hist(wrong, **{"bins": edges, "color": VERMILION, "label": error, **options})
+        """Draw one histogram of the right rows, another of the wrong ones; return the y label."""
+        is_wrong, label = self.margins < 0.0, f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
+        style = {"bins": edges, "color": BLUE, "label": label, **options}
+        ax.hist(self.margins[~is_wrong], **style)
+        ax.hist(self.margins[is_wrong], **{**style, "color": VERMILION, "label": error, **options})
         ax.locator_params(axis="y", integer=True)
         return "rows"
 
     def _draw_ecdf(self, ax: Axes, _: Array, error: str, options: dict[str, Any]) -> str:
+        """Draw the shares of rows below every margin; return the y label."""
         ax.ecdf(self.margins, **{"color": BLUE, "label": "share of rows", **options})
         ax.plot(0.0, self.error_share, "o", color=VERMILION, label=error)
         ax.plot(1.0, self.active_share, "o", color=ORANGE)
