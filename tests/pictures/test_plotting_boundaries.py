@@ -277,4 +277,4 @@ def test_a_row_far_from_all_others_does_not_squash_the_plane(ax: Axes) -> None:
         assert high >= column[1:].max()
         assert high - low < 1.1 * np.ptp(column)
     assert display.n_outside == 1
-    assert "1 row lies farther out" in legend_texts(ax)
+    assert "rows farther out: 1" in legend_texts(ax)

@@ -40,7 +40,7 @@ def test_slopes_are_the_feature_importances_in_order(ax: Axes) -> None:
     order = np.argsort(-model.feature_importances_)[:2]
     assert [label.get_text() for label in ax.get_yticklabels()] == list(table.columns[order])
     assert_allclose([bar.get_width() for bar in display.bars_], model.feature_importances_[order])
-    assert ax.get_xlabel().endswith("1 more feature is smaller")
+    assert ax.get_xlabel().endswith("smaller features left out: 1")
     # The first bar is on top.
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
@@ -145,7 +145,7 @@ def test_only_the_largest_atoms_and_features_are_shown_in_their_order(ax: Axes) 
     assert_allclose(display.image_.get_array(), [[1.0, 5.0], [3.0, 5.0]])
     assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == ["2", "7"]
     assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == ["a", "c"]
-    assert "(1 smaller one left out)" in display.heat_ax_.get_ylabel()
+    assert "smaller ones left out: 1" in display.heat_ax_.get_ylabel()
     assert_allclose([bar.get_width() for bar in display.bars_], [0.5, -0.9])
 
 

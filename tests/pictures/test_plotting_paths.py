@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
@@ -191,9 +192,9 @@ def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
     assert set(largest) != set(np.argsort(-np.abs(relu.coef_[0]))[:2] + 1)
     assert [text.get_text() for text in display.texts_] == [f"atom {j}" for j in largest]
     assert {text.get_color() for text in display.texts_} == {text_color(ax)}
-    leaders = [line for line in ax.lines if line.get_transform() == ax.transAxes]
-    colors = [display.lines_[atom].get_color() for atom in largest]
-    assert [line.get_color() for line in leaders] == colors
+    for atom, text in zip(largest, display.texts_, strict=True):
+        color = to_hex(text.arrow_patch.get_edgecolor()).upper()
+        assert color == display.lines_[atom].get_color()
 
 
 def test_a_path_of_one_step_has_a_marker(ax: Axes) -> None:

@@ -7,6 +7,20 @@ and so are the Axes, `ax_`, and their figure, `figure_`. Without `ax` there is a
 pyplot; with it pyplot is left alone. Nothing is shown, no global setting changes. Legends stand
 below the Axes, where they cover no data. Colours are those of `fcgboost.colors`; lines and
 backgrounds follow the colours of the Axes, so that dark ones work, too.
+
+Examples
+--------
+>>> from fcgboost import FCGBoostClassifier
+>>> from fcgboost.datasets import make_simulation
+>>> from fcgboost.plotting import DecisionBoundaryDisplay, MarginDisplay, PathDisplay
+>>> X, y = make_simulation(200, random_state=0)
+>>> clf = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0).fit(X, y)
+>>> sorted(PathDisplay.from_estimator(clf, X, y).curves)
+['train', 'validation']
+>>> DecisionBoundaryDisplay.from_estimator(clf, X, y).ax_.get_xlabel()
+'feature 1'
+>>> MarginDisplay.from_predictions(["no", "no", "yes", "yes"], [-1.5, 0.5, 0.5, 2.0]).error_share
+0.25
 """
 
 from fcgboost.plotting.atoms import AtomDisplay

@@ -146,9 +146,6 @@ class AtomDisplay(base.Display):
         X: ArrayLike | None = None,
         *,
         class_of_interest: Any = None,
-        n_atoms: int = 30,
-        n_shown: int = 20,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the atoms of a classifier.
@@ -160,11 +157,8 @@ class AtomDisplay(base.Display):
             Gauss centres are drawn from its mean; without it, from the mean of the centres.
         class_of_interest : label or None, default=None
             Of several classes, the one whose atoms are drawn; None is the first.
-        n_atoms, n_shown : int, default=30 and 20
-            At most so many atoms, those with the largest coefficients, and so many features,
-            those with the largest values.
-        ax, **kwargs :
-            Where to draw, and options of `Axes.imshow`.
+        **kwargs :
+            For `plot`.
         """
         before, classifier = base.split_boosted(estimator, cls)
         output, value = base.output_of(classifier, class_of_interest)
@@ -182,12 +176,22 @@ class AtomDisplay(base.Display):
         names = base.feature_names(before, classifier, X)
         display = cls(found[0][own], coef[own], own + 1, names, value_name=found[1])
         display.class_name = base.label_name(value)
-        return display.plot(ax, n_atoms=n_atoms, n_shown=n_shown, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(
         self, ax: Axes | None = None, *, n_atoms: int = 30, n_shown: int = 20, **kwargs: Any
     ) -> Self:
-        """Divide Axes, or those of a new figure, among the two panels; as `from_estimator`."""
+        """Divide Axes, or those of a new figure, among the two panels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+        n_atoms, n_shown : int, default=30 and 20
+            At most so many atoms, those with the largest coefficients, and so many features,
+            those with the largest values.
+        **kwargs :
+            For `Axes.imshow`.
+        """
         ax = self._start(ax)
         ax.set_axis_off()
         rows = np.sort(np.argsort(-np.abs(self.coef), kind="stable")[:n_atoms])
@@ -211,8 +215,8 @@ class AtomDisplay(base.Display):
         every = -(-len(rows) // max(1, min(15, int(0.5 * height / (1.3 * letters)))))
         heat.set_yticks(np.arange(0, len(rows), every), self.numbers[rows][::every].astype(str))
         n_out = len(self.coef) - len(rows)
-        left_out = f"\n({n_out} smaller {'ones' if n_out > 1 else 'one'} left out)" if n_out else ""
-        heat.set_ylabel(base.wrapped("atom, in order of entry" + left_out, 0.9 * height, letters))
+        ylabel = "atom, in order of entry" + (f"\nsmaller ones left out: {n_out}" if n_out else "")
+        heat.set_ylabel(base.wrapped(ylabel, 0.9 * height, letters))
         name = base.wrapped(self.value_name, 0.9 * height, letters)
         self.figure_.colorbar(self.image_, cax=ax.inset_axes(_SCALE), label=name)
 
@@ -228,8 +232,8 @@ class AtomDisplay(base.Display):
         skip = -(-n * 7 // int(0.6 * width + 1.0))
         angle = 90 if is_turned else 0
         heat.set_xticks(np.arange(0, n, skip), names[::skip], rotation=angle, fontsize=size)
-        n_left = len(self.names) - n
-        heat.set_xlabel(base.wrapped(base.more_features(n_left), width, letters) if n_left else "")
+        rest = f"smaller features left out: {len(self.names) - n}" if n < len(self.names) else ""
+        heat.set_xlabel(base.wrapped(rest, width, letters))
 
     def _draw_bars(self, ax: Axes, rows: NDArray[np.intp]) -> None:
         bars = self.bar_ax_ = ax.inset_axes(_BARS)

@@ -110,27 +110,23 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
 
     Where it would take too much of small Axes its letters are smaller, or there is none.
     """
-    with warnings.catch_warnings():
-        # Who draws the letters that the font lacks is warned then.
-        warnings.filterwarnings("ignore", message=".*missing from font.*")
-        if ax.get_legend_handles_labels()[0] and not _fit_legend(ax, ncols):
-            ax.get_legend().remove()
-
-
-def _fit_legend(ax: Axes, ncols: int) -> bool:
-    """Try legends of fewer columns, then of smaller letters; return whether one was small enough."""
-    below: Any = ax.xaxis.get_tightbbox()
+    if not ax.get_legend_handles_labels()[0]:
+        return
     style: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
     style |= {"frameon": False, "labelcolor": text_color(ax), "markerscale": 1.5}
-    for size, n in product((None, "small"), range(ncols, 0, -1)):
-        legend = ax.legend(**style, ncols=n, fontsize=size)
-        # Counted in the size of the letters.
-        letters = float(legend.get_texts()[0].get_fontsize()) * ax.figure.dpi / 72.0
-        legend.borderaxespad = (ax.bbox.y0 - below.y0) / letters + 0.4
-        box = legend.get_window_extent()
-        if box.width <= ax.bbox.width and box.height <= _LEGEND_SHARE * ax.bbox.height:
-            return True
-    return False
+    with warnings.catch_warnings():
+        # Who draws letters that the font lacks is warned then.
+        warnings.filterwarnings("ignore", message=".*missing from font.*")
+        below: Any = ax.xaxis.get_tightbbox()
+        for size, n in product((None, "small"), range(ncols, 0, -1)):
+            legend = ax.legend(**style, ncols=n, fontsize=size)
+            # Counted in the size of the letters.
+            letters = float(legend.get_texts()[0].get_fontsize()) * ax.figure.dpi / 72.0
+            legend.borderaxespad = (ax.bbox.y0 - below.y0) / letters + 0.4
+            box = legend.get_window_extent()
+            if box.width <= ax.bbox.width and box.height <= _LEGEND_SHARE * ax.bbox.height:
+                return
+    legend.remove()
 
 
 def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
@@ -151,16 +147,6 @@ def usual_range(values: Array, least: float = 0.0) -> tuple[float, float]:
 def label_name(value: Any) -> str:
     """Return the name of a class: 1.0 is '1'."""
     return str(value).removesuffix(".0")
-
-
-def more_features(n: int) -> str:
-    """Say how many features are not drawn."""
-    return f"{n} more features are smaller" if n > 1 else "1 more feature is smaller"
-
-
-def farther_out(n: int) -> str:
-    """Say how many rows lie outside a picture."""
-    return f"{n} rows lie farther out" if n > 1 else "1 row lies farther out"
 
 
 def split(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
@@ -218,14 +204,17 @@ def class_code(classes: NDArray[Any], value: Any) -> int:
     return int(found[0])
 
 
-def class_codes(labels: ArrayLike, classes: NDArray[Any], values: Array, name: str) -> Any:
-    """Return the position of every label, if there is a row of values for each of them."""
+def class_codes(
+    labels: ArrayLike, classes: ArrayLike | None, values: Array, name: str
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the place of every label, which has a row of values, among the classes; and these."""
     found = np.asarray(labels)
-    unknown = np.setdiff1d(found, classes)
+    known = np.unique(found) if classes is None else np.asarray(classes)
+    unknown = np.setdiff1d(found, known)
     if found.ndim != 1 or len(unknown):
-        raise ValueError(f"y holds {unknown.tolist()}, but the classes are {classes.tolist()}.")
+        raise ValueError(f"y holds {unknown.tolist()}, but the classes are {known.tolist()}.")
     if values.shape[:1] != found.shape or values.ndim > 2:
         raise ValueError(f"y has {len(found)} rows, but the {name} has shape {values.shape}.")
-    if values.ndim == 2 and values.shape[1] != len(classes):
-        raise ValueError(f"The {name} has {values.shape[1]} columns for {len(classes)} classes.")
-    return (found[:, None] == classes).argmax(axis=1)
+    if values.ndim == 2 and values.shape[1] != len(known):
+        raise ValueError(f"The {name} has {values.shape[1]} columns for {len(known)} classes.")
+    return (found[:, None] == known).argmax(axis=1), known

@@ -97,7 +97,6 @@ class DecisionBoundaryDisplay(base.Display):
         grid_resolution: int = 300,
         xlabel: str | None = None,
         ylabel: str | None = None,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw a fitted classifier over data.
@@ -121,8 +120,8 @@ class DecisionBoundaryDisplay(base.Display):
             The number of points along each side.
         xlabel, ylabel : str or None, default=None
             None is the name of a data frame's column.
-        ax, **kwargs :
-            Where to draw, and options of `Axes.pcolormesh`, which fills the plane.
+        **kwargs :
+            For `plot`.
         """
         estimator = _truncated(estimator, k, cls)
         points = check_array(X, accept_sparse="csr", dtype=np.float64)
@@ -136,10 +135,10 @@ class DecisionBoundaryDisplay(base.Display):
         if y is not None:
             check_consistent_length(points, y)
             display.points, display.labels = points, np.asarray(y)
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure; options are for `Axes.pcolormesh`."""
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.pcolormesh`, which fills it."""
         ax = self._start(ax)
         color = base.text_color(ax)
         self._fill(ax, kwargs)
@@ -187,7 +186,7 @@ class DecisionBoundaryDisplay(base.Display):
             style |= {"s": 14, "linewidths": 0.0, "label": f"label {base.label_name(value)}"}
             ax.scatter(*self.points[self.labels == value].T, **style)
         if self.n_outside:
-            ax.plot([], [], " ", label=base.farther_out(self.n_outside))
+            ax.plot([], [], " ", label=f"rows farther out: {self.n_outside}")
 
     def _draw_atoms(self, ax: Axes, atoms: AtomPositions) -> list[Any]:
         """Draw the atoms of one class after those of another."""

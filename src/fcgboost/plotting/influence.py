@@ -54,9 +54,7 @@ class FeatureInfluenceDisplay(base.Display):
         y: ArrayLike | None = None,
         *,
         method: Literal["slopes", "permutation"] = "slopes",
-        n_shown: int = 15,
         options: dict[str, Any] | None = None,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the influence of the features on a classifier.
@@ -72,12 +70,10 @@ class FeatureInfluenceDisplay(base.Display):
             the change where it has another row's value (`feature_importances_`; in a Pipeline, of
             what the classifier sees), or what the accuracy loses when a column of X
             is shuffled, with the standard deviation over the shuffles.
-        n_shown : int, default=15
-            How many features to draw.
         options : dict or None, default=None
             For `sklearn.inspection.permutation_importance`: scoring, n_repeats, random_state, ...
-        ax, **kwargs :
-            Where to draw, and options of `Axes.barh`.
+        **kwargs :
+            For `plot`.
         """
         if method not in ("slopes", "permutation"):
             raise ValueError(f"method must be 'slopes' or 'permutation', got {method!r}.")
@@ -89,7 +85,7 @@ class FeatureInfluenceDisplay(base.Display):
             display = cls(classifier.feature_importances_, names, xlabel=label)
         else:
             display = cls._permuted(estimator, X, y, options or {})
-        return display.plot(ax, n_shown=n_shown, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
     def _permuted(cls, estimator: Any, X: Any, y: Any, options: dict[str, Any]) -> Self:
@@ -106,7 +102,7 @@ class FeatureInfluenceDisplay(base.Display):
         return cls(found.importances_mean, [str(n) for n in names], errors=errors, xlabel=label)
 
     def plot(self, ax: Axes | None = None, *, n_shown: int = 15, **kwargs: Any) -> Self:
-        """Draw so many features into Axes, or into a new figure; keywords for `Axes.barh`."""
+        """Draw at most `n_shown` features into Axes or a new figure; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
         shown = np.argsort(-self.values, kind="stable")[:n_shown]
         n, places = len(shown), np.arange(len(shown))
@@ -119,6 +115,8 @@ class FeatureInfluenceDisplay(base.Display):
         ax.set_ylim(n - 0.5, -0.5)
         if (self.values[shown] < 0.0).any() or errors is not None:
             ax.axvline(0.0, color=base.text_color(ax), linewidth=0.8)
-        n_left = len(self.values) - n
-        base.set_labels(ax, self.xlabel + (f"\n{base.more_features(n_left)}" if n_left else ""), "")
+        rest = (
+            f"\nsmaller features left out: {len(self.values) - n}" if n < len(self.values) else ""
+        )
+        base.set_labels(ax, self.xlabel + rest, "")
         return self

@@ -61,16 +61,7 @@ class MarginDisplay(base.Display):
         return int(np.sum((self.margins < edges[0]) | (self.margins > edges[-1])))
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        kind: Literal["histogram", "ecdf"] = "histogram",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
         """Draw the margins of a classifier.
 
         Parameters
@@ -79,15 +70,14 @@ class MarginDisplay(base.Display):
             Of this package, or another with decision values; without them, 2 p - 1 counts as f.
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        kind : {"histogram", "ecdf"}, default="histogram"
-        ax, **kwargs :
-            Where to draw, and options of `Axes.hist` or `Axes.ecdf`.
+        **kwargs :
+            For `plot`.
         """
         _, classifier = base.split(estimator, cls)
         display = cls._of(y, _decision_values(estimator, X), estimator.classes_)
         # With the square every row has a loss.
         display.has_active_set &= not isinstance(vars(classifier).get("_loss_"), Square)
-        return display.plot(ax, kind=kind, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -96,8 +86,6 @@ class MarginDisplay(base.Display):
         decision: ArrayLike,
         *,
         classes: ArrayLike | None = None,
-        kind: Literal["histogram", "ecdf"] = "histogram",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the margins of known decision values.
@@ -109,18 +97,18 @@ class MarginDisplay(base.Display):
             Positive values stand for the second of two classes.
         classes : array-like of shape (n_classes,) or None, default=None
             None is the sorted labels of `y_true`.
-        kind, ax, **kwargs :
-            As in `from_estimator`.
+        **kwargs :
+            For `plot`.
         """
-        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
-        display = cls._of(y_true, np.asarray(decision, dtype=np.float64), known)
-        return display.plot(ax, kind=kind, **kwargs)
+        display = cls._of(y_true, np.asarray(decision, dtype=np.float64), classes)
+        return display.plot(**kwargs)
 
     @classmethod
-    def _of(cls, y: ArrayLike, decision: Array, classes: NDArray[Any]) -> Self:
-        codes, is_lead = base.class_codes(y, classes, decision, "decision"), decision.ndim == 2
-        if not is_lead and len(classes) != 2:
-            raise ValueError(f"A decision of one column is for 2 classes, not {classes.tolist()}.")
+    def _of(cls, y: ArrayLike, decision: Array, classes: ArrayLike | None) -> Self:
+        codes, known = base.class_codes(y, classes, decision, "decision")
+        is_lead = decision.ndim == 2
+        if not is_lead and len(known) != 2:
+            raise ValueError(f"A decision of one column is for 2 classes, not {known.tolist()}.")
         return cls(margins_of(codes, decision), is_lead=is_lead, has_active_set=not is_lead)
 
     def plot(
@@ -130,7 +118,7 @@ class MarginDisplay(base.Display):
         kind: Literal["histogram", "ecdf"] = "histogram",
         **kwargs: Any,
     ) -> Self:
-        """Draw into Axes, or into a new figure; as `from_estimator`."""
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.hist` or `Axes.ecdf`."""
         draw = {"histogram": self._draw_histogram, "ecdf": self._draw_ecdf}.get(kind)
         if draw is None:
             raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
@@ -144,7 +132,7 @@ class MarginDisplay(base.Display):
             ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
         ax.set_xlim(edges[0], edges[-1])
         lead = "margin: value of the true class − largest of the others"
-        far = f"\n{base.farther_out(self.n_outside)}" if self.n_outside else ""
+        far = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
         base.set_labels(ax, (lead if self.is_lead else "margin $y$ $f(x)$") + far, ylabel)
         base.legend_below(ax, ncols=2)
         return self

@@ -70,7 +70,6 @@ class PathDisplay(base.Display):
         y_val: ArrayLike | None = None,
         *,
         x: Literal["atoms", "steps"] = "atoms",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the errors of a classifier along its whole path.
@@ -85,8 +84,8 @@ class PathDisplay(base.Display):
             validation data; for a search, the mean over the folds, "cross-validation".
         x : {"atoms", "steps"}, default="atoms"
             Several classes choose several atoms in one step.
-        ax, **kwargs :
-            Where to draw, and options of `Axes.plot`.
+        **kwargs :
+            For `plot`.
         """
         if x not in ("atoms", "steps"):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
@@ -113,7 +112,7 @@ class PathDisplay(base.Display):
             display.atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
         display.k0 = theory_k0(classifier, None if X is None else np.shape(X)[0])
         display.chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -123,7 +122,6 @@ class PathDisplay(base.Display):
         k0: int | None = None,
         chosen: Mapping[str, int] | None = None,
         ylabel: str = "error",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw known curves over the number of steps.
@@ -133,8 +131,8 @@ class PathDisplay(base.Display):
         curves : mapping from names to array-like of shape (n_steps,), or one such array
             The values after 1, 2, ... steps: of `path_error`, or of
             ``clf.trace_.column("validation_score")``. Names of dictionaries have their colours.
-        k0, chosen, ylabel, ax, **kwargs :
-            As in the class and in `from_estimator`.
+        k0, chosen, ylabel, **kwargs :
+            As in the class; for `plot`.
         """
         named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
         if not named:
@@ -146,10 +144,10 @@ class PathDisplay(base.Display):
         for name, k in (chosen or {}).items():
             if name not in values or not 1 <= k <= len(values[name]):
                 raise ValueError(f"chosen has {name!r} at step {k}, where there is no curve.")
-        return cls(values, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax, **kwargs)
+        return cls(values, k0=k0, chosen=chosen, ylabel=ylabel).plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure; keywords for `Axes.plot`."""
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
         ax = self._start(ax)
         others = iter((base.text_color(ax), ORANGE, SKY, GREY) * len(self.curves))
         self.lines_: dict[str, Any] = {}
@@ -228,8 +226,6 @@ class CoefficientPathDisplay(base.Display):
         estimator: Any,
         *,
         class_of_interest: Any = None,
-        n_named: int = 6,
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the coefficients of a classifier along its whole path.
@@ -239,20 +235,18 @@ class CoefficientPathDisplay(base.Display):
         estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
         class_of_interest : label or None, default=None
             Of several classes, the one whose coefficients are drawn; None is the first.
-        n_named : int, default=6
-            How many atoms to name.
-        ax, **kwargs :
-            Where to draw, and options of `Axes.plot`.
+        **kwargs :
+            For `plot`.
         """
         _, classifier = _with_path(estimator, cls)
         output, value = base.output_of(classifier, class_of_interest)
         coefs, own = _coefficients(classifier.trace_, output)
         display = cls(coefs, own + 1, class_name=base.label_name(value))
         display.k0, display.chosen = theory_k0(classifier, None), classifier.n_iter_
-        return display.plot(ax, n_named=n_named, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure; as `from_estimator`."""
+        """Draw into Axes or a new figure, and name so many atoms; `kwargs` for `Axes.plot`."""
         ax, n_steps = self._start(ax), len(self.coefs)
         sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))
         named = np.argsort(-sizes, kind="stable")[: min(n_named, int(np.count_nonzero(sizes)))]
@@ -284,13 +278,16 @@ class CoefficientPathDisplay(base.Display):
         low, high = ax.get_ylim()
         starts = (self.coefs[-1, named] - low) / (high - low)
         heights = _spread(starts, _NAME_HEIGHT / base.size_in_points(ax)[1])
-        place: dict[str, Any] = {"transform": ax.transAxes, "clip_on": False}
-        style: dict[str, Any] = {"color": base.text_color(ax), "fontsize": "small", "va": "center"}
+        style: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False}
+        style |= {"color": base.text_color(ax), "fontsize": "small", "va": "center"}
         self.texts_ = []
         for atom, start, height in zip(self.atoms[named].tolist(), starts, heights, strict=True):
-            color = self.lines_[atom].get_color()
-            ax.plot([1.0, 1.03], [start, height], color=color, linewidth=1.2, **place)
-            self.texts_.append(ax.text(1.035, height, f"atom {atom}", **place, **style))
+            arrow = {"arrowstyle": "-", "color": self.lines_[atom].get_color(), "linewidth": 1.2}
+            arrow |= {"shrinkA": 0, "shrinkB": 0, "relpos": (0.0, 0.5)}
+            text = ax.annotate(
+                f"atom {atom}", (1.0, start), (1.035, height), arrowprops=arrow, **style
+            )
+            self.texts_.append(text)
 
 
 def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:

@@ -68,18 +68,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         return np.transpose([(one.low, one.high) for one in found])
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        pos_label: Any = None,
-        n_bins: int = 10,
-        strategy: Literal["quantile", "uniform"] = "quantile",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
         """Draw the diagram of a classifier with `predict_proba`.
 
         Parameters
@@ -88,25 +77,12 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
             Of this package or of scikit-learn.
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        pos_label : label or None, default=None
-            The class whose probability is judged. None is the second of two classes; of several
-            it is the predicted one, whichever that is (top label).
-        n_bins : int, default=10
-        strategy : {"quantile", "uniform"}, default="quantile"
-            Bins with as many rows each, or of the same width.
-        ax, **kwargs :
-            Where to draw, and options of `Axes.plot`.
+        **kwargs :
+            For `from_predictions`.
         """
-        _, classifier = base.split(estimator, cls)
-        if not hasattr(estimator, "predict_proba"):  # a hinge, or a user's classifier
-            raise AttributeError(
-                f"{type(classifier).__name__} has no predict_proba here, so there are no "
-                "probabilities to judge: use loss='squared_hinge', or calibrate it with "
-                "sklearn.calibration.CalibratedClassifierCV."
-            )
-        options = {"pos_label": pos_label, "n_bins": n_bins, "strategy": strategy, **kwargs}
-        proba, classes = estimator.predict_proba(X), estimator.classes_
-        return cls.from_predictions(y, proba, classes=classes, ax=ax, **options)
+        base.split(estimator, cls)
+        proba = estimator.predict_proba(X)
+        return cls.from_predictions(y, proba, classes=estimator.classes_, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -118,7 +94,6 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         pos_label: Any = None,
         n_bins: int = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the diagram of known probabilities.
@@ -130,12 +105,17 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
             The probability of `pos_label`, or of all classes.
         classes : array-like of shape (n_classes,) or None, default=None
             None is the sorted labels of `y_true`.
-        pos_label, n_bins, strategy, ax, **kwargs :
-            As in `from_estimator`.
+        pos_label : label or None, default=None
+            The class whose probability is judged. None is the second of two classes; of several
+            it is the predicted one, whichever that is (top label).
+        n_bins : int, default=10
+        strategy : {"quantile", "uniform"}, default="quantile"
+            Bins with as many rows each, or of the same width.
+        **kwargs :
+            For `plot`.
         """
-        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
         values = np.asarray(y_prob, dtype=np.float64)
-        hits, prob, label = _events(y_true, values, known, pos_label)
+        hits, prob, label = _events(y_true, values, classes, pos_label)
         shares, means = calibration_curve(
             hits, prob, pos_label=True, n_bins=n_bins, strategy=strategy
         )
@@ -146,10 +126,10 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         edges = np.stack([ends[:-1], ends[1:]], axis=1)[counts > 0]
         brier = float(np.mean((prob - hits) ** 2))
         display = cls(shares, means, prob, counts[counts > 0], edges, brier, pos_label=label)
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure; keywords for `Axes.plot`."""
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
         ax, color = self._start(ax), {"color": CLASS_COLORS[1], **kwargs}["color"]
         # scikit-learn's own line is black, which dark backgrounds hide.
         line: dict[str, Any] = {"color": base.text_color(ax), "label": "perfectly calibrated"}
@@ -183,17 +163,17 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
 
 
 def _events(
-    y: ArrayLike, prob: Array, classes: NDArray[Any], pos_label: Any
+    y: ArrayLike, prob: Array, classes: ArrayLike | None, pos_label: Any
 ) -> tuple[NDArray[np.bool_], Array, Any]:
     """Return whether what was predicted happened, its probability, and its class."""
-    codes = base.class_codes(y, classes, prob, "probability")
+    codes, known = base.class_codes(y, classes, prob, "probability")
     if not ((prob >= 0.0) & (prob <= 1.0)).all():
         raise ValueError("Probabilities must lie between 0 and 1.")
-    if pos_label is None and len(classes) > 2 and prob.ndim == 2:
+    if pos_label is None and len(known) > 2 and prob.ndim == 2:
         return codes == prob.argmax(axis=1), prob.max(axis=1), None
-    if pos_label is None and len(classes) != 2:
+    if pos_label is None and len(known) != 2:
         raise ValueError(
-            f"Which of the classes {classes.tolist()} are the probabilities of? Pass pos_label."
+            f"Which of the classes {known.tolist()} are the probabilities of? Pass pos_label."
         )
-    code = 1 if pos_label is None else base.class_code(classes, pos_label)
-    return codes == code, prob if prob.ndim == 1 else prob[:, code], classes[code]
+    code = 1 if pos_label is None else base.class_code(known, pos_label)
+    return codes == code, prob if prob.ndim == 1 else prob[:, code], known[code]
