@@ -22,7 +22,7 @@ from fcgboost.web.settings import (
     CHECKS,
     Choice,
     FitRequest,
-    SettingError,
+    RefusalError,
     Settings,
     read_request,
     read_settings,
@@ -39,15 +39,15 @@ def client() -> Iterator[Client]:
 class TestSettings:
     @pytest.mark.parametrize("k", [-1, 201, 1.0, "all", None, True])
     def test_steps_that_cannot_be_are_refused(self, k) -> None:
-        with pytest.raises(SettingError, match="k must be a whole number from 0 to 200"):
+        with pytest.raises(RefusalError, match="k must be a whole number from 0 to 200"):
             read_request({"k": k})
 
     def test_an_unknown_setting_is_refused_by_name(self) -> None:
-        with pytest.raises(SettingError, match="no setting named 'n_jobs'"):
+        with pytest.raises(RefusalError, match="no setting named 'n_jobs'"):
             read_settings({"n_jobs": 2})
 
     def test_outliers_need_the_simulation(self) -> None:
-        with pytest.raises(SettingError, match="set data=simulation"):
+        with pytest.raises(RefusalError, match="set data=simulation"):
             read_settings({"noise": "outlier", "data": "moons"})
 
     def test_what_is_not_named_has_its_default(self) -> None:
@@ -57,13 +57,13 @@ class TestSettings:
     @pytest.mark.parametrize("tab", [1, None, ["a"], "x" * 41])
     def test_a_tab_that_is_no_short_text_is_refused(self, tab) -> None:
         assert read_request({"tab": "x" * 40}).tab == "x" * 40
-        with pytest.raises(SettingError, match="tab must be a text of at most 40"):
+        with pytest.raises(RefusalError, match="tab must be a text of at most 40"):
             read_request({"tab": tab})
 
     @pytest.mark.parametrize("order", [-1, 0.5, "1", None, True, 2**54])
     def test_an_order_that_is_no_count_is_refused(self, order) -> None:
         assert read_request({"order": 7}).order == 7
-        with pytest.raises(SettingError, match="order must be a whole number from 0"):
+        with pytest.raises(RefusalError, match="order must be a whole number from 0"):
             read_request({"order": order})
 
 

@@ -1,6 +1,7 @@
 """What a report is made of: sections of paragraphs, tables, pictures and things to explore.
 
-Everything here is plain text, which the template escapes, but for `Picture.markup`.
+A paragraph is a text, facts are a mapping, a gallery is a list of pictures. All is plain text,
+which the template escapes, but for `Picture.markup`.
 """
 
 from __future__ import annotations
@@ -80,27 +81,6 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Gallery:
-    """Pictures side by side where there is room."""
-
-    pictures: Sequence[Picture]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Names and what they are."""
-
-    rows: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Text:
-    """A paragraph."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Code:
     """Lines to copy."""
 
@@ -117,7 +97,7 @@ class Explorer:
     fallback: Sequence[Picture] = ()
 
 
-Block = Table | Gallery | Facts | Text | Code | Explorer
+Block = str | Mapping[str, str] | list[Picture] | Table | Code | Explorer
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,7 @@ import numpy as np
 from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.scores import LARGER_IS_BETTER, TITLES
 from fcgboost.web import text
-from fcgboost.web.blocks import (
-    Block,
-    Card,
-    Cell,
-    Explorer,
-    Facts,
-    Head,
-    Page,
-    Section,
-    Table,
-    share_cell,
-)
+from fcgboost.web.blocks import Block, Card, Cell, Explorer, Head, Page, Section, Table, share_cell
 from fcgboost.web.page import write_page
 from fcgboost.web.text import count, shortened
 
@@ -188,18 +177,13 @@ def _score_cell(comparison: Comparison, row: Row, name: str) -> Cell:
 
 
 def _data(data: Mapping[str, Any]) -> list[Block]:
-    classes = data.get("classes")
-    has_classes = isinstance(classes, Mapping)
-    facts = [
-        (
-            _NAMES.get(key, key.replace("_", " ")),
-            count(value) if key.startswith("n_") else shortened(str(value)),
-        )
-        for key, value in data.items()
-        if key != "classes" or not has_classes
-    ]
-    if not isinstance(classes, Mapping):
-        return [Facts(facts)]
-    heads = [Head("class"), Head("share", "number")]
-    rows = [[Cell(shortened(str(name))), share_cell(float(p))] for name, p in classes.items()]
-    return [Facts(facts), Table("The classes.", heads, rows)]
+    facts, tables = {}, []
+    for key, value in data.items():
+        if key == "classes" and isinstance(value, Mapping):
+            heads = [Head("class"), Head("share", "number")]
+            rows = [[Cell(shortened(str(name))), share_cell(float(p))] for name, p in value.items()]
+            tables.append(Table("The classes.", heads, rows))
+        else:
+            shown = count(value) if key.startswith("n_") else shortened(str(value))
+            facts[_NAMES.get(key, key.replace("_", " "))] = shown
+    return [facts, *tables]

@@ -18,9 +18,10 @@ from fcgboost import (
     Status,
     theory_steps,
 )
+from fcgboost.plotting import path_error
 from fcgboost.plotting.marks import find_marks
 from fcgboost.web import samples
-from fcgboost.web.settings import FitRequest, Settings
+from fcgboost.web.settings import FitRequest, RefusalError, Settings
 
 #: A fit that takes longer ends with the steps it has. On a quiet machine the largest take about two
 #: seconds, the hinge seven, and without a ridge minutes.
@@ -71,7 +72,6 @@ class Fit:
 
     @property
     def n_steps(self) -> int:
-        """The length of the path."""
         return len(self.classifier.trace_)
 
     @property
@@ -140,9 +140,8 @@ class Fit:
 
     def _errors(self, X: Any, y: Any) -> list[float]:
         """Return the share of wrong predictions after 0, 1, ... steps."""
-        first = self.classifier.truncate(0).predict(X)
-        staged = [first, *self.classifier.staged_predict(X)]
-        return [float(np.mean(predicted != y)) for predicted in staged]
+        constant = 1.0 - self.classifier.truncate(0).score(X, y)
+        return [float(constant), *path_error(self.classifier, X, y).tolist()]
 
     def _atoms(self) -> dict[str, Any]:
         """Return where atoms are: centres of kernels, or lines <w, x> + b = 0 as (w, b)."""
@@ -169,8 +168,11 @@ class Fit:
         return f"The fit took too long and was ended after {steps}. {helps} a shorter path help."
 
 
-class SupersededError(Exception):
+class SupersededError(RefusalError):
     """The same tab has sent a newer request, or the playground is closing."""
+
+    def __init__(self) -> None:
+        super().__init__("This tab has asked for a newer fit.", 409)
 
 
 class FitQueue:
@@ -212,7 +214,6 @@ class FitQueue:
             self._leave(request)
 
     def fit(self, request: FitRequest) -> Fit:
-        """Return the fit of a request, as `turn` does."""
         with self.turn(request) as fit:
             return fit
 

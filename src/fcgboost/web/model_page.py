@@ -16,20 +16,7 @@ from fcgboost.schemes import FullyCorrective
 from fcgboost.scores import Score
 from fcgboost.web import text
 from fcgboost.web.atoms import atom_table, dictionary_name
-from fcgboost.web.blocks import (
-    Block,
-    Card,
-    Cell,
-    Code,
-    Explorer,
-    Facts,
-    Gallery,
-    Head,
-    Page,
-    Section,
-    Table,
-    Text,
-)
+from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Page, Section, Table
 from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
 from fcgboost.web.page import write_page
 from fcgboost.web.path import PathRecord, find_path, path_data
@@ -105,10 +92,10 @@ def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section
         Section("path", "Path", _path(model, evaluation)),
     ]
     if pictures := draw_pictures(model, evaluation):
-        blocks: list[Block] = [Gallery(pictures)]
+        blocks: list[Block] = [pictures]
         is_shuffled = any(one.name == "shuffled" for one in pictures)
         if evaluation is not None and model.classifier.n_atoms_ and not is_shuffled:
-            blocks.append(Text("The model is too large to shuffle its columns in short time."))
+            blocks.append("The model is too large to shuffle its columns in short time.")
         sections.append(Section("pictures", "Pictures", blocks))
     if evaluation is not None:
         sections.append(Section("mistakes", "Mistakes", mistake_blocks(model, evaluation)))
@@ -181,7 +168,7 @@ def _data(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
         f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}, as given to "
         "this report. If the model was fitted to the same rows, all scores are too good."
     )
-    return [Text(words), class_table(model, evaluation), column_table(model, evaluation)]
+    return [words, class_table(model, evaluation), column_table(model, evaluation)]
 
 
 def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
@@ -191,8 +178,7 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
         why = "The model file does not hold the path (trace=False), only the final model."
         if model.classifier.n_iter_ == 0:
             why = "The fit made no step: the model is a constant."
-        galleries = [Gallery(stills)] if stills else []
-        return [Text(f"{why} {_ending(model)}"), *galleries, atom_table(model)]
+        return [f"{why} {_ending(model)}", *([stills] if stills else []), atom_table(model)]
     path = find_path(model, evaluation, plane)
     shown = "the boundary" if plane is not None else "the coefficients"
     sentences = [_step(model), _marked_lines(path), _choice(path)]
@@ -206,7 +192,7 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
     sentences.append(_ending(model))
     hint = f"Move over the curves, or use the slider, to see {shown} after k steps."
     explorer = Explorer("path", path_data(path, plane), hint, [draw_path(path), *stills])
-    return [Text(" ".join(filter(None, sentences))), explorer, atom_table(model)]
+    return [" ".join(filter(None, sentences)), explorer, atom_table(model)]
 
 
 def _marked_lines(path: PathRecord) -> str:
@@ -292,9 +278,9 @@ def _making(model: FittedModel) -> list[Block]:
         **_recorded_facts(model),
     }
     then = "\nmodel.predict_proba(X)" if hasattr(found, "predict_proba") else ""  # not the hinge
-    load = Text("If the model is saved as model.json, for example by save_model, this loads it:")
-    rows = [(name, fact) for name, fact in facts.items() if fact is not None]
-    return [Facts(rows), _parameters(found), load, Code(_CODE.format(then=then))]
+    load = "If the model is saved as model.json, for example by save_model, this loads it:"
+    known = {name: fact for name, fact in facts.items() if fact is not None}
+    return [known, _parameters(found), load, Code(_CODE.format(then=then))]
 
 
 def _recorded_facts(model: FittedModel) -> dict[str, str]:

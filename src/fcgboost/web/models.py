@@ -34,7 +34,6 @@ class FittedModel:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The classes."""
         return self.classifier.classes_
 
     @property
@@ -49,7 +48,6 @@ class FittedModel:
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the numbers that the classifier sees."""
         return [name for column in self.columns for name in column.output_names()]
 
     @property

@@ -41,9 +41,9 @@ def style() -> str:
     return custom_properties() + resource("style.css")
 
 
-def script(name: str) -> str:
+def script(*names: str) -> str:
     """Return a page's script: one function, so that nothing of it is seen from outside."""
-    parts = "\n".join(resource(f"{part}.js") for part in ("drawing", "plane", name))
+    parts = "\n".join(resource(f"{part}.js") for part in ("drawing", "plane", *names))
     return f'\n"use strict";\n(() => {{\n{parts}}})();\n'
 
 
@@ -57,7 +57,9 @@ def playground_page(defaults: dict[str, Any]) -> str:
     """Return the playground's page, in which only the nonce is missing."""
     page = resource("playground.html").replace("ICON", ICON)
     page = page.replace("DEFAULTS", escape(json.dumps(defaults)))
-    return page.replace("/* STYLE */", style()).replace("/* SCRIPT */", script("playground"))
+    return page.replace("/* STYLE */", style()).replace(
+        "/* SCRIPT */", script("controls", "playground")
+    )
 
 
 def _render(page: Page) -> str:

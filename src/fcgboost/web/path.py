@@ -49,12 +49,10 @@ class PathRecord:
 
     @property
     def n_steps(self) -> int:
-        """The length of the path."""
         return len(self.objective)
 
     @property
     def shown_steps(self) -> list[Any]:
-        """The records of the steps whose model is shown."""
         return [self.model.classifier.trace_[k - 1] for k in self.frames]
 
 

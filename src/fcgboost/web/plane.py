@@ -39,17 +39,14 @@ class Plane:
 
     @property
     def n_outputs(self) -> int:
-        """How many decision values there are at a point."""
         return len(self.model.classifier.intercept_)
 
     @property
     def most_frames(self) -> int:
-        """How many steps a page has room for."""
         return max(12, _MOST_BYTES // (4 * self.n_outputs * _USUAL_SIDE**2))
 
     @property
     def points(self) -> Array:
-        """The rows of data in the plane."""
         return self.evaluation.dense_inputs(np.arange(len(self.evaluation)))[:, list(self.places)]
 
     @property
@@ -59,7 +56,6 @@ class Plane:
         return int(((self.points < low) | (self.points > high)).any(axis=1).sum())
 
     def sides(self, n: int) -> tuple[Array, Array]:
-        """Return the sides of a grid over the data."""
         first, second = self.points.T
         return grid_side(first, n), grid_side(second, n)
 

@@ -26,9 +26,9 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Self
 
-from fcgboost.web.fits import FitQueue, SupersededError
+from fcgboost.web.fits import FitQueue
 from fcgboost.web.page import playground_page
-from fcgboost.web.settings import FitRequest, SettingError, Settings, read_json, read_request
+from fcgboost.web.settings import FitRequest, RefusalError, Settings, read_json, read_request
 
 ADDRESS = "127.0.0.1"
 TOKEN_HEADER = "X-Fcgboost-Token"
@@ -59,18 +59,10 @@ _POLICY = (
 _NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 
-class RefusalError(Exception):
-    """A request that is answered with an error and a sentence."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
 class Handler(BaseHTTPRequestHandler):
     """Answers one request of one connection."""
 
-    server: Server
+    server: Playground
     timeout = REQUEST_SECONDS
     server_version = "fcgboost"
     sys_version = ""
@@ -84,7 +76,6 @@ class Handler(BaseHTTPRequestHandler):
         self._deadline.start()
 
     def finish(self) -> None:
-        """Forget the deadline."""
         self._deadline.cancel()
         super().finish()
 
@@ -93,39 +84,25 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self) -> None:
-        """Answer a request of any method."""
-        try:
-            self._answer_or_refuse()
-        except (ConnectionError, TimeoutError):
-            self.close_connection = True  # who asked has gone
-        except Exception:
-            self._send_json({"error": "The playground failed; see its terminal."}, status=500)
-            raise  # the server prints it there
-
-    def _answer_or_refuse(self) -> None:
-        refusal = None
-        try:
-            self._check_sender()
-            self._route()
-        except RefusalError as error:
-            refusal = error
-        except SettingError as error:
-            refusal = RefusalError(HTTPStatus.BAD_REQUEST, str(error))
-        except SupersededError:
-            refusal = RefusalError(HTTPStatus.CONFLICT, "This tab has asked for a newer fit.")
-        if refusal is not None:
-            self._send_json({"error": str(refusal)}, refusal.status)
-            if not self._is_read:
+        with suppress(ConnectionError, TimeoutError):  # who asked has gone
+            try:
+                self._check_sender()
+                self._route()
+            except RefusalError as refusal:
+                self._send_json({"error": str(refusal)}, refusal.status)
                 self._linger()
+            except (ConnectionError, TimeoutError):
+                raise
+            except Exception:
+                self._send_json({"error": "The playground failed; see its terminal."}, 500)
+                raise  # the server prints it there
 
     def _check_sender(self) -> None:
         hosts = {f"{ADDRESS}:{self.server.port}", f"localhost:{self.server.port}"}
         if self.headers.get_all("Host", []) not in [[host] for host in hosts]:
-            raise RefusalError(
-                HTTPStatus.MISDIRECTED_REQUEST, f"The playground is at {ADDRESS}, no other host."
-            )
+            raise RefusalError(f"The playground is at {ADDRESS}, no other host.", 421)
         if not set(self.headers.get_all("Origin", [])) <= {f"http://{host}" for host in hosts}:
-            raise RefusalError(HTTPStatus.FORBIDDEN, "The playground answers its own page only.")
+            raise RefusalError("The playground answers its own page only.", 403)
 
     def _route(self) -> None:
         path = self.path.partition("?")[0]
@@ -136,10 +113,10 @@ class Handler(BaseHTTPRequestHandler):
             "/step": ("POST", self._send_step),
         }
         if path not in routes:
-            raise RefusalError(HTTPStatus.NOT_FOUND, "The playground has no such page.")
+            raise RefusalError("The playground has no such page.", 404)
         method, answer = routes[path]
         if self.command != method:
-            raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method} only.")
+            raise RefusalError(f"{path} takes {method} only.", 405)
         answer()
 
     def _send_page(self) -> None:
@@ -151,7 +128,7 @@ class Handler(BaseHTTPRequestHandler):
         document = self._read_json()
         ticket = document.get("ticket") if isinstance(document, dict) else None
         if not isinstance(ticket, str) or not self.server.redeem(ticket):
-            raise RefusalError(HTTPStatus.FORBIDDEN, "The ticket is wrong or has been used.")
+            raise RefusalError("The ticket is wrong or has been used.", 403)
         self._send_json({"token": self.server.token})
 
     def _send_fit(self) -> None:
@@ -167,47 +144,40 @@ class Handler(BaseHTTPRequestHandler):
     def _read_request(self) -> FitRequest:
         token = self.headers.get(TOKEN_HEADER, "")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise RefusalError(HTTPStatus.FORBIDDEN, "The token is missing or wrong.")
+            raise RefusalError("The token is missing or wrong.", 403)
         return read_request(self._read_json())
 
     def _read_json(self) -> Any:
         if self.headers.get_content_type() != "application/json":
-            raise RefusalError(
-                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json."
-            )
+            raise RefusalError("The body must be application/json.", 415)
         sizes = self.headers.get_all("Content-Length", [])
         # Ten digits are enough to be too large.
         is_number = len(sizes) == 1 and sizes[0].isdecimal() and len(sizes[0]) <= 10
         if not is_number or "Transfer-Encoding" in self.headers:
-            raise RefusalError(
-                HTTPStatus.LENGTH_REQUIRED, "The request must say its Content-Length."
-            )
+            raise RefusalError("The request must say its Content-Length.", 411)
         if int(sizes[0]) > MOST_BYTES:
-            raise RefusalError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body has more than {MOST_BYTES} bytes."
-            )
+            raise RefusalError(f"The body has more than {MOST_BYTES} bytes.", 413)
         body = self.rfile.read(int(sizes[0]))
         self._is_read = True
         self._deadline.cancel()
         return read_json(body)
 
     def _linger(self) -> None:
-        """Read on for a moment, so that who is still sending gets the answer."""
-        if "Content-Length" not in self.headers and "Transfer-Encoding" not in self.headers:
-            return
+        """Read a body for a moment, so that who is still sending it gets the answer."""
+        has_body = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
         end = time.monotonic() + _LINGER_SECONDS
-        with suppress(OSError):  # who sent has gone, or goes on sending
+        if has_body and not self._is_read:
             self.connection.settimeout(_LINGER_SECONDS)
-            self.connection.shutdown(socket.SHUT_WR)
-            while time.monotonic() < end and self.connection.recv(1 << 16):
-                pass
+            with suppress(OSError):  # who sent has gone, or goes on sending
+                self.connection.shutdown(socket.SHUT_WR)
+                while time.monotonic() < end and self.connection.recv(1 << 16):
+                    pass
 
     def _send_json(self, document: Any, status: int = 200) -> None:
         content = json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
         self._send(content, "application/json", status)
 
     def _send(self, content: bytes, kind: str, status: int = 200, policy: str = _NO_PAGE) -> None:
-        self.close_connection = True
         self._deadline.cancel()
         self.send_response(status)
         headers = {"Content-Security-Policy": policy, "Content-Type": kind}
@@ -231,10 +201,29 @@ for _name in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE
     setattr(Handler, f"do_{_name}", Handler.answer)
 
 
-class Server(ThreadingMixIn, TCPServer):
-    """Listens on 127.0.0.1, and answers a limited number of connections at a time.
+class Playground(ThreadingMixIn, TCPServer):
+    """A playground on 127.0.0.1, which answers while the context is open.
 
-    http.server's own class looks up the machine's name, which can take seconds.
+    It takes a limited number of connections at a time. http.server's own class looks up the
+    machine's name, which can take seconds.
+
+    Parameters
+    ----------
+    port : int, default=0
+        0 is any that is free.
+
+    Attributes
+    ----------
+    port : int
+        Where it listens.
+    url : str
+        The address of the page, for browsers that were let in before.
+
+    Examples
+    --------
+    >>> with Playground() as playground:
+    ...     print(playground.url.partition(":")[0])
+    http
     """
 
     daemon_threads = True
@@ -243,28 +232,49 @@ class Server(ThreadingMixIn, TCPServer):
     allow_reuse_address = os.name != "nt"
     request_queue_size = 2 * MOST_CONNECTIONS
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int = 0) -> None:
+        if not isinstance(port, int) or not 0 <= port <= 65535:
+            raise ValueError(f"port must be a whole number from 0 to 65535, got {port!r}.")
         self.queue = FitQueue()
         self.page = playground_page(asdict(Settings()))
         self.token = secrets.token_urlsafe(32)
         self._tickets: dict[str, float] = {}
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        super().__init__((ADDRESS, port), Handler)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
+        try:
+            super().__init__((ADDRESS, port), Handler)
+        except OSError as error:
+            raise OSError(
+                f"Port {port} of {ADDRESS} cannot be used ({error.strerror}): choose another one, "
+                "or 0 for any that is free."
+            ) from error
+        self.port = int(self.server_address[1])
+        self.url = f"http://{ADDRESS}:{self.port}/"
 
-    @property
-    def port(self) -> int:
-        """The port that the server listens on."""
-        return int(self.server_address[1])
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
 
-    def issue(self, seconds: float) -> str:
-        """Return a new ticket, valid for one use within some time."""
+    def __exit__(self, *error: object) -> None:
+        self.queue.close()
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+
+    def invite(self, seconds: float = math.inf) -> str:
+        """Return an address with a ticket, which lets one browser in, within some time."""
         ticket = secrets.token_urlsafe(32)
         self._tickets[ticket] = time.monotonic() + seconds
-        return ticket
+        return f"{self.url}?ticket={ticket}"
 
     def redeem(self, ticket: str) -> bool:
         """Tell whether a ticket is valid, and make it invalid."""
         return time.monotonic() < self._tickets.pop(ticket, -math.inf)
+
+    def wait(self) -> None:
+        """Wait until Ctrl-C, which raises KeyboardInterrupt."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)  # without a limit, Windows would not hear of Ctrl-C
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Give a connection its thread, or turn it away."""
@@ -279,69 +289,10 @@ class Server(ThreadingMixIn, TCPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, and make room for another connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
-
-
-class Playground:
-    """A playground that runs while the context is open.
-
-    Parameters
-    ----------
-    port : int, default=0
-        0 is any that is free.
-
-    Attributes
-    ----------
-    url : str
-        The address of the page, for browsers that were let in before. Only inside the context.
-
-    Examples
-    --------
-    >>> with Playground() as playground:
-    ...     print(playground.url.partition(":")[0])
-    http
-    """
-
-    url: str
-
-    def __init__(self, port: int = 0) -> None:
-        if not isinstance(port, int) or not 0 <= port <= 65535:
-            raise ValueError(f"port must be a whole number from 0 to 65535, got {port!r}.")
-        self.port = port
-
-    def __enter__(self) -> Self:
-        try:
-            self._server = Server(self.port)
-        except OSError as error:
-            raise OSError(
-                f"Port {self.port} of {ADDRESS} cannot be used ({error.strerror}): choose "
-                "another one, or 0 for any that is free."
-            ) from error
-        self.url = f"http://{ADDRESS}:{self._server.port}/"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.1,), name="playground", daemon=True
-        )
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._server.queue.close()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def invite(self, seconds: float = math.inf) -> str:
-        """Return an address that lets one browser in, within some time if that is given."""
-        return f"{self.url}?ticket={self._server.issue(seconds)}"
-
-    def wait(self) -> None:
-        """Wait until Ctrl-C, which raises KeyboardInterrupt."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)  # without a limit, Windows would not hear of Ctrl-C
 
 
 def serve(port: int = 0, *, open_browser: bool = True) -> None:

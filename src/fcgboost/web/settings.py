@@ -13,8 +13,12 @@ MOST_SAMPLES, MOST_STEPS = 2000, 200
 AUTO: Literal["auto"] = "auto"
 
 
-class SettingError(ValueError):
-    """A setting that cannot be; the text is for the one who set it."""
+class RefusalError(ValueError):
+    """A request that is refused: a sentence for the one who sent it, and a status of HTTP."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,6 @@ class Choice:
     names: tuple[str | bool, ...]
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value of a JSON document is one."""
         return any(type(value) is type(name) and value == name for name in self.names)
 
     def __str__(self) -> str:
@@ -63,7 +66,6 @@ class Number:
     has_auto: bool = False
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value of a JSON document is one."""
         if self.has_auto and type(value) is str:
             return value == AUTO
         # True is an int to Python, but no number to the page.
@@ -124,35 +126,35 @@ def read_json(body: bytes) -> Any:
     """Read a document: plain JSON, every key once, no NaN and no infinity."""
 
     def constant(name: str) -> None:
-        raise SettingError(f"{name} is not a number in JSON.")
+        raise RefusalError(f"{name} is not a number in JSON.")
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         document = dict(items)
         if len(document) < len(items):
-            raise SettingError("A key stands twice in an object.")
+            raise RefusalError("A key stands twice in an object.")
         return document
 
     try:
         return json.loads(body.decode(), parse_constant=constant, object_pairs_hook=pairs)
-    except SettingError:
+    except RefusalError:
         raise
     except (ValueError, RecursionError) as error:
-        raise SettingError("The body is not JSON.") from error
+        raise RefusalError("The body is not JSON.") from error
 
 
 def read_request(document: Any) -> FitRequest:
     """Read {"settings": {...}, "k": ..., "tab": ..., "order": ...}; "auto" is the theory's k."""
     if not isinstance(document, dict) or not document.keys() <= {"settings", "k", "tab", "order"}:
-        raise SettingError(
+        raise RefusalError(
             'The body must be an object with the keys "settings", "k", "tab" and "order".'
         )
     k, tab, order = document.get("k", AUTO), document.get("tab", ""), document.get("order", 0)
     if not _STEPS.accepts(k):
-        raise SettingError(f"k must be {_STEPS}.")
+        raise RefusalError(f"k must be {_STEPS}.")
     if type(tab) is not str or len(tab) > _LONGEST_TAB:
-        raise SettingError(f"tab must be a text of at most {_LONGEST_TAB} characters.")
+        raise RefusalError(f"tab must be a text of at most {_LONGEST_TAB} characters.")
     if not _ORDER.accepts(order):
-        raise SettingError(f"order must be {_ORDER}.")
+        raise RefusalError(f"order must be {_ORDER}.")
     settings = read_settings(document.get("settings", {}))
     return FitRequest(settings, None if k == AUTO else k, tab, order)
 
@@ -160,15 +162,15 @@ def read_request(document: Any) -> FitRequest:
 def read_settings(document: Any) -> Settings:
     """Return checked settings; what is not named has its default."""
     if not isinstance(document, dict):
-        raise SettingError("settings must be an object.")
+        raise RefusalError("settings must be an object.")
     for name, value in document.items():
         if name not in CHECKS:
-            raise SettingError(f"There is no setting named {name[:40]!r}.")
+            raise RefusalError(f"There is no setting named {name[:40]!r}.")
         if not CHECKS[name].accepts(value):
-            raise SettingError(f"{name} must be {CHECKS[name]}.")
+            raise RefusalError(f"{name} must be {CHECKS[name]}.")
     settings = Settings(**document)
     if settings.noise == "outlier" and settings.data != "simulation":
-        raise SettingError(
+        raise RefusalError(
             "noise=outlier flips labels far from the simulation's boundary: set data=simulation, "
             "or noise=uniform."
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
-from fcgboost.web.blocks import Block, Cell, Head, Table, Text, share_cell
+from fcgboost.web.blocks import Block, Cell, Head, Table, share_cell
 from fcgboost.web.models import Evaluation, FittedModel
 from fcgboost.web.text import count, fixed, label, listed, number, percent, quoted, shortened
 
@@ -67,7 +67,7 @@ def mistake_blocks(model: FittedModel, evaluation: Evaluation) -> list[Block]:
     """Show the confusion matrix and the worst rows."""
     wrong = np.flatnonzero(evaluation.labels != evaluation.y)
     if len(wrong) == 0:
-        return [_confusion(model, evaluation), Text("No row is classified wrongly.")]
+        return [_confusion(model, evaluation), "No row is classified wrongly."]
     return [_confusion(model, evaluation), _worst(model, evaluation, wrong)]
 
 
