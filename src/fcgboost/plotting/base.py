@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 _FEW = 20
 # The mean width of a letter, in its size.
 _LETTER = 0.52
-# The largest share of the height of Axes that a legend may take.
-_LEGEND_SHARE = 0.36
+# How large a legend may be, in sizes of the Axes.
+_LEGEND_WIDTH, _LEGEND_HEIGHT = 1.05, 0.36
 
 
 class Display:
@@ -106,7 +106,7 @@ def set_labels(ax: Axes, x: str, y: str) -> None:
 
 
 def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Put the legend below the axis label, where it covers nothing, no wider than the Axes.
+    """Put the legend below the axis label, where it covers nothing, hardly wider than the Axes.
 
     Where it would take too much of small Axes its letters are smaller, or there is none.
     """
@@ -124,7 +124,8 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
             letters = float(legend.get_texts()[0].get_fontsize()) * ax.figure.dpi / 72.0
             legend.borderaxespad = (ax.bbox.y0 - below.y0) / letters + 0.4
             box = legend.get_window_extent()
-            if box.width <= ax.bbox.width and box.height <= _LEGEND_SHARE * ax.bbox.height:
+            width, height = box.width / ax.bbox.width, box.height / ax.bbox.height
+            if width <= _LEGEND_WIDTH and height <= _LEGEND_HEIGHT:
                 return
     legend.remove()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.ndimage import gaussian_filter
 from sklearn import inspection
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
@@ -169,7 +170,9 @@ class DecisionBoundaryDisplay(base.Display):
         if n_classes > 2:
             colors = [to_rgba(color, _FLAT) for color in base.class_colors(n_classes)]
             self.surface_.set(cmap=ListedColormap(colors), clim=(-0.5, n_classes - 0.5))
-            sides = [(surface.response == code) - 0.5 for code in range(n_classes)]
+            # Smooth as far as a line is wide: predictions change from one point to the next.
+            regions = (surface.response == np.arange(n_classes)[:, None, None]).astype(np.float64)
+            sides = [gaussian_filter(region, 1.0) - 0.5 for region in regions]
         line: dict[str, Any] = {"colors": [base.text_color(ax)], "linewidths": 2.0, "zorder": 3}
         self.boundary_ = [
             ax.contour(surface.xx0, surface.xx1, side, levels=[0.0], **line)
@@ -190,29 +193,27 @@ class DecisionBoundaryDisplay(base.Display):
 
     def _draw_atoms(self, ax: Axes, atoms: AtomPositions) -> list[Any]:
         """Draw the atoms of one class after those of another."""
-        coef, is_centre = atoms.coef, atoms.kind == "centre"
-        names = [f"{atoms.kind} for label {base.label_name(value)}" for value in self.classes]
-        codes, is_for = np.where(coef[0] > 0.0, 1, 0), np.ones(coef.shape[1], dtype=bool)
-        if len(coef) > 1:
-            codes = np.abs(coef).argmax(axis=0)
-            is_for = coef[codes, np.arange(len(codes))] > 0.0
-            hollow = "hollow" if is_centre else "dashed"
-            names = [f"{atoms.kind} of an atom ({hollow}: against the class)"] * len(names)
+        coef, kind, two = atoms.coef, atoms.kind, len(self.classes) == 2
+        codes = np.where(coef[0] > 0.0, 1, 0) if two else np.abs(coef).argmax(axis=0)
+        is_for = two | (coef[codes % len(coef), np.arange(len(codes))] > 0.0)
         sizes = np.abs(coef).max(axis=0, initial=0.0)
         sizes = sizes / (sizes.max(initial=0.0) or 1.0)
-        draw = _draw_centers if is_centre else self._draw_lines
-        drawn: list[Any] = []
-        for code, (name, color) in enumerate(
-            zip(names, base.class_colors(len(names)), strict=True)
-        ):
+        draw = _draw_centers if kind == "centre" else self._draw_lines
+        proxy: dict[str, Any] = {"linewidth": 2.0}
+        if kind == "centre":
+            proxy = {"marker": "o", "linestyle": "none", "markeredgecolor": base.text_color(ax)}
+        drawn = []
+        for code, color in enumerate(base.class_colors(len(self.classes))):
             for fills in (True, False):
-                chosen = (codes == code) & (is_for == fills)
-                if chosen.any():
-                    artist = draw(ax, atoms.places[chosen], sizes[chosen], color, fills)
-                    # Each name is once in the legend.
-                    is_named = any(other.get_label() == name for other in drawn)
-                    artist.set_label("_nolegend_" if is_named else name)
-                    drawn.append(artist)
+                if (chosen := (codes == code) & (is_for == fills)).any():
+                    drawn.append(draw(ax, atoms.places[chosen], sizes[chosen], color, fills))
+                    if two:
+                        name = f"{kind} for label {base.label_name(self.classes[code])}"
+                        ax.plot([], [], color=color, label=name, **proxy)
+        if drawn and not two:
+            hollow = "hollow" if kind == "centre" else "dashed"
+            name = f"{kind} of an atom ({hollow}: against the class)"
+            ax.plot([], [], color=base.text_color(ax), label=name, **proxy)
         return drawn
 
     def _draw_lines(self, ax: Axes, rows: Array, sizes: Array, color: str, fills: bool) -> Any:
