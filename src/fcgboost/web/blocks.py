@@ -98,25 +98,8 @@ class Explorer:
 
 
 Block = str | Mapping[str, str] | list[Picture] | Table | Code | Explorer
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading and what follows it."""
-
-    anchor: str
-    title: str
-    blocks: Sequence[Block]
-
-
-@dataclass(frozen=True)
-class Page:
-    """A whole report."""
-
-    title: str
-    lead: Sequence[str]
-    cards: Sequence[Card]
-    sections: Sequence[Section]
+#: An anchor, a heading, and what follows it.
+Section = tuple[str, str, Sequence[Block]]
 
 
 def share_cell(value: float, largest: float = 1.0) -> Cell:

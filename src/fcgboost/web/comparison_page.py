@@ -12,7 +12,7 @@ import numpy as np
 from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.scores import LARGER_IS_BETTER, TITLES
 from fcgboost.web import text
-from fcgboost.web.blocks import Block, Card, Cell, Explorer, Head, Page, Section, Table, share_cell
+from fcgboost.web.blocks import Block, Card, Cell, Explorer, Head, Section, Table, share_cell
 from fcgboost.web.page import write_page
 from fcgboost.web.text import count, shortened
 
@@ -49,12 +49,12 @@ def write_comparison_report(
     if any(row.scores for row in comparison.rows):
         hint = "Choose a score. Intervals that overlap much leave open who is better."
         scores.insert(0, Explorer("intervals", _intervals(comparison), hint))
-    sections = [
-        Section("scores", "Scores", scores),
-        Section("data", "Data and settings", _data(comparison.data)),
+    sections: list[Section] = [
+        ("scores", "Scores", scores),
+        ("data", "Data and settings", _data(comparison.data)),
     ]
     heading = title or "A comparison of classifiers"
-    return write_page(path, Page(heading, _lead(comparison), _cards(comparison), sections))
+    return write_page(path, heading, _lead(comparison), _cards(comparison), sections)
 
 
 def _lead(comparison: Comparison) -> list[str]:

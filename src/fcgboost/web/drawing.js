@@ -108,7 +108,7 @@ function textAt(x, y, text, anchor = "middle", style = "") {
 // A frame with horizontal lines and their values; gives how high a value lies.
 function drawScale(svg, { low, high, top, height, width, title, isPercent = false }) {
   const y = (value) => top + height - ((value - low) / (high - low)) * height;
-  const levels = ticks(low, high, height / 40);
+  const levels = ticks(low, high, Math.max(4, height / 40));
   for (const level of levels) {
     svg.append(
       lineOf("grid", LEFT, y(level), width - RIGHT, y(level)),

@@ -37,15 +37,9 @@ def make_classifier(settings: Settings) -> FCGBoostClassifier:
         dictionary = GaussDictionary(width=settings.width)
     elif dictionary == "polynomial":
         dictionary = PolynomialDictionary(degree=settings.degree)
-    return FCGBoostClassifier(
-        dictionary,
-        loss=settings.loss,
-        scheme=settings.scheme,
-        l2=settings.l2,
-        fit_intercept=settings.fit_intercept,
-        max_iter=settings.max_iter,
-        random_state=settings.seed,
-    )
+    names = ("loss", "scheme", "l2", "fit_intercept", "max_iter")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    return FCGBoostClassifier(dictionary, random_state=settings.seed, **options)
 
 
 class Fit:

@@ -16,7 +16,7 @@ from fcgboost.schemes import FullyCorrective
 from fcgboost.scores import Score
 from fcgboost.web import text
 from fcgboost.web.atoms import atom_table, dictionary_name
-from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Page, Section, Table
+from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Section, Table
 from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
 from fcgboost.web.page import write_page
 from fcgboost.web.path import PathRecord, find_path, path_data
@@ -83,23 +83,23 @@ def write_model_report(
     target = fitted.about.get("target")
     known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
     lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)
-    return write_page(path, Page(title or known, lead, cards, _sections(fitted, evaluation)))
+    return write_page(path, title or known, lead, cards, _sections(fitted, evaluation))
 
 
 def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section]:
-    sections = [
-        Section("data", "Data", _data(model, evaluation)),
-        Section("path", "Path", _path(model, evaluation)),
+    sections: list[Section] = [
+        ("data", "Data", _data(model, evaluation)),
+        ("path", "Path", _path(model, evaluation)),
     ]
     if pictures := draw_pictures(model, evaluation):
         blocks: list[Block] = [pictures]
         is_shuffled = any(one.name == "shuffled" for one in pictures)
         if evaluation is not None and model.classifier.n_atoms_ and not is_shuffled:
             blocks.append("The model is too large to shuffle its columns in short time.")
-        sections.append(Section("pictures", "Pictures", blocks))
+        sections.append(("pictures", "Pictures", blocks))
     if evaluation is not None:
-        sections.append(Section("mistakes", "Mistakes", mistake_blocks(model, evaluation)))
-    return [*sections, Section("making", "How it was made", _making(model))]
+        sections.append(("mistakes", "Mistakes", mistake_blocks(model, evaluation)))
+    return [*sections, ("making", "How it was made", _making(model))]
 
 
 def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:

@@ -97,21 +97,9 @@ class FittedModel:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Rows, and what a model predicts for them.
+    """Rows and their true labels, and what a model predicts for them.
 
-    Attributes
-    ----------
-    model : FittedModel
-        With the names of the columns of X.
-    X : data frame, ndarray or CSR matrix
-        As the user gave it.
-    inputs : ndarray or CSR matrix of shape (n_samples, n_features)
-        What the classifier sees.
-    y, labels : ndarray of shape (n_samples,)
-        The truth, and what the model predicts.
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-    proba : ndarray of shape (n_samples, n_classes) or None
-    scores : dict from str to Score
+    X is as the user gave it, `inputs` what the classifier sees; the model has X's column names.
     """
 
     model: FittedModel

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,7 +16,7 @@ from urllib.parse import quote
 
 from fcgboost.colors import CLASS_COLORS, custom_properties
 from fcgboost.files import write_whole
-from fcgboost.web.blocks import Explorer, Page
+from fcgboost.web.blocks import Card, Explorer, Section
 
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='{0}' "
@@ -26,13 +27,20 @@ ICON = "data:image/svg+xml," + quote(_ICON.format(*CLASS_COLORS), safe="/:=' ")
 _IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def write_page(path: str | os.PathLike[str], page: Page) -> Path:
+def write_page(
+    path: str | os.PathLike[str],
+    title: str,
+    lead: Sequence[str],
+    cards: Sequence[Card],
+    sections: Sequence[Section],
+) -> Path:
     """Write a report, which is there in full or as it was before."""
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"The folder for the report {path} does not exist.")
     # Half a pair of surrogates in somebody's names is no text that a file could hold.
-    write_whole(path, _render(page).encode("utf-8", "replace"))
+    page = _render(title=title, lead=lead, cards=cards, sections=sections)
+    write_whole(path, page.encode("utf-8", "replace"))
     return path
 
 
@@ -62,7 +70,7 @@ def playground_page(defaults: dict[str, Any]) -> str:
     )
 
 
-def _render(page: Page) -> str:
+def _render(*, sections: Sequence[Section], **head: Any) -> str:
     try:
         import jinja2
     except ImportError as error:
@@ -72,16 +80,17 @@ def _render(page: Page) -> str:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    blocks = [block for section in page.sections for block in section.blocks]
-    data = {block.what: block.data for block in blocks if isinstance(block, Explorer)}
+    explorers = [one for *_, blocks in sections for one in blocks if isinstance(one, Explorer)]
+    data = {one.what: one.data for one in explorers}
     parts = {"style": style(), "script": script("report")}
     return environment.from_string(resource("report.html.jinja")).render(
-        page=page,
+        sections=sections,
         version=version("fcgboost"),
         icon=ICON,
         policy=_policy(**parts),
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).translate(_IN_SCRIPT),
         **parts,
+        **head,
     )
 
 

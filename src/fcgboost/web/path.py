@@ -25,18 +25,9 @@ _MOST_ROWS = 20_000
 class PathRecord:
     """What is known about every step of a path, and the steps whose model a page shows.
 
-    Attributes
-    ----------
-    frames : list of int
-        The steps after which the page shows the boundary or the coefficients.
-    curves : dict from str to ndarray of shape (n_steps,)
-        Shares of errors: "this data", "validation" or "cross-validation"; NaN where unknown.
-    score : tuple of str and ndarray, or None
-        What the fit was validated by, if that was not the error.
-    objective : ndarray of shape (n_steps,)
-        The mean over outputs of the regularised objective on the training data.
-    best : int or None
-        The first step with the fewest errors on the data of the page.
+    Curves are shares of errors by step, NaN where unknown; `score` is what the fit was validated
+    by, if that was not the error; `objective` is the mean over outputs of the regularised
+    objective; `best` is the first step with the fewest errors on the data of the page.
     """
 
     model: FittedModel

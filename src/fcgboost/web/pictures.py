@@ -49,17 +49,12 @@ def draw_pictures(model: FittedModel, evaluation: Evaluation | None) -> list[Pic
 
 def draw_path(path: PathRecord) -> Picture:
     """Draw the path as it is without a script."""
-    curves = path.curves or {"objective": path.objective}
+    model, curves = path.model, path.curves or {"objective": path.objective}
     ylabel = "error" if path.curves else "training objective"
-    k0 = path.model.k0
-    display = PathDisplay(
-        curves,
-        k0=k0 if k0 is not None and k0 <= path.n_steps else None,
-        chosen=dict.fromkeys(curves, path.model.classifier.n_iter_),
-        ylabel=ylabel,
-    )
-    with drawing(path.model.has_dollars) as ax:
-        display.plot(ax)
+    k0 = model.k0 if model.k0 is not None and model.k0 <= path.n_steps else None
+    chosen = dict.fromkeys(curves, model.classifier.n_iter_)
+    with drawing(model.has_dollars) as ax:
+        PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
     return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
 
 

@@ -73,7 +73,7 @@ function paintPlane(canvas, scene) {
   for (const values of boundaries) traceZero(pen, layout, scene, values);
   strokeTwice(pen, 2.4);
   if (scene.truth) {
-    pen.setLineDash([7, 6]);
+    pen.setLineDash([2, 2]);
     pen.beginPath();
     traceZero(pen, layout, scene, scene.truth);
     strokeTwice(pen, 1.4);
@@ -116,45 +116,20 @@ function paintFields(pen, { box }, { xs, ys, ahead }, colors) {
   pen.drawImage(small, box.left - w / 2, box.top - h / 2, w * nx, h * ny);
 }
 
-// Where values are 0, cell by cell of the grid. A cut lies on a side, whose number is its key; from
-// a side on which values fall, going around the cell, a line runs to the next side that is cut.
-function zeroSegments(values, nx, ny) {
-  const next = new Map();
+// Adds to a pen's path where values are 0: a line through every cell of the grid that they cross.
+function traceZero(pen, { x, y }, { xs, ys }, values) {
+  const nx = xs.length;
   const cut = (a, b) => {
-    const [from, to] = a < b ? [a, b] : [b, a];
-    const share = values[from] / (values[from] - values[to]);
-    const [i, j] = [from % nx, Math.floor(from / nx)];
-    const isAcross = to - from === 1;
-    const point = isAcross ? [i + share, j] : [i, j + share];
-    return { key: 2 * from + Number(isAcross), point, falls: values[a] > 0 };
+    const share = values[a] / (values[a] - values[b]);
+    const [i, j, k, l] = [a % nx, Math.floor(a / nx), b % nx, Math.floor(b / nx)];
+    return [x.to(xs[i] + share * (xs[k] - xs[i])), y.to(ys[j] + share * (ys[l] - ys[j]))];
   };
-  for (let at = 0; at < nx * (ny - 1); at += 1) {
+  for (let at = 0; at < nx * (ys.length - 1); at += 1) {
     if (at % nx === nx - 1) continue;
     const corners = [at, at + 1, at + nx + 1, at + nx];
     const sides = corners.map((a, s) => [a, corners[(s + 1) % 4]]);
-    const cuts = sides.filter(([a, b]) => values[a] > 0 !== values[b] > 0).map((s) => cut(...s));
-    cuts.forEach((one, c) => {
-      if (one.falls) next.set(one.key, [one.point, cuts[(c + 1) % cuts.length]]);
-    });
-  }
-  return next;
-}
-
-// Adds the lines of zeros to a pen's path, each in one go, so that they can be dashed.
-function traceZero(pen, { x, y }, { xs, ys }, values) {
-  const next = zeroSegments(values, xs.length, ys.length);
-  const inner = new Set(Array.from(next.values(), ([, end]) => end.key));
-  const starts = [...next.keys()].sort((a, b) => inner.has(a) - inner.has(b));
-  const [dx, dy] = [(x.high - x.low) / (xs.length - 1), (y.high - y.low) / (ys.length - 1)];
-  const screen = ([i, j]) => [x.to(x.low + i * dx), y.to(y.low + j * dy)];
-  for (const start of starts) {
-    if (next.has(start)) pen.moveTo(...screen(next.get(start)[0]));
-    for (let key = start; next.has(key); ) {
-      const [, end] = next.get(key);
-      next.delete(key);
-      pen.lineTo(...screen(end.point));
-      key = end.key;
-    }
+    const cuts = sides.filter(([a, b]) => values[a] > 0 !== values[b] > 0);
+    cuts.forEach((side, c) => pen[c % 2 ? "lineTo" : "moveTo"](...cut(...side)));
   }
 }
 

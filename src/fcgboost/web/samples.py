@@ -34,33 +34,10 @@ class Sample:
     y_test: Array
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A set of scikit-learn, whose points scatter ("noise") around two curves."""
-
-    make: Callable[..., Any]
-    options: dict[str, float]
-
-    def draw(self, n_samples: int, seed: int) -> tuple[Array, Array]:
-        """Draw points and their classes as -1 and +1."""
-        X, labels = self.make(n_samples, random_state=seed, **self.options)
-        return X, 2.0 * labels - 1.0
-
-    def truth(self, points: Array) -> Array:
-        """Return the logarithm of how much likelier +1 is than -1."""
-        options = self.options | {"noise": None}
-        curves, labels = self.make(2 * _N_ON_SHAPE, shuffle=False, **options)
-        squares = ((points[:, None, :] - curves) ** 2).sum(axis=2)
-        exponents = squares / (-2.0 * self.options["noise"] ** 2)
-        negative, positive = (
-            np.logaddexp.reduce(exponents[:, labels == label], axis=1) for label in (0, 1)
-        )
-        return np.asarray(positive - negative)
-
-
-_SHAPES = {
-    "moons": Shape(make_moons, {"noise": 0.15}),
-    "rings": Shape(make_circles, {"noise": 0.12, "factor": 0.5}),
+# Sets of scikit-learn, whose points scatter ("noise") around two curves.
+_SHAPES: dict[str, tuple[Callable[..., Any], dict[str, float]]] = {
+    "moons": (make_moons, {"noise": 0.15}),
+    "rings": (make_circles, {"noise": 0.12, "factor": 0.5}),
 }
 # What the page shows of the plane.
 _FRAMES = {
@@ -77,19 +54,29 @@ def draw(settings: Settings) -> Sample:
         X, y = make_simulation(m, random_state=seed, **_noise(settings))
         X_test, y_test = make_simulation(N_TEST, noise=None, random_state=seed + 1)
         return Sample(X, y, np.where(truth("simulation", X) >= 0.0, 1.0, -1.0), X_test, y_test)
-    shape = _SHAPES[settings.data]
-    X, clean = shape.draw(m, seed)
-    y = clean.copy()
+    make, options = _SHAPES[settings.data]
+    X, label = make(m, random_state=seed, **options)
+    X_test, label_test = make(N_TEST, random_state=seed + 1, **options)
+    clean, y = 2.0 * label - 1.0, 2.0 * label - 1.0
     if settings.noise == "uniform":
         y[np.random.default_rng(seed).uniform(size=m) < settings.level] *= -1.0
-    return Sample(X, y, clean, *shape.draw(N_TEST, seed + 1))
+    return Sample(X, y, clean, X_test, 2.0 * label_test - 1.0)
 
 
 def truth(data: str, points: Array) -> Array:
-    """Return values that are positive where the best rule says +1, and 0 at its boundary."""
+    """Return values that are positive where the best rule says +1, and 0 at its boundary.
+
+    Of points that scatter, the logarithm of how much likelier +1 is than -1.
+    """
     if data == "simulation":
         return np.asarray(points[:, 1] - bayes_boundary(points[:, 0]))
-    return _SHAPES[data].truth(points)
+    make, options = _SHAPES[data]
+    curves, labels = make(2 * _N_ON_SHAPE, shuffle=False, **options | {"noise": None})
+    exponents = ((points[:, None, :] - curves) ** 2).sum(axis=2) / (-2.0 * options["noise"] ** 2)
+    negative, positive = (
+        np.logaddexp.reduce(exponents[:, labels == label], axis=1) for label in (0, 1)
+    )
+    return np.asarray(positive - negative)
 
 
 def sides(data: str) -> tuple[Array, Array]:
@@ -118,8 +105,8 @@ def code(settings: Settings) -> str:
             f"X, y = make_simulation({m}, {noise}random_state={seed})\n"
             f"X_test, y_test = make_simulation({N_TEST}, noise=None, random_state={seed + 1})\n"
         )
-    shape = _SHAPES[settings.data]
-    make, options = shape.make.__name__, "".join(f"{k}={v}, " for k, v in shape.options.items())
+    make = _SHAPES[settings.data][0].__name__
+    options = "".join(f"{name}={value}, " for name, value in _SHAPES[settings.data][1].items())
     chance = f"np.random.default_rng({seed}).uniform(size={m})"
     flip = f"y[{chance} < {settings.level!r}] *= -1.0\n" if settings.noise == "uniform" else ""
     return (
@@ -133,7 +120,7 @@ def imports(settings: Settings) -> list[str]:
     """Return the imports that `code` needs, in the order of formatters."""
     if settings.data == "simulation":
         return ["from fcgboost.datasets import make_simulation"]
-    needed = [f"from sklearn.datasets import {_SHAPES[settings.data].make.__name__}"]
+    needed = [f"from sklearn.datasets import {_SHAPES[settings.data][0].__name__}"]
     return ["import numpy as np", *needed] if settings.noise == "uniform" else needed
 
 

@@ -103,17 +103,9 @@ _ORDER = Number(0, 2**53, is_whole=True)
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What a tab of the page asks for.
+    """What a tab of the page asks for: a fit after k steps, or after the theory's number.
 
-    Attributes
-    ----------
-    settings : Settings
-    k : int or None
-        None is the theory's number of steps.
-    tab : str
-        A name that the tab has given itself.
-    order : int
-        How many requests the tab had sent before.
+    The tab has given itself a name; `order` is how many requests it had sent before.
     """
 
     settings: Settings
