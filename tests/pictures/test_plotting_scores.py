@@ -189,7 +189,7 @@ def test_many_equal_probabilities_make_fewer_bins(ax: Axes) -> None:
         ([0, 1], [[0.1, 0.2, 0.7]] * 2, {}, "probability has 3 columns for 2 classes"),
         ([0, 1], [0.1, 0.2], {"strategy": "equal"}, "'strategy' parameter"),
         ([0, 1], [0.1, 0.2], {"n_bins": 0}, "'n_bins' parameter"),
-        ([0, 1], [0.1, 0.2], {"pos_label": 5}, r"5 is no class: they are \[0, 1\]"),
+        ([0, 1], [0.1, 0.2], {"pos_label": 5}, r"no class 5 to draw, only \[0, 1\]"),
     ],
 )
 def test_impossible_probabilities_are_errors(

@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 _HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
 # Bars narrower than this, in points, have a tick at one end only, and a short label.
 _NARROW = 40.0
+Kind = Literal["centre", "hinge", "half-way line", "step"]
+# The first family that an atom's dictionary belongs to says how it is drawn in a plane.
+_KINDS: dict[type, Kind | None] = {
+    GaussDictionary: "centre",
+    EllipticDictionary: "centre",
+    PolynomialDictionary: "centre",
+    SigmoidDictionary: "half-way line",
+    StepDictionary: "step",
+    LinearDictionary: None,
+    InnerProductDictionary: "hinge",
+}
 _VALUE_NAMES = {
     GaussDictionary: "centre − mean, standardised",
     EllipticDictionary: "1 / width, standardised",
@@ -52,7 +63,7 @@ class AtomPositions:
     coef : ndarray of shape (1 or n_classes, n_atoms)
     """
 
-    kind: Literal["centre", "hinge", "half-way line", "step"]
+    kind: Kind
     places: Array
     coef: Array
 
@@ -72,17 +83,13 @@ def atom_positions(model: Any, points: Array) -> AtomPositions | None:
         return None
     dictionary, _, rows = found[0] if found else (model.dictionary, None, model.atoms)
     atoms = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-    if isinstance(dictionary, GaussDictionary | EllipticDictionary):
-        return AtomPositions("centre", atoms[:, :2], model.coef)
+    kind = next((kind for family, kind in _KINDS.items() if isinstance(dictionary, family)), None)
+    if kind is None:
+        return None
+    places = atoms[:, :2] if kind == "centre" else atoms
     if isinstance(dictionary, PolynomialDictionary):
-        return AtomPositions("centre", _polynomial_centers(model, atoms, points), model.coef)
-    if isinstance(dictionary, SigmoidDictionary):
-        return AtomPositions("half-way line", atoms, model.coef)
-    if isinstance(dictionary, StepDictionary):
-        return AtomPositions("step", atoms, model.coef)
-    is_linear = isinstance(dictionary, LinearDictionary)
-    bends = isinstance(dictionary, InnerProductDictionary) and not is_linear
-    return AtomPositions("hinge", atoms, model.coef) if bends else None
+        places = _polynomial_centers(model, atoms, points)
+    return AtomPositions(kind, places, model.coef)
 
 
 def _polynomial_centers(model: Any, atoms: Array, points: Array) -> Array:

@@ -181,27 +181,19 @@ def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> li
 
 
 def output_of(classifier: Any, class_of_interest: Any) -> tuple[int, Any]:
-    """Return the row of `coef_` that speaks for a class, and that class.
-
-    None is the second of two classes and the first of several.
-    """
+    """Return the row of `coef_` that speaks for a class, and that class; None is the first one."""
     classes = classifier.classes_
-    if len(classes) > 2:
-        code = 0 if class_of_interest is None else class_code(classes, class_of_interest)
-        return code, classes[code]
-    if class_of_interest not in (None, classes[1]):
-        raise ValueError(
-            f"With two classes the coefficients speak for {classes.tolist()[1]!r}, "
-            f"got class_of_interest={class_of_interest!r}."
-        )
-    return 0, classes[1]
+    # One row speaks for the second of two classes.
+    known = classes[1:] if len(classes) == 2 else classes
+    code = 0 if class_of_interest is None else class_code(known, class_of_interest)
+    return code, known[code]
 
 
 def class_code(classes: NDArray[Any], value: Any) -> int:
     """Return the position of a class."""
     found = np.flatnonzero(classes == value)
     if len(found) != 1:
-        raise ValueError(f"{value!r} is no class: they are {classes.tolist()}.")
+        raise ValueError(f"There is no class {value!r} to draw, only {classes.tolist()}.")
     return int(found[0])
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.isotonic import isotonic_regression
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,8 +26,6 @@ _CURVE_COLORS = {
 }
 # Atoms that have no name are grey.
 _NAMED_COLORS = [color for color in PALETTE if color != GREY]
-# The height of an atom's name, in points, with a gap.
-_NAME_HEIGHT = 12.0
 
 
 @dataclass(eq=False, repr=False)
@@ -177,8 +174,9 @@ class PathDisplay(base.Display):
     def _mark_chosen(self, ax: Axes) -> None:
         self.chosen_: dict[str, Any] = {}
         for name, k in (self.chosen or {}).items():
-            if 1 <= k <= len(self.curves[name]):
-                point = self._places(k)[-1], self.curves[name][k - 1]
+            values = self.curves[name]
+            if 1 <= k <= len(values) and np.isfinite(values[k - 1]):
+                point = self._places(k)[-1], values[k - 1]
                 style: dict[str, Any] = {"color": self.lines_[name].get_color(), "markersize": 8}
                 (self.chosen_[name],) = ax.plot(*point, "o", **style)
         if self.chosen_ and self.chosen:
@@ -191,8 +189,8 @@ class PathDisplay(base.Display):
 class CoefficientPathDisplay(base.Display):
     """The coefficient of every atom against the number of steps; the largest have names.
 
-    The largest are those of the chosen model. Under full correction all coefficients move in every
-    step, under the classical schemes only one does.
+    They are named in the order of their size in the chosen model. Under full correction all
+    coefficients move in every step, under the classical schemes only one does.
 
     Parameters
     ----------
@@ -209,8 +207,6 @@ class CoefficientPathDisplay(base.Display):
     ----------
     lines_ : dict from int to matplotlib Line2D
         By the atoms' numbers.
-    texts_ : list of matplotlib Text
-        The names of the largest ones.
     """
 
     coefs: Array
@@ -251,43 +247,28 @@ class CoefficientPathDisplay(base.Display):
         sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))
         named = np.argsort(-sizes, kind="stable")[: min(n_named, int(np.count_nonzero(sizes)))]
         colors = dict(zip(named.tolist(), _NAMED_COLORS * len(named), strict=False))
+        # In the order of the legend.
+        places = [*colors, *(j for j in range(len(self.atoms)) if j not in colors)]
         self.lines_: dict[int, Any] = {}
-        for j, atom in enumerate(self.atoms.tolist()):
-            style = {"color": colors.get(j, GREY), "linewidth": 1.6 if j in colors else 0.8}
+        for j in places:
+            atom = int(self.atoms[j])
+            style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "zorder": 1.9}
+            if j in colors:
+                style = {"color": colors[j], "linewidth": 1.6, "label": f"atom {atom}"}
             style |= {"marker": "o" if n_steps == 1 else None, **kwargs}
             (self.lines_[atom],) = ax.plot(np.arange(1, n_steps + 1), self.coefs[:, j], **style)
-        ink = base.text_color(ax)
-        ax.axhline(0.0, color=ink, linewidth=0.8)
+        ax.axhline(0.0, color=base.text_color(ax), linewidth=0.8)
         if self.k0 is not None and self.k0 <= n_steps:
-            ax.axvline(self.k0, color=ink, linestyle=":", label=f"$k_0$ = {self.k0}")
+            style = {"linestyle": ":", "label": f"$k_0$ = {self.k0}"}
+            ax.axvline(self.k0, color=base.text_color(ax), **style)
         if self.chosen is not None and self.chosen < n_steps:
-            label = f"chosen $k$ = {self.chosen}"
-            ax.axvline(self.chosen, color=ink, linestyle="--", linewidth=1.0, label=label)
+            style = {"linestyle": "--", "linewidth": 1.0, "label": f"chosen $k$ = {self.chosen}"}
+            ax.axvline(self.chosen, color=base.text_color(ax), **style)
         of_class = "" if self.class_name is None else f" for label {self.class_name}"
         base.set_labels(ax, "steps $k$", f"coefficient{of_class}")
-        ax.set(xlim=(1, max(2, n_steps)), ylim=ax.get_ylim())
-        self._name(ax, named)
-        base.legend_below(ax)
+        ax.set_xlim(1, max(2, n_steps))
+        base.legend_below(ax, ncols=4)
         return self
-
-    def _name(self, ax: Axes, named: NDArray[np.intp]) -> None:
-        """Write names right of the curves' ends, apart from one another, a line leading to each.
-
-        The lines have the curves' colours, some of which are too light for letters.
-        """
-        low, high = ax.get_ylim()
-        starts = (self.coefs[-1, named] - low) / (high - low)
-        heights = _spread(starts, _NAME_HEIGHT / base.size_in_points(ax)[1])
-        style: dict[str, Any] = {"xycoords": "axes fraction", "annotation_clip": False}
-        style |= {"color": base.text_color(ax), "fontsize": "small", "va": "center"}
-        self.texts_ = []
-        for atom, start, height in zip(self.atoms[named].tolist(), starts, heights, strict=True):
-            arrow = {"arrowstyle": "-", "color": self.lines_[atom].get_color(), "linewidth": 1.2}
-            arrow |= {"shrinkA": 0, "shrinkB": 0, "relpos": (0.0, 0.5)}
-            text = ax.annotate(
-                f"atom {atom}", (1.0, start), (1.035, height), arrowprops=arrow, **style
-            )
-            self.texts_.append(text)
 
 
 def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
@@ -364,16 +345,3 @@ def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
         coefs[: k - 1, atom] = np.nan
     own = np.array(sorted(entered), dtype=np.intp)
     return coefs[:, own], own
-
-
-def _spread(heights: Array, gap: float) -> Array:
-    """Move heights apart so that neighbours have a gap, and all of them lie in [0, 1]."""
-    if len(heights) == 0:
-        return heights
-    order = np.argsort(heights, kind="stable")
-    ranks = np.arange(len(heights)) * gap
-    # Least squares under the gaps: the best increasing heights less their ranks.
-    apart = isotonic_regression(heights[order] - ranks) + ranks
-    spread = np.empty(len(heights))
-    spread[order] = np.maximum(np.minimum(apart, 1.0 - ranks[::-1]), ranks)
-    return spread
