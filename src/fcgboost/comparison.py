@@ -111,28 +111,17 @@ def load_comparison(path: str | os.PathLike[str]) -> Comparison:
 
 @dataclass(frozen=True)
 class Method:
-    """A classifier to compare.
+    """A classifier to compare."""
 
-    Attributes
-    ----------
-    path : str
-        The module and the name of its class.
-    size : callable
-        Says what a fitted one is made of.
-    parameters : dict
-        Those that are not the default.
-    threads : str or None
-        Its parameter that says how many threads it may use; None if it has none and its
-        libraries' limits are all there is.
-    is_scaled : bool
-        Whether it expects columns of one scale.
-    max_rows : int or None
-    """
-
+    #: The module and the name of its class.
     path: str
+    #: Says what a fitted one is made of.
     size: Callable[[Any], str]
+    #: Those that are not the default.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: The parameter that limits its threads; None if its libraries' limits are all there is.
     threads: str | None = None
+    #: Whether it expects columns of one scale.
     is_scaled: bool = False
     max_rows: int | None = None
 
@@ -267,17 +256,11 @@ def compare(
             watch(name)
         rows.append(_run(name, random_state, n_threads, (train, parts[0]), (test, parts[1])))
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
-    shares = np.bincount(codes) / len(codes)
-    data = {
-        "n_train": train.shape[0],
-        "n_test": test.shape[0],
-        "n_columns": encoder.n_features_in_,
-        "n_features": train.shape[1],
-        "classes": {str(name): float(share) for name, share in zip(classes, shares, strict=True)},
-        **split,
-        "n_threads": n_threads,
-    }
-    return Comparison(data, tuple(rows))
+    sizes = {"n_train": train.shape[0], "n_test": test.shape[0]}
+    sizes |= {"n_columns": encoder.n_features_in_, "n_features": train.shape[1]}
+    shares = zip(classes, np.bincount(codes) / len(codes), strict=True)
+    known = {"classes": {str(name): float(share) for name, share in shares}}
+    return Comparison({**sizes, **known, **split, "n_threads": n_threads}, tuple(rows))
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:

@@ -53,30 +53,17 @@ _VALUE_NAMES = {
 
 @dataclass(frozen=True)
 class AtomPositions:
-    """Where the atoms of a model over two features lie.
-
-    Attributes
-    ----------
-    kind : {"centre", "hinge", "half-way line", "step"}
-    places : ndarray of shape (n_atoms, 2) or (n_atoms, 3)
-        Centres, or rows (w, b) of the lines <w, x> + b = 0.
-    coef : ndarray of shape (1 or n_classes, n_atoms)
-    """
+    """Where the atoms of a model over two features lie."""
 
     kind: Kind
+    #: Centres of shape (n_atoms, 2), or rows (w, b) of the lines <w, x> + b = 0.
     places: Array
+    #: Of shape (1 or n_classes, n_atoms).
     coef: Array
 
 
 def atom_positions(model: Any, points: Array) -> AtomPositions | None:
-    """Return where atoms lie; None for atoms without a place in a plane, or of several kinds.
-
-    Parameters
-    ----------
-    model : Model
-    points : ndarray of shape (n_samples, 2)
-        The training data.
-    """
+    """Return where atoms lie; None for atoms without a place in a plane, or of several kinds."""
     found = by_family(model.dictionary, model.atoms, len(model.scale))
     if len(found) > 1:
         # Centres and lines in one picture would be taken for the same thing.
@@ -115,35 +102,26 @@ class AtomDisplay(base.Display):
     both in standardised units; trees by how often they split a feature. Where a model has atoms
     of several kinds, each row is divided by the sum of its sizes.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_atoms, n_features)
-    coef : ndarray of shape (n_atoms,)
-    numbers : ndarray of shape (n_atoms,)
-        The atoms' numbers in order of entry, from 1.
-    names : sequence of str
-        Of the features.
-    value_name : str, default="weight"
-    class_name : str or None, default=None
-        The class the coefficients speak for.
-
     Attributes
     ----------
     ax_ : matplotlib Axes
         Holds the two panels and carries the title.
-    figure_ : matplotlib Figure
     heat_ax_, bar_ax_ : matplotlib Axes
         The heat map, the coefficients.
     image_ : matplotlib AxesImage
     bars_ : matplotlib BarContainer
     """
 
+    #: Of shape (n_atoms, n_features).
     values: Array
     coef: Array
+    #: The atoms' numbers in order of entry, from 1.
     numbers: NDArray[np.intp]
+    #: Those of the features.
     names: Sequence[str]
     _: KW_ONLY
     value_name: str = "weight"
+    #: The class the coefficients speak for.
     class_name: str | None = None
 
     @classmethod

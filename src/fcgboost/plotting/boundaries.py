@@ -42,17 +42,6 @@ class DecisionBoundaryDisplay(base.Display):
     centres, neurons by the lines on which they bend (rectified linear) or are one half (sigmoid),
     sized by the coefficient.
 
-    Parameters
-    ----------
-    surface : sklearn.inspection.DecisionBoundaryDisplay
-        Its response is that of two classes, or the places of the predicted ones of several.
-    classes : ndarray of shape (n_classes,)
-    threshold : float, default=0.0
-        The response between two classes.
-    points, labels : ndarray of shape (n_samples, 2) and (n_samples,), or None, default=None
-    atoms : AtomPositions or None, default=None
-    true_boundary : callable or None, default=None
-
     Attributes
     ----------
     surface_ : matplotlib QuadMesh
@@ -63,10 +52,13 @@ class DecisionBoundaryDisplay(base.Display):
         The atoms, those for the first class first.
     """
 
+    #: Its response is that of two classes, or the places of the predicted ones of several.
     surface: inspection.DecisionBoundaryDisplay
     classes: NDArray[Any]
     _: KW_ONLY
+    #: The response between two classes.
     threshold: float = 0.0
+    #: Of shape (n_samples, 2).
     points: Array | None = None
     labels: NDArray[Any] | None = None
     atoms: AtomPositions | None = None

@@ -26,14 +26,6 @@ _CHANGES_LABEL = "share of the model's changes with the feature"
 class FeatureInfluenceDisplay(base.Display):
     """How much every feature matters, the largest on top.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_features,)
-    names : sequence of str
-    errors : ndarray of shape (n_features,) or None, default=None
-        Half the length of an error bar.
-    xlabel : str, default="influence"
-
     Attributes
     ----------
     bars_ : matplotlib BarContainer
@@ -43,6 +35,7 @@ class FeatureInfluenceDisplay(base.Display):
     values: Array
     names: Sequence[str]
     _: KW_ONLY
+    #: Half the lengths of error bars.
     errors: Array | None = None
     xlabel: str = "influence"
 

@@ -29,19 +29,13 @@ class MarginDisplay(base.Display):
     axis counts them. With the squared hinge and its kin only the rows of the active set have a loss
     and pull at the coefficients. With several classes the margin is f_y, the value of the row's
     class, less the largest value of the others.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_samples,)
-    is_lead : bool, default=False
-        Whether they are those of several classes.
-    has_active_set : bool, default=True
-        Whether rows with a margin above 1 have no loss.
     """
 
     margins: Array
     _: KW_ONLY
+    #: Whether they are those of several classes.
     is_lead: bool = False
+    #: Whether rows with a margin above 1 have no loss.
     has_active_set: bool = True
 
     @property
@@ -157,11 +151,7 @@ class MarginDisplay(base.Display):
 def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
     """Return y f, or f_y less the largest value of the other classes.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        The places of the true classes; -1 for a label that is none, which is a mistake.
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    The code of a label that is none of the classes is -1; it is a mistake.
     """
     if decision.ndim == 1:
         return np.where(codes < 0, -np.abs(decision), np.where(codes == 1, decision, -decision))

@@ -32,28 +32,20 @@ _NAMED_COLORS = [color for color in PALETTE if color != GREY]
 class PathDisplay(base.Display):
     """Errors against the number of atoms or steps, with k0 and the chosen number marked.
 
-    Parameters
-    ----------
-    curves : mapping from str to ndarray
-        The values after 1, 2, ... steps, NaN where there is none. Dictionaries have their colours.
-    atoms : ndarray of shape (n_steps,) or None, default=None
-        The number of atoms after 1, 2, ... steps, if the curves are to be drawn against it.
-    k0 : int or None, default=None
-        The number of steps of the theory, `theory_steps(n_samples)`: a dotted line.
-    chosen : mapping from str to int or None, default=None
-        Numbers of steps to mark on the curves.
-    ylabel : str, default="error"
-
     Attributes
     ----------
     lines_, chosen_ : dict from str to matplotlib Line2D
         The curves, and the chosen points on them.
     """
 
+    #: The values after 1, 2, ... steps, NaN where there is none. Dictionaries have their colours.
     curves: Mapping[str, Array]
     _: KW_ONLY
+    #: The number of atoms after 1, 2, ... steps, if the curves are to be drawn against it.
     atoms: Array | None = None
+    #: The number of steps of the theory, `theory_steps(n_samples)`: a dotted line.
     k0: int | None = None
+    #: Numbers of steps to mark on the curves.
     chosen: Mapping[str, int] | None = None
     ylabel: str = "error"
 
@@ -192,28 +184,22 @@ class CoefficientPathDisplay(base.Display):
     They are named in the order of their size in the chosen model. Under full correction all
     coefficients move in every step, under the classical schemes only one does.
 
-    Parameters
-    ----------
-    coefs : ndarray of shape (n_steps, n_atoms)
-        The coefficients after 1, 2, ... steps; NaN before an atom entered.
-    atoms : ndarray of shape (n_atoms,)
-        The number of each atom in order of entry, from 1.
-    k0, chosen : int or None, default=None
-        The number of steps of the theory, and of the model.
-    class_name : str or None, default=None
-        The class the coefficients speak for.
-
     Attributes
     ----------
     lines_ : dict from int to matplotlib Line2D
         By the atoms' numbers.
     """
 
+    #: After 1, 2, ... steps, of shape (n_steps, n_atoms); NaN before an atom entered.
     coefs: Array
+    #: The number of each atom in order of entry, from 1.
     atoms: NDArray[np.intp]
     _: KW_ONLY
+    #: The number of steps of the theory.
     k0: int | None = None
+    #: The number of steps of the model.
     chosen: int | None = None
+    #: The class the coefficients speak for.
     class_name: str | None = None
 
     @classmethod

@@ -28,20 +28,6 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
     Rows are put into bins by their probability. Bars are 95 % intervals of Wilson; a calibrated
     classifier has the diagonal within most of them. The strip below shows the counts.
 
-    Parameters
-    ----------
-    prob_true, prob_pred : ndarray of shape (n_bins,)
-        The share of hits, and the mean probability, of every bin that is not empty.
-    y_prob : ndarray of shape (n_samples,)
-    counts : ndarray of shape (n_bins,)
-        The rows in every bin.
-    edges : ndarray of shape (n_bins, 2)
-    brier : float
-        The mean squared difference of probability and hit. Of the predicted class among several
-        it is not the Brier score of all classes, and is called the top-label Brier score.
-    pos_label : label or None, default=None
-        The class whose probability it is; None if it is that of the predicted one among several.
-
     Attributes
     ----------
     line_ : matplotlib Line2D
@@ -50,13 +36,20 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         The counts.
     """
 
+    #: The share of hits in every bin that is not empty.
     prob_true: Array
+    #: The mean probability there.
     prob_pred: Array
     y_prob: Array
+    #: The rows there.
     counts: NDArray[np.intp]
+    #: The ends of these bins, of shape (n_bins, 2).
     edges: Array
+    #: The mean squared difference of probability and hit; of the predicted class among several it
+    #: is not the Brier score of all classes, and is called the top-label Brier score.
     brier: float
     _: KW_ONLY
+    #: The class whose probability it is; None if it is that of the predicted one among several.
     pos_label: Any = None
     estimator_name: None = field(default=None, init=False)
 
