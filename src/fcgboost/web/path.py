@@ -107,9 +107,9 @@ def _frames(model: FittedModel, plane: Plane | None, best: int | None) -> list[i
         return list(range(1, n + 1))
     marked = (best, model.classifier.n_iter_, model.k0)
     known = {k for k in marked if k is not None and 1 <= k <= n}
-    # The first of these fall together, so there may be more of them.
-    rarer = np.geomspace(1, n, most * 5 // 4).round().astype(int).tolist()
-    return sorted({*rarer, *known})
+    early = most // 2
+    rarer = np.geomspace(early, n, most - early).round().astype(int).tolist()
+    return sorted({*range(1, early), *rarer, *known})
 
 
 def _coefficients(path: PathRecord) -> dict[str, Any]:
