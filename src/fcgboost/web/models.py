@@ -138,8 +138,8 @@ class Evaluation:
 
     def some_inputs(self, rows: NDArray[np.intp]) -> Any:
         """Return some rows of the inputs, whatever these are."""
-        # pandas' data frames take labels, not places
-        return self.inputs.iloc[rows] if hasattr(self.inputs, "iloc") else self.inputs[rows]
+        is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
+        return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
     def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
         """Return some rows of the inputs as a new array."""

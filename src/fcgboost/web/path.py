@@ -69,14 +69,10 @@ def find_path(model: FittedModel, evaluation: Evaluation | None, plane: Plane | 
 def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
     """Return a path as JSON has it."""
     model, trace = path.model, path.model.classifier.trace_
-    others = [] if path.score is None else [path.score]
-    others.append(("training objective", path.objective))
-    panels = [{"title": "error", "percent": True, "curves": _curves(path.curves)}]
-    panels = panels if path.curves else []
-    panels += [
-        {"title": name, "percent": False, "curves": _curves({name: values})}
-        for name, values in others
-    ]
+    others = [path.score, ("training objective", path.objective)]
+    panels = [_panel(name, {name: values}) for name, values in filter(None, others)]
+    if path.curves:
+        panels.insert(0, _panel("error", path.curves))
     n_entered = trace[-1].n_entered
     texts = describe_atoms(model, trace.atoms[: n_entered * (n_entered <= _MOST_TEXTS)])
     texts = [f": {text}" if text else "" for text in texts] or [""] * n_entered
@@ -94,35 +90,25 @@ def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
     }
 
 
-def _curves(curves: dict[str, Array]) -> list[dict[str, Any]]:
-    return [{"name": name, "values": plain(values)} for name, values in curves.items()]
+def _panel(title: str, curves: dict[str, Array]) -> dict[str, Any]:
+    drawn = [{"name": name, "values": plain(values)} for name, values in curves.items()]
+    return {"title": title, "percent": title == "error", "curves": drawn}
 
 
 def _frames(model: FittedModel, plane: Plane | None, best: int | None) -> list[int]:
     """Choose the steps whose model is shown: all, or fewer that come ever more rarely."""
     trace, outputs = model.classifier.trace_, len(model.classifier.intercept_)
-    most, room, n = _MOST_FRAMES, _MOST_COEFFICIENTS, len(trace)
+    most, room, n = _MOST_FRAMES, _MOST_COEFFICIENTS // outputs, len(trace)
     if plane is not None:
-        most, room, outputs = plane.most_frames, _MOST_BESIDE, 1
-    marked = (best, model.classifier.n_iter_, model.k0, n)
+        most, room = plane.most_frames, _MOST_BESIDE
+    most = max(_FEWEST_FRAMES, min(most, room // max(1, trace[-1].n_entered)))
+    if n <= most:
+        return list(range(1, n + 1))
+    marked = (best, model.classifier.n_iter_, model.k0)
     known = {k for k in marked if k is not None and 1 <= k <= n}
-    while True:
-        frames = list(range(1, n + 1)) if n <= most else sorted({*_ever_rarer(n, most), *known})
-        size = sum(outputs * trace[k - 1].n_entered for k in frames)
-        if size <= room or most <= _FEWEST_FRAMES:
-            return frames
-        most = max(_FEWEST_FRAMES, min(most, len(frames)) * 3 // 4)
-
-
-def _ever_rarer(n: int, most: int) -> list[int]:
-    """Return at most so many of the steps 1, ..., n: all early ones, then a constant share."""
-    steps, wanted = np.unique(np.geomspace(1, n, most).round()), most
-    while True:
-        wanted += max(1, most // 20)
-        more = np.unique(np.geomspace(1, n, wanted).round())
-        if len(more) > most:
-            return [int(k) for k in steps]
-        steps = more
+    early = most // 2
+    rarer = np.geomspace(early, n, most - early).round().astype(int).tolist()
+    return sorted({*range(1, early), *rarer, *known})
 
 
 def _coefficients(path: PathRecord) -> dict[str, Any]:
