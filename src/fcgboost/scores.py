@@ -73,10 +73,10 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     >>> scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
     True
     """
-    # Users' classifiers: forests have no decision values, ours with the hinge no probabilities.
-    proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    has_decision = proba is None and hasattr(model, "decision_function")
-    decision = model.decision_function(X) if has_decision else None
+    has_proba = hasattr(model, "predict_proba")  # a user's classifier; ours with the hinge has none
+    has_decision = hasattr(model, "decision_function")  # forests, for example, have none
+    proba = model.predict_proba(X) if has_proba else None
+    decision = model.decision_function(X) if has_decision and not has_proba else None
     # CatBoost returns the labels of several classes as a column.
     labels = np.ravel(model.predict(X))
     return score_predictions(y, labels, proba, model.classes_, decision=decision)

@@ -122,8 +122,8 @@ class DecisionBoundaryDisplay(base.Display):
         surface = _surface(estimator, X, points, grid_resolution)
         surface.xlabel, surface.ylabel = xlabel or surface.xlabel, ylabel or surface.ylabel
         display = cls(surface, estimator.classes_, true_boundary=true_boundary)
-        # scikit-learn takes probabilities where there are no decision values, as of forests.
-        display.threshold = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        has_decision = hasattr(estimator, "decision_function")  # forests have probabilities only
+        display.threshold = 0.0 if has_decision else 0.5
         display.atoms = _find_atoms(estimator, X, points, atoms)
         if y is not None:
             check_consistent_length(points, y)
