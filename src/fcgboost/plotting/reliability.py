@@ -38,12 +38,12 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
 
     #: The share of hits in every bin that is not empty.
     prob_true: Array
-    #: The mean probability there.
+    #: The mean probability in every bin that is not empty.
     prob_pred: Array
     y_prob: Array
-    #: The rows there.
+    #: The rows in every bin that is not empty.
     counts: NDArray[np.intp]
-    #: The ends of these bins, of shape (n_bins, 2).
+    #: The ends of the bins that are not empty, of shape (n_bins, 2).
     edges: Array
     #: The mean squared difference of probability and hit; of the predicted class among several it
     #: is not the Brier score of all classes, and is called the top-label Brier score.
