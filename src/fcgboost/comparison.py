@@ -32,42 +32,27 @@ _FORMAT = "fcgboost comparison"
 
 @dataclass(frozen=True)
 class Row:
-    """One method's result.
-
-    Attributes
-    ----------
-    method : str
-    scores : dict from str to Score
-        Empty if the method could not be fitted or scored; `note` says why.
-    seconds : float
-        The time of `fit`, on as many threads as the comparison's data say.
-    size : str
-        What the fitted model is made of.
-    note : str
-    """
+    """One method's result."""
 
     method: str
+    #: Empty if the method could not be fitted or scored; `note` says why.
     scores: Mapping[str, Score]
+    #: The time of `fit`, on as many threads as the comparison's data say.
     seconds: float
+    #: What the fitted model is made of.
     size: str
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of all methods on the same split.
+    """The results of all methods on the same split."""
 
-    Attributes
-    ----------
-    data : dict
-        "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
-        from them, which every method is given), "classes" (their shares), "test_size",
-        "random_state", "n_threads" (of every method).
-    rows : tuple of Row
-        Best accuracy first.
-    """
-
+    #: "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
+    #: from them, which every method is given), "classes" (their shares), "test_size",
+    #: "random_state", "n_threads" (of every method).
     data: Mapping[str, Any]
+    #: Best accuracy first.
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:

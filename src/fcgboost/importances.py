@@ -28,14 +28,8 @@ def importances_of(model: Model, rows: Any, deviation: Array) -> Array:
     """Return numbers that sum to one, or are all zero.
 
     Of smooth atoms: the mean size of the slope, times the feature's deviation. Of others: the mean
-    size of what changes where a row has the feature's value of another row.
-
-    Parameters
-    ----------
-    model : Model
-    rows : ndarray or CSR matrix of shape (n_rows, n_features)
-        Distinct, in an order that says nothing.
-    deviation : ndarray of shape (n_features,)
+    size of what changes where a row has the feature's value of another row. The rows are distinct,
+    in an order that says nothing.
     """
     if model.n_atoms == 0:
         return np.zeros(len(model.scale))
@@ -75,16 +69,8 @@ def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None
     """Return how much atoms of one family look at every feature: (n_atoms, n_features).
 
     Weights per standardised unit of functions of a plane; of round bells their centres, in units
-    from the middle; of others the reciprocal widths; of trees the share of the splits, each level
-    half of the one above it. None for a family that is not known.
-
-    Parameters
-    ----------
-    family : Dictionary
-    rows : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-    scale : ndarray of shape (n_features,)
-    middle : ndarray of shape (n_features,) or None
-        None is the mean of the centres.
+    from the middle, None being that of the centres; of others the reciprocal widths; of trees the
+    share of the splits, each level half of the one above it. None for a family that is not known.
     """
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
     n_features = len(scale)

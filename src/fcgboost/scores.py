@@ -21,12 +21,7 @@ _Z = float(norm.ppf(0.975))
 
 @dataclass(frozen=True)
 class Score:
-    """A score and its 95 % interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-    """
+    """A score and its 95 % interval."""
 
     value: float
     low: float
@@ -127,7 +122,7 @@ def score_predictions(
     scores = {"accuracy": wilson(float(np.sum(y == labels)), len(y))}
     truth = y[:, None] == classes[None, :]
     ranked_by = decision if proba is None else proba
-    area = None if ranked_by is None else _auc(truth, _per_class(np.asarray(ranked_by)))
+    area = None if ranked_by is None else _auc(truth, np.asarray(ranked_by))
     if area is not None:
         scores["auc"] = area
     if proba is None:
@@ -178,25 +173,22 @@ def _mean(values: Array, largest: float) -> Score:
     return Score(value, float(max(0.0, value - half)), float(min(largest, value + half)))
 
 
-def _per_class(values: NDArray[Any]) -> Array:
-    """Return a column per class; one value of a row is for the second of two classes."""
-    return np.stack([-values, values], axis=1) if values.ndim == 1 else values
-
-
-def _auc(truth: NDArray[np.bool_], proba: Array) -> Score | None:
+def _auc(truth: NDArray[np.bool_], values: Array) -> Score | None:
     """Average the areas of all classes that have a curve.
 
     DeLong's variance is that of the mean of these influences: a positive row's share of the
     negatives below it, a negative row's share of the positives above it, each minus the area and
     divided by the share of its kind.
     """
+    # One value of a row is for the second of two classes.
+    columns = np.stack([-values, values], axis=1) if values.ndim == 1 else values
     m, shares = len(truth), truth.mean(axis=0)
     drawn = np.flatnonzero((shares > 0.0) & (shares < 1.0))
     # One of two classes says it all: the other one's curve is the same.
     drawn = drawn[-1:] if truth.shape[1] == 2 else drawn
     if len(drawn) == 0:
         return None
-    found = [_area(truth[:, j], proba[:, j]) for j in drawn]
+    found = [_area(truth[:, j], columns[:, j]) for j in drawn]
     value = float(np.mean([area for area, _ in found]))
     influence = np.mean([parts for _, parts in found], axis=0)
     half = _Z * float(np.sqrt(np.sum(influence**2))) / m
