@@ -34,20 +34,10 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table, sorted by its key if it has one, with a detail in small letters.
 
-    Attributes
-    ----------
-    text : str
-    key : float or None
-        What the column is sorted by, where that is not the text.
-    detail : str
-        A second line in small letters.
-    share : float or None
-        The length of a bar behind the text, from 0 to 1.
-    bars : tuple of pairs
-        A histogram instead of text: (height, height of the part in colour) per bar.
-    style : {"", "best", "hit", "miss", "ours"}
+    A share from 0 to 1 is drawn as a bar beside the text. Bars are a histogram instead of it: the
+    height of each, and that of its part in colour.
     """
 
     text: str

@@ -148,8 +148,7 @@ function drawCurves(svg, width, { ks, panels, marks }) {
   let top = TOP;
   svg.replaceChildren();
   const moving = panels.flatMap((panel, p) => {
-    const height = p === 0 ? 210 : 100;
-    const { title, percent: isPercent } = panel;
+    const { title, percent: isPercent, height = p === 0 ? 210 : 100 } = panel;
     const y = drawScale(svg, { ...rangeOf(panel), top, height, width, title, isPercent });
     top += height + GAP;
     const level = panel.level && y(panel.level);

@@ -43,14 +43,7 @@ def make_classifier(settings: Settings) -> FCGBoostClassifier:
 
 
 class Fit:
-    """A path, fitted when the object is made.
-
-    Parameters
-    ----------
-    settings : Settings
-    is_stale : callable
-        Asked after every step; a fit that nobody waits for ends.
-    """
+    """A path, fitted when the object is made; it ends when a step finds it stale."""
 
     def __init__(self, settings: Settings, is_stale: Callable[[], bool]) -> None:
         self.settings = settings
@@ -182,16 +175,11 @@ class FitQueue:
 
     @contextmanager
     def turn(self, request: FitRequest) -> Iterator[Fit]:
-        """Make the fit of a request; no other one is made while the context is open.
+        """Make the fit of a request, or raise if there is a newer one of the same tab.
 
-        What is computed beside a fit that begins can slow it down many times. Requests of a tab
-        may come in otherwise than they were sent: the one of the highest order is the newest, of
-        equals the last to come in.
-
-        Raises
-        ------
-        SupersededError
-            If there is a newer request of the same tab, or one comes in before it is done.
+        No other fit is made while the context is open: what is computed beside a fit that begins
+        can slow it down many times. Requests of a tab may come in otherwise than they were sent:
+        the one of the highest order is the newest, of equals the last to come in.
         """
         with self._changed:
             newest = self._newest.get(request.tab)

@@ -192,7 +192,7 @@ function redrawPath() {
     { name: "training error", values: path.training, style: "training" },
     { name: "clean test error", values: path.test, style: "test" },
   ];
-  const panels = [{ title: "error", percent: true, level: flipped, curves }];
+  const panels = [{ title: "error", percent: true, level: flipped, curves, height: 150 }];
   const marks = [{ k: path.k0, name: `k₀ = ${path.k0}`, style: "mark" }];
   const ks = path.test.map((_, step) => step);
   const chart = drawCurves(find("path"), find("path").clientWidth, { ks, panels, marks });

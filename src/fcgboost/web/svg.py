@@ -44,13 +44,7 @@ _PROPERTIES = {color.lower(): f"var(--class-{i})" for i, color in enumerate(PALE
 def markup(figure: Figure, name: str, summary: str) -> str:
     """Return a figure as markup: SVG that follows the page's colours, or a PNG on white.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    name : str
-        Makes the ids of a page's drawings different.
-    summary : str
-        What there is to see, for those who do not see it.
+    The name makes the ids of a page's drawings different, the summary is for those who do not see.
     """
     drawing, is_whole = _saved(figure, "path", name)
     if not is_whole:
