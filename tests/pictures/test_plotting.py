@@ -121,7 +121,7 @@ def test_a_loaded_model_is_drawn_as_it_was(
 
 
 def drawn_numbers(ax: Axes) -> list[Any]:
-    """Give all texts, and the extents of all that is drawn, of Axes and those inside."""
+    """Return all texts, and the extents of all that is drawn, of Axes and those inside."""
     ax.figure.draw_without_rendering()
     texts = [text.get_text() for text in ax.figure.findobj(Text)]
     return [texts, [str(artist.get_window_extent()) for artist in ax.findobj(Artist)]]

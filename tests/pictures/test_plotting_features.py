@@ -170,7 +170,7 @@ def test_sparse_data_have_atoms_to_show(ax: Axes) -> None:
 
 
 def overlaps(texts: Any) -> bool:
-    """Say whether any two texts of an axis cover each other."""
+    """Return whether any two texts of an axis cover each other."""
     boxes = [text.get_window_extent() for text in texts if text.get_text()]
     return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 

@@ -230,7 +230,7 @@ class AtomDisplay(base.Display):
         is_narrow = base.size_in_points(bars)[0] < _NARROW
         ends = sorted({coef.min(), coef.max()}, key=abs)[-1 if is_narrow else -2 :]
         ends = [end for end in ends if abs(end) > 0.3 * np.ptp([0.0, *coef])]
-        bars.set_xticks(ends, [f"{end:.2g}" for end in ends])
+        bars.set_xticks(ends, [f"{end:.3g}" for end in ends])
         bars.tick_params(axis="x", labelsize="small")
         # In short lines: the names of the features are near.
         of_class = f"\nfor label\n{base.shortened(self.class_name, 12)}" if self.class_name else ""
