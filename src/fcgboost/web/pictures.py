@@ -33,7 +33,7 @@ from fcgboost.web.text import count, label, percent, quoted, shortened
 
 _MOST_ROWS = 5000
 _MOST_POINTS = 600
-_N_GRID = 120
+_N_GRID = 200
 # What the display shows at most.
 _MOST_ATOMS = 30
 # Columns whose partial dependence is drawn, and classes with a line there.
