@@ -34,7 +34,7 @@ WRITTEN_IN_OPTIONAL = (
 )
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = ("fcgboost.checkpoints", "fcgboost.parts")
-MAY_PRINT = ("fcgboost.cli", "fcgboost.playground", "paper")
+MAY_PRINT = ("fcgboost.cli", "fcgboost.web", "paper")
 
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 60

@@ -23,7 +23,7 @@ NO_PAGES = {DOCS / "_templates", DOCS / "gallery", DOCS / "api" / "generated"}
 #: What users import from, besides `fcgboost` itself.
 PUBLIC = (
     *("fcgboost", "fcgboost.datasets", "fcgboost.export", "fcgboost.io", "fcgboost.plotting"),
-    *("fcgboost.playground", "fcgboost.report", "fcgboost.tables"),
+    *("fcgboost.tables", "fcgboost.web"),
 )
 
 

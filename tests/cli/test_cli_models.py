@@ -265,7 +265,7 @@ def test_a_page_without_data_does_not_replace_another_one_unasked(
         out.write_text("a new page")
         return out
 
-    monkeypatch.setattr("fcgboost.report.write_report", write)
+    monkeypatch.setattr("fcgboost.web.write_model_report", write)
     model = tmp_path / "m.json"
     model.write_bytes((folder / "m.json").read_bytes())
     with_data = '<section id="mistakes">'

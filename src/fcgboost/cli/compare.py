@@ -86,9 +86,9 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         save_comparison(comparison, options.out)
     if options.report is not None:
-        from fcgboost.report import write_comparison
+        from fcgboost.web import write_comparison_report
 
-        write_comparison(options.report, comparison)
+        write_comparison_report(options.report, comparison)
     if options.json:
         console.print_json(comparison.to_dict())
         return 0

@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    from fcgboost.playground import serve
+    from fcgboost.web import serve
 
     if options.port > 65535:
         raise ValueError(f"--port must be at most 65535, got {options.port}.")

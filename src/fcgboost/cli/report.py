@@ -43,17 +43,17 @@ def run(options: argparse.Namespace) -> int:
     from fcgboost.cli.writing import check_outputs
     from fcgboost.comparison import is_comparison, load_comparison
     from fcgboost.io import load_model
-    from fcgboost.report import write_comparison, write_report
+    from fcgboost.web import write_comparison_report, write_model_report
 
     out = options.out or options.model.with_suffix(".html")
     check_outputs([out], [options.model, options.data])
     if is_comparison(options.model):
-        page = write_comparison(out, load_comparison(options.model), title=options.title)
+        page = write_comparison_report(out, load_comparison(options.model), title=options.title)
     else:
         _spare(out, options)
         model = load_model(options.model)
         X, y = _read(model, options)
-        page = write_report(out, model, X, y, title=options.title)
+        page = write_model_report(out, model, X, y, title=options.title)
     if options.json:
         console.print_json({"out": str(page), "bytes": page.stat().st_size})
     else:
