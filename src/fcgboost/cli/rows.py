@@ -16,7 +16,7 @@ from fcgboost.cli import console
 from fcgboost.io import split_model
 from fcgboost.readers import RowFile, open_rows
 from fcgboost.readers.writing import check_name
-from fcgboost.tables.cells import column_array, factorize, text_of
+from fcgboost.tables.cells import factorize, read_column, text_of
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -218,7 +218,7 @@ def labelled_batches(
         X, y = rows.split_target(batch, target)
         is_there = _is_there(y)
         lost["rows_without_target"] += int((~is_there).sum())
-        codes, values = factorize(column_array(y[is_there]))
+        codes, values = factorize(read_column(y[is_there]))
         texts = [text_of(value) for value in values]
         strangers = {text for text in texts if text not in known}
         lost["unknown_labels"] |= strangers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fcgboost.tables.cells import column_array, numbers_in
+from fcgboost.tables.cells import numbers_in, read_column
 
 _N_ROWS = 65_536
 
@@ -59,7 +59,7 @@ def _texts_of(column: Any, separator: str) -> Any:
             "write .parquet or .arrow."
         )
     if pa.types.is_duration(found):
-        values = pa.array(numbers_in(column_array(column), "number"), from_pandas=True)
+        values = pa.array(numbers_in(column.name, read_column(column), "number"), from_pandas=True)
     if pa.types.is_boolean(found):
         return compute.if_else(values, "True", "False")
     if pa.types.is_timestamp(found):

@@ -11,8 +11,8 @@ from fcgboost.readers.base import RowFile
 from fcgboost.readers.labels import LabelError, labels_in
 from fcgboost.readers.sources import Source
 from fcgboost.tables import Column, NumberColumn, SkippedColumn
-from fcgboost.tables.cells import CellError, column_array, numbers_in
-from fcgboost.tables.names import closest
+from fcgboost.tables.cells import CellError, numbers_in, read_column
+from fcgboost.tables.encoder import closest
 
 _MAX_SHOWN = 20
 
@@ -173,7 +173,7 @@ class FrameFile(RowFile):
     def _check_numbers(self, values: Any, first: int, column: NumberColumn) -> None:
         """Raise a ValueError that says where in the file a cell is no finite number."""
         try:
-            numbers_in(column_array(values), column.unit, column.is_marked)
+            numbers_in(column.name, read_column(values), column.unit, column.is_marked)
         except CellError as error:
             place = self._place(first + error.row)
             raise ValueError(
