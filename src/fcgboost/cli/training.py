@@ -18,7 +18,7 @@ from fcgboost.parameters import check_parameters
 
 
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
-    """Return the classifier that the options describe; what it cannot use is refused here."""
+    """Return the classifier that the options describe, its parameters checked."""
     classifier = FCGBoostClassifier(
         options.dictionary,
         loss=options.loss,
@@ -38,13 +38,13 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     n_test = round(options.test_size * len(y))
     if counts.min() < 2:
         raise ValueError(
-            f"The class {values[counts.argmin()]!s} has one row only: at least two are needed, "
-            "one of them for the test."
+            f"The class {values[counts.argmin()]!s} has only one row; at least two are needed, one "
+            "of them for the test."
         )
     if min(n_test, len(y) - n_test) < len(values):
         raise ValueError(
             f"{len(y)} rows are too few to hold out {options.test_size:g} of them with each of the "
-            f"{len(values)} classes on both sides: give more rows or another --test-size."
+            f"{len(values)} classes on both sides; use more rows or another --test-size."
         )
     return train_test_split(
         X, y, test_size=options.test_size, random_state=options.seed, stratify=y
@@ -52,23 +52,7 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
 
 
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
-    """Fit a model to rows, and show how far it is.
-
-    Parameters
-    ----------
-    classifier : FCGBoostClassifier
-        It is cloned.
-    X : data frame or CSR matrix of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    time_limit : float
-        The seconds of the fit; 0 is no limit.
-
-    Returns
-    -------
-    model : classifier, or Pipeline with a table encoder
-    ending : dict
-        What ended the fit, and when.
-    """
+    """Fit a clone within so many seconds (0: no limit); return the model and what ended the fit."""
     encoder = None if sparse.issparse(X) else TableEncoder()
     numbers = X if encoder is None else encoder.fit_transform(X)
     for note in () if encoder is None else encoder.notes_:
@@ -80,8 +64,8 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
         classifier.set_callbacks()
     if watch.cuts:
         console.note(
-            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit sets "
-            "another, 0 none."
+            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit changes it, "
+            "0 removes it."
         )
     return make_model(encoder, classifier), _ending(classifier, watch)
 
