@@ -138,7 +138,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_can_not_be_used_is_said_in_a_sentence(
+def test_what_cannot_be_used_is_said_in_a_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     damaged(folder)

@@ -63,7 +63,7 @@ def run_command(
         # A request to end unwinds as Ctrl-C does, so that no half-written file is left behind.
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
     try:
-        status: int = options.run(options)
+        status: int = options.run(options) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -51,8 +51,8 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Read, compare, tell."""
+def run(options: argparse.Namespace) -> None:
+    """Read, compare, print."""
     from fcgboost.cli.rows import check_outputs, read_rows
     from fcgboost.comparison import compare, save_comparison
 
@@ -75,11 +75,10 @@ def run(options: argparse.Namespace) -> int:
         write_comparison(options.report, comparison)
     if options.json:
         console.print_json(comparison.to_dict())
-        return 0
-    _print(comparison)
-    if options.report is not None:
-        print(f"\nReport: {options.report}")
-    return 0
+    else:
+        _print(comparison)
+        if options.report is not None:
+            print(f"\nReport: {options.report}")
 
 
 def _print(comparison: Any) -> None:

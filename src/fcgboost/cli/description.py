@@ -11,7 +11,6 @@ from scipy import sparse
 
 from fcgboost import EllipticDictionary, GaussDictionary, TreeDictionary
 from fcgboost.cli import console
-from fcgboost.cli.rows import about_part
 from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.presets import preset_of
@@ -111,14 +110,14 @@ def _families(facts: dict[str, Any]) -> str:
 
 def _print_about(about: dict[str, Any]) -> None:
     """Print what `fcgboost fit` recorded; only --json shows what others did."""
-    data, test, ended = (about_part(about, key) for key in ("data", "test", "ended"))
+    data, test, ended = (_part_of(about, key) for key in ("data", "test", "ended"))
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
         cut = " The time limit cut paths short." if ended.get("cut_by_time_limit") else ""
         seconds = _number(ended.get("seconds"))
         print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
-    scores = about_part(test, "scores")
+    scores = _part_of(test, "scores")
     rows = [
         (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
         for name, score in scores.items()
@@ -127,6 +126,12 @@ def _print_about(about: dict[str, Any]) -> None:
     if rows:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
         console.print_table(("score", "value", "low", "high"), rows)
+
+
+def _part_of(about: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a part of what travels with a model; users may have put anything there."""
+    found = about.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _number(value: Any) -> str:

@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Predict batch after batch, then score."""
     import numpy as np
 
@@ -63,4 +63,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"{len(y):,} rows of {options.data}:\n")
         console.print_scores(scores)
-    return 0

@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Load, export, print the size."""
     from fcgboost.cli.rows import check_outputs
     from fcgboost.export import save_c, save_onnx
@@ -49,8 +49,4 @@ def run(options: argparse.Namespace) -> int:
         size = save_c(model, out, precision=options.precision or "double", name=options.name)
     else:
         size = save_onnx(model, out, input_type=options.precision or "float")
-    if options.json:
-        console.print_json({"out": str(out), "bytes": size})
-    else:
-        print(f"{out}: {size:,} bytes")
-    return 0
+    console.print_result({"out": str(out), "bytes": size}, f"{out}: {size:,} bytes", options.json)

@@ -103,7 +103,7 @@ def _add_parts(parser: Any) -> None:
     add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
     from fcgboost.cli import rows, training
     from fcgboost.io import save_model, split_model
@@ -138,7 +138,6 @@ def run(options: argparse.Namespace) -> int:
         console.print_json(facts)
     else:
         _print(options, facts, scores)
-    return 0
 
 
 def _describe_data(path: Path, y: Any, first_index: int | None) -> dict[str, Any]:

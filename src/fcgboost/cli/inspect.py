@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Load, describe, print."""
     from fcgboost.cli.description import describe, print_facts
     from fcgboost.io import load_model, split_model
@@ -44,4 +44,3 @@ def run(options: argparse.Namespace) -> int:
         console.print_json(facts)
     else:
         print_facts(facts, classifier, options.top)
-    return 0

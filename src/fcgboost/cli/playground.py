@@ -29,11 +29,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--no-browser", action="store_true", help=help_)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from fcgboost.playground import serve
 
     if options.port > 65535:
         raise ValueError(f"--port must be at most 65535, got {options.port}.")
     serve(options.port, open_browser=not options.no_browser)
-    return 0

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Load, write, print where."""
     from fcgboost.cli.rows import check_outputs
     from fcgboost.comparison import is_comparison, load_comparison
@@ -60,11 +60,8 @@ def run(options: argparse.Namespace) -> int:
         model = load_model(options.model)
         X, y = _read(model, options)
         page = write_report(out, model, X, y, title=options.title)
-    if options.json:
-        console.print_json({"out": str(page), "bytes": page.stat().st_size})
-    else:
-        print(f"Report: {page}")
-    return 0
+    facts = {"out": str(page), "bytes": page.stat().st_size}
+    console.print_result(facts, f"Report: {page}", options.json)
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:

@@ -34,21 +34,16 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
 
 def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     """Return rows to fit and rows held out, and the labels of both."""
-    values, counts = np.unique(y, return_counts=True)
-    n_test = round(options.test_size * len(y))
-    if counts.min() < 2:
+    share = options.test_size
+    try:
+        return train_test_split(X, y, test_size=share, random_state=options.seed, stratify=y)
+    except ValueError:
+        values, counts = np.unique(y, return_counts=True)
         raise ValueError(
-            f"The class {values[counts.argmin()]!s} has only one row; at least two are needed, one "
-            "of them for the test."
-        )
-    if min(n_test, len(y) - n_test) < len(values):
-        raise ValueError(
-            f"{len(y)} rows are too few to hold out {options.test_size:g} of them with each of the "
-            f"{len(values)} classes on both sides; use more rows or another --test-size."
-        )
-    return train_test_split(
-        X, y, test_size=options.test_size, random_state=options.seed, stratify=y
-    )
+            f"{len(y)} rows, {counts.min()} of them of the class {values[counts.argmin()]!s}, are "
+            f"too few to hold out {share:g} of them with all {len(values)} classes on both sides; "
+            "use more rows or another --test-size."
+        ) from None
 
 
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
