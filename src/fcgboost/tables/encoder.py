@@ -251,7 +251,7 @@ class Table(NamedTuple):
 
 
 def _open_table(X: Any, min_rows: int) -> Table:
-    if hasattr(X, "columns"):
+    if hasattr(X, "columns"):  # a data frame of any library
         return _open_frame(X, min_rows)
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):  # lists of numbers and texts
         X = np.asarray(X, dtype=object)
