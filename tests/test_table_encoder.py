@@ -89,6 +89,13 @@ def test_dates_are_days(values) -> None:
     ]
 
 
+@pytest.mark.parametrize("gap", [NAN, np.datetime64("NaT"), pd.NaT, pd.NA, "", None], ids=repr)
+def test_every_mark_of_a_missing_value_stands_beside_dates_and_numbers(gap) -> None:
+    assert learn(datetime.date(1970, 1, 2), gap) == NumberColumn("a", 1.0, True, "days")
+    assert learn(3, gap) == NumberColumn("a", 3.0, True)
+    assert learn(np.timedelta64(36, "h"), gap) == NumberColumn("a", 1.5, True)
+
+
 def test_days_without_times_are_days_too() -> None:
     days = pd.Series([datetime.date(1970, 1, 2), None, datetime.date(1970, 1, 5)], dtype=object)
     assert learn(days) == NumberColumn("a", 2.5, True, "days")
@@ -275,6 +282,7 @@ def test_a_few_stray_texts_leave_a_column_one_of_numbers() -> None:
     mixed = pd.Series([*range(40), "none", "?"], dtype=object)
     assert learn(mixed) == NumberColumn("a", 19.5, True)
     assert notes_on(mixed)[0].endswith("'none', '?' count as missing.")
+    assert learn(pd.Series([*range(40), [3], (4,)], dtype=object)) == learn(mixed)
     with pytest.raises(ValueError, match="is infinite"):
         column.encode(np.array(["inf"], dtype=object))
     with pytest.raises(ValueError, match="is not a number"):

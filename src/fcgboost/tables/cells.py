@@ -119,9 +119,9 @@ def text_of(cell: Any) -> str:
         return str(cell)
     if isinstance(cell, bytes):
         return cell.decode(errors="backslashreplace")
-    if isinstance(cell, np.datetime64):
-        return str(cell.astype("datetime64[us]").item())
-    is_number = isinstance(cell, (Real, Decimal)) and not isinstance(cell, (bool, np.timedelta64))
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return str(cell.astype(f"{cell.dtype.kind}8[us]").item())
+    is_number = isinstance(cell, (Real, Decimal)) and not isinstance(cell, bool)
     if not is_number:
         return str(cell)
     if -np.inf < cell < np.inf and cell == int(cell):
@@ -147,7 +147,7 @@ def numbers_in(
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
-    counts as missing if texts are accepted; else it raises a CellError, as infinity always does.
+    counts as missing if text is accepted; else it raises a CellError, as infinity always does.
     """
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
@@ -163,11 +163,15 @@ def numbers_in(
 
 def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> Array:
     found = [number_of(cell, unit) for cell in column.distinct]
-    for place, cell in enumerate(column.distinct):
-        if found[place] is None and not (accepts_text and isinstance(cell, str | bytes)):
-            row = int(np.argmax(column.codes == place))
-            problem = "is not a date" if unit == "days" else "is not a number"
-            raise CellError(name, row, cell, problem)
+    accepted = ("text", None) if accepts_text else ()
+    is_bad = [
+        number is None and dtype_of_type(type(cell)) not in accepted
+        for number, cell in zip(found, column.distinct, strict=True)
+    ]
+    if any(is_bad):
+        row = int(np.argmax(np.array(is_bad)[column.codes]))
+        problem = "is not a date" if unit == "days" else "is not a number"
+        raise CellError(name, row, column.distinct[column.codes[row]], problem)
     return np.array(found, dtype=np.float64)[column.codes]
 
 
