@@ -30,14 +30,6 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_result(value: Any, text: str, is_json: bool) -> None:
-    """Print a short result as data for a program, or as text."""
-    if is_json:
-        print_json(value)
-    else:
-        print(text)
-
-
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
     """Print a table; the first `n_labels` columns are words, the others numbers."""
     if _is_rich(sys.stdout):

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "evaluate", run, "score a model on a file of rows", _TEXT)
     add_model(parser)
     add_data(parser)
-    add_target(parser, "the column with the classes (default: the one of the fit)")
+    add_target(parser, "the column with the classes (default: the one used in the fit)")
     add_json(parser)
 
 

@@ -49,4 +49,7 @@ def run(options: argparse.Namespace) -> None:
         size = save_c(model, out, precision=options.precision or "double", name=options.name)
     else:
         size = save_onnx(model, out, input_type=options.precision or "float")
-    console.print_result({"out": str(out), "bytes": size}, f"{out}: {size:,} bytes", options.json)
+    if options.json:
+        console.print_json({"out": str(out), "bytes": size})
+    else:
+        print(f"{out}: {size:,} bytes")

@@ -63,14 +63,9 @@ def add(commands: Any) -> None:
     add_repeated(parser, "--set", "NAME=VALUE", help_, setting)
     help_ = "save only the last step, which makes the file much smaller"
     parser.add_argument("--no-path", action="store_true", help=help_)
-    parser.add_argument(
-        "--time-limit",
-        type=seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="end the whole fit after about this long with the steps it has made; 0 means no limit "
-        "(default: %(default)g)",
-    )
+    help_ = "end the whole fit after about this long, with the steps made so far; 0 means no limit"
+    help_ += " (default: %(default)g)"
+    parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="SECONDS", help=help_)
     help_ = "after scoring, fit again to all rows, including those held out"
     parser.add_argument("--refit", action="store_true", help=help_)
     add_split(parser, 0.2)
@@ -85,21 +80,17 @@ def _add_parts(parser: Any) -> None:
     add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
     help_ = "the loss to minimise (default: %(default)s)"
     add_choice(parser, "--loss", sorted(NAMES["loss"]), help_, "squared_hinge")
-    parser.add_argument(
-        "--removal",
-        type=removal,
-        metavar="SHARE",
-        help='remove atoms again, for a smaller model: "backward", or the share of a step\'s gain '
-        "that removing may cost (default: none is removed, except in a compact model)",
-    )
     help_ = (
-        "with three or more classes: own atoms for each, or the same for all (default: %(default)s)"
+        'remove atoms again, for a smaller model: "backward", or the share of a step\'s gain that '
     )
+    help_ += "removing may cost (default: none is removed, except in a compact model)"
+    parser.add_argument("--removal", type=removal, metavar="SHARE", help=help_)
+    help_ = "for three or more classes: own atoms for each, or shared ones (default: %(default)s)"
     add_choice(parser, "--multiclass", ("one_vs_rest", "shared"), help_, "one_vs_rest")
     help_ = (
         'where probabilities come from: the loss ("theory"), or a curve fitted to rows set aside '
-        '("power"; default: power for auto and compact if rows are set aside, else theory)'
     )
+    help_ += '("power"; default: power for auto and compact if rows are set aside, else theory)'
     add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
 
 

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "report", run, "write a page about a model", _TEXT)
     add_model(parser)
     add_data(parser, is_optional=True)
-    add_target(parser, "the column with the classes (default: the one of the fit)")
+    add_target(parser, "the column with the classes (default: the one used in the fit)")
     add_file(parser, "--out", "(default: the model file's name with .html)")
     parser.add_argument("--title", help="the heading of the page")
     add_json(parser)
@@ -60,8 +60,10 @@ def run(options: argparse.Namespace) -> None:
         model = load_model(options.model)
         X, y = _read(model, options)
         page = write_report(out, model, X, y, title=options.title)
-    facts = {"out": str(page), "bytes": page.stat().st_size}
-    console.print_result(facts, f"Report: {page}", options.json)
+    if options.json:
+        console.print_json({"out": str(page), "bytes": page.stat().st_size})
+    else:
+        print(f"Report: {page}")
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:
