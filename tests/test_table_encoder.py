@@ -255,11 +255,11 @@ def test_infinity_is_refused_when_fitting() -> None:
 def test_texts_are_told_apart_alike_in_all_libraries(values) -> None:
     array = np.array([*values, "a"], dtype=object)
     expected = [value or None for value in array]
-    for dtype in (object, "str", "string[pyarrow]", "category"):
-        for column in (pd.Series(array, dtype=dtype), pl.Series(array.tolist())):
-            codes, distinct = factorize(read_column(column))
-            texts = [None if is_missing(cell) else text_of(cell) for cell in distinct]
-            assert [texts[code] for code in codes] == expected
+    dtypes = (object, "str", "string[pyarrow]", "category")
+    for column in (*(pd.Series(array, dtype=dtype) for dtype in dtypes), pl.Series(array.tolist())):
+        codes, distinct = factorize(read_column(column))
+        texts = [None if is_missing(cell) else text_of(cell) for cell in distinct]
+        assert [texts[code] for code in codes] == expected
 
 
 # Columns that are nearly numbers, and what is said about columns
