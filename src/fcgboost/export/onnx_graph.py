@@ -45,11 +45,9 @@ class Graph:
 
     def output(self, tensor: str, name: str, cast: int | None = None) -> None:
         """Name a tensor as an output, and cast it where a type is given."""
-        make_node = self._onnx.helper.make_node
-        if cast is None:
-            self.nodes.append(make_node("Identity", [tensor], [name]))
-        else:
-            self.nodes.append(make_node("Cast", [tensor], [name], to=cast))
+        operator, attributes = ("Identity", {}) if cast is None else ("Cast", {"to": cast})
+        node = self._onnx.helper.make_node(operator, [tensor], [name], **attributes)
+        self.nodes.append(node)
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
         """Add an array, or a list of texts (dtype=str); return its name."""
