@@ -138,7 +138,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_can_not_be_used_is_said_in_a_sentence(
+def test_what_cannot_be_used_is_said_in_a_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     damaged(folder)
@@ -253,7 +253,7 @@ def test_what_the_system_refuses_is_said_in_a_sentence(
 
         return raised
 
-    for number, words in ((errno.EACCES, "may not read or write it"), (errno.EIO, "rows.csv: ")):
+    for number, words in ((errno.EACCES, "permission denied"), (errno.EIO, "rows.csv: ")):
         monkeypatch.setattr("fcgboost.cli.rows.open_rows", fail(number))
         assert run("evaluate", folder / "m.json", folder / "test.csv") == 1
         error = capsys.readouterr().err

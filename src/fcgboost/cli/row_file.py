@@ -14,7 +14,7 @@ from pyarrow import compute
 from scipy import sparse
 
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
-from fcgboost.tables.names import closest
+from fcgboost.tables.encoder import closest
 
 #: Texts that stand for a missing value, spaces around them left out.
 _MISSING = pa.array(
