@@ -163,13 +163,12 @@ function paintPoints(pen, layout, points, colors) {
 // it speaks against the class.
 function paintAtoms(pen, layout, { kind, rows, radii, signs, selected }, colors) {
   const paint = kind === "points" ? paintCenter : paintLine;
-  const places = signs.map((_, j) => j).sort((a, b) => signs[a].size - signs[b].size);
-  for (const j of places) if (j !== selected) paint(pen, layout, rows[j], signs[j], colors);
-  if (selected === null || selected === undefined) return;
+  const marks = signs.map((sign, j) => ({ ...sign, row: rows[j], isSelected: j === selected }));
+  // Large ones last, on top; the selected one above all.
+  marks.sort((a, b) => a.isSelected - b.isSelected || a.size - b.size);
+  for (const mark of marks) paint(pen, layout, mark.row, mark, colors);
   const row = rows[selected];
-  const sign = { ...signs[selected], isSelected: true };
-  paint(pen, layout, row, sign, colors);
-  if (!radii) return;
+  if (!radii || !row) return;
   const [x, y] = [layout.x.to(row[0]), layout.y.to(row[1])];
   const [right, up] = [layout.x.to(row[0] + radii[0]), layout.y.to(row[1] + radii[1])];
   pen.beginPath();

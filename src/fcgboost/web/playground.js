@@ -206,7 +206,7 @@ function redrawPath() {
   find("theory").disabled = path.k0 > n;
   const texts = {
     "test-error": percent(path.test[k]),
-    bayes: `best possible ${percent(bayes)}`,
+    bayes: `at best ${percent(bayes)}`,
     "training-error": percent(path.training[k]),
     flipped: `${percent(flipped)} flipped`,
     "n-atoms": coef.length,

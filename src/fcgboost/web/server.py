@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
     _is_read = False
 
     def setup(self) -> None:
-        """Give the whole request some time: a socket's timeout begins anew with every byte."""
+        """Limit the time of the whole request: a socket's timeout begins anew with every byte."""
         super().setup()
         self._deadline = threading.Timer(self.timeout, self._hang_up)
         self._deadline.daemon = True
@@ -277,7 +277,7 @@ class Playground(ThreadingMixIn, TCPServer):
             self._thread.join(0.5)  # without a limit, Windows would not hear of Ctrl-C
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Give a connection its thread, or turn it away."""
+        """Start a thread for a connection, or turn it away."""
         if not self._free.acquire(blocking=False):
             request.sendall(_FULL)
             self.shutdown_request(request)
