@@ -17,8 +17,7 @@ NEW_TOOLS = {"cloudpickle", "hypothesis", "jsonschema", "onnxruntime", "pytest",
 
 TESTS = (
     *("tests/test_estimators.py", "tests/test_kernels.py", "tests/test_comparison.py"),
-    *("tests/test_table_encoder.py", "tests/test_readers.py"),
-    *("tests/cli", "tests/test_export_onnx.py"),
+    *("tests/test_table_encoder.py", "tests/test_io.py", "tests/cli", "tests/test_export_onnx.py"),
     "tests/test_dask.py::test_data_frames_weights_classes_and_validation_data",
     "tests/test_dask.py::test_learned_atoms_are_those_of_memory",
     # onnx's own interpreter cannot gather in 1.17; onnxruntime can.

@@ -107,7 +107,7 @@ def count_carried(path: Path) -> Iterator[int]:
     for k in range(1, len(path.exact)):
         moves = np.linalg.norm(path.residuals[: k + 1] - path.residuals[k], axis=1)
         allowed, exact = path.allowed[k], np.abs(path.exact[k])
-        # Fewer can not do: whatever might beat the best one has to be looked at.
+        # Fewer cannot do: whatever might beat the best one has to be looked at.
         again = allowed & (last + moves[scored] * path.norms >= exact[allowed].max())
         scored[again], last[again] = k, exact[again]
         yield int(again.sum())

@@ -10,8 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.colors import DICTIONARY_COLORS
 from fcgboost.datasets import bayes_boundary, make_simulation
-from fcgboost.plotting import DICTIONARY_COLORS, DecisionBoundaryDisplay, PathDisplay, path_error
+from fcgboost.plotting import DecisionBoundaryDisplay, PathDisplay, path_error
 
 X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
 X_test, y_test = make_simulation(5000, noise=None, random_state=1)

@@ -13,8 +13,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from fcgboost import FCGBoostClassifierCV
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.datasets import bayes_boundary, make_simulation
-from fcgboost.plotting import CLASS_COLORS, DecisionBoundaryDisplay
+from fcgboost.plotting import DecisionBoundaryDisplay
 
 # %%
 # Training labels are noisy, test labels are not: what counts is the truth behind the noise.

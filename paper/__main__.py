@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fcgboost.cli import EXIT_STATUS, run_command
+from fcgboost.cli.arguments import add_json, count
 from paper import commands
 from paper.base import PRESETS, SPLITS
 from paper.registry import EXPERIMENTS
-
-_FAILED, _USAGE, _DATA, _PACKAGE, _INTERRUPTED, _TERMINATED = 1, 2, 3, 5, 130, 143
 
 _DESCRIPTION = """\
 The paper's experiments, run again: every table and figure, ours beside the published figures.
@@ -28,15 +26,6 @@ The paper's experiments, run again: every table and figure, ours beside the publ
   python -m paper run contest --methods lightgbm,catboost --preset standard --out study
   python -m paper data heart --out heart.csv
   python -m paper demo
-"""
-_STATUS = f"""\
-exit status:
-  0  done
-  {_FAILED}  something outside failed: a disk, a network, a part of an experiment
-  {_USAGE}  wrong usage of the command
-  {_DATA}  the data or a setting cannot be used
-  {_PACKAGE}  a package is not installed; the message names it
-  {_INTERRUPTED}  interrupted
 """
 _RUN = """\
 Run experiments and write a report. What goes beyond the paper (contest, robustness,
@@ -53,39 +42,8 @@ and else downloaded. See docs/data.md.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit status."""
-    options = make_parser().parse_args(arguments)
-    if threading.current_thread() is threading.main_thread():
-        # A request to end unwinds as Ctrl-C does, so that no half file stays behind.
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
-    try:
-        status: int = options.command(options)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        print(f"\nInterrupted. {options.interrupted}", file=sys.stderr)
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. What is left of it has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (*commands.FAULTS, ValueError) as error:
-        print(f"paper: {_sentence_of(error)}", file=sys.stderr)
-        return _status_of(error)
-    return status
-
-
-def _sentence_of(error: Exception) -> str:
-    """Return what went wrong, without the number of an error of the system."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
-def _status_of(error: Exception) -> int:
-    if isinstance(error, ImportError):
-        return _PACKAGE
-    if isinstance(error, ValueError | FileNotFoundError | IsADirectoryError):
-        return _DATA
-    return _FAILED
+    faults = (*commands.FAULTS, ValueError)
+    return run_command(make_parser().parse_args(arguments), "paper", faults)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -93,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m paper",
         description=_DESCRIPTION,
-        epilog=_STATUS,
+        epilog=EXIT_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -117,7 +75,7 @@ def _add(
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(command=command, interrupted="Nothing was written.")
+    parser.set_defaults(run=command, interrupted="Nothing was written.")
     return parser
 
 
@@ -189,7 +147,7 @@ def _add_data(added: Any) -> None:
         metavar="FILE",
         help=".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_json(parser)
 
 
 def _add_demo(added: Any) -> None:
@@ -204,7 +162,7 @@ def _add_demo(added: Any) -> None:
     _add_out(parser, "demo", "where the pictures go")
     parser.add_argument(
         "--n-samples",
-        type=_count,
+        type=count,
         default=1000,
         metavar="N",
         help="training points (default: %(default)s)",
@@ -229,18 +187,11 @@ def _add_out(
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
-        type=_count,
+        type=count,
         default=os.cpu_count() or 1,
         metavar="N",
         help="processes at the same time (default: the number of cores, here %(default)s)",
     )
-
-
-def _count(text: str) -> int:
-    """Read a whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return int(text)
 
 
 if __name__ == "__main__":

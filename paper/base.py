@@ -97,7 +97,7 @@ class Experiment(ABC, Generic[U]):
         """Estimate the seconds a unit takes on one core."""
 
     def obstacle(self, units: Sequence[U]) -> str | None:
-        """Say why these units can not be run here, such as absent data.
+        """Say why these units cannot be run here, such as absent data.
 
         Raises
         ------

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.readers import write_rows
 from paper import findings, runner
 from paper.base import PRESETS, DataError, Experiment
 from paper.data import fetch_uci
@@ -180,7 +179,7 @@ def write_data(options: argparse.Namespace) -> int:
         raise ValueError(f"{out} cannot be written: there is no folder {out.parent}.")
     bunch: Any = fetch_uci(options.name, return_X_y=False)
     n_rows, n_features = bunch.data.shape
-    write_rows(out, _frames(bunch))
+    _write(out, bunch)
     if options.json:
         print(json.dumps({"out": str(out), "n_rows": n_rows, "n_features": n_features}))
     else:
@@ -188,12 +187,21 @@ def write_data(options: argparse.Namespace) -> int:
     return 0
 
 
-def _frames(bunch: Any) -> Iterator[Any]:
+def _write(out: Path, bunch: Any) -> None:
+    """Write rows and their target in the format that the name says."""
     import pandas as pd
 
     frame = pd.DataFrame(bunch.data, columns=bunch.feature_names)
     frame["target"] = bunch.target.astype(np.int64)
-    yield frame
+    suffix = Path(out.name.removesuffix(".gz")).suffix
+    if out.suffix == ".parquet":
+        frame.to_parquet(out, index=False)
+    elif out.suffix == ".arrow":
+        frame.to_feather(out)
+    elif suffix in (".csv", ".tsv"):
+        frame.to_csv(out, sep="\t" if suffix == ".tsv" else ",", index=False)
+    else:
+        raise ValueError(f"{out} must end in .csv, .tsv, .parquet or .arrow; text may be .gz.")
 
 
 def _list_data(is_json: bool) -> None:

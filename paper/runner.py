@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
     @property
     def obstacle(self) -> str | None:
-        """Why what is left can not be run."""
+        """Why what is left cannot be run."""
         obstacle: str | None = self.facts["obstacle"]
         return obstacle
 
@@ -131,7 +131,7 @@ def _store(experiment: Experiment[Any], folder: Path) -> Store:
 def _done(
     experiment: Experiment[Any], store: Store, facts: dict[str, Any], resume: bool
 ) -> set[Key]:
-    """Give the keys of the units in a table, or say why it can not be gone on with."""
+    """Give the keys of the units in a table, or say why it cannot be gone on with."""
     done = set(store.load())
     # What has no rows was not started, whatever its facts say.
     if done and not resume:

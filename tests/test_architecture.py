@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 # Beside the standard library and the package itself, free in every room.
-ALWAYS_THERE = {"fcgboost", "joblib", "numpy", "scipy", "sklearn", "threadpoolctl"}
+ALWAYS_THERE = {"fcgboost", "joblib", "msgspec", "numpy", "scipy", "sklearn", "threadpoolctl"}
 # Imported inside the function that needs them, with an error naming the extra to install.
 OPTIONAL = {
     *("cloudpickle", "cvxpy", "dask", "distributed", "matplotlib", "onnx"),
@@ -28,10 +28,13 @@ OPTIONAL = {
 }
 # Rooms whose whole text is in the language of such a dependency: they import it when they are
 # imported, so they are themselves imported inside the function that needs them.
-WRITTEN_IN_OPTIONAL = ("fcgboost.backends.triton_kernels", "fcgboost.dask")
+WRITTEN_IN_OPTIONAL = (
+    *("fcgboost.backends.triton_kernels", "fcgboost.cli.delimited", "fcgboost.cli.reading"),
+    *("fcgboost.cli.row_file", "fcgboost.cli.rows", "fcgboost.dask"),
+)
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = ("fcgboost.checkpoints", "fcgboost.parts")
-MAY_PRINT = ("fcgboost.cli", "fcgboost.playground", "paper")
+MAY_PRINT = ("fcgboost.cli", "fcgboost.web", "paper")
 
 MAX_FILE_LINES = 400
 MAX_BODY_LINES = 60

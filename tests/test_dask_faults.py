@@ -58,7 +58,7 @@ def n_actors(client: Any) -> int:
     return sum(client.run(lambda dask_worker: len(dask_worker.state.actors)).values())
 
 
-# --- data that can not be fitted ---------------------------------------------------------------
+# --- data that cannot be fitted ---------------------------------------------------------------
 
 
 def test_chunks_of_columns_are_refused_with_the_call_that_mends_them(client):
@@ -183,14 +183,14 @@ def test_an_error_on_a_worker_is_told_and_leaves_nothing_behind(client, expected
 
 
 class Locked(ReluDictionary):
-    """Can not be pickled."""
+    """Cannot be pickled."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
 
 
-def test_what_can_not_travel_is_an_error_and_no_hang(client, tmp_path, monkeypatch):
+def test_what_cannot_travel_is_an_error_and_no_hang(client, tmp_path, monkeypatch):
     data = in_chunks(*noisy(), (300, 300))
     with pytest.raises(TypeError, match="pickle"):
         make(client, dictionary=Locked()).fit(*data)

@@ -23,7 +23,7 @@ NO_PAGES = {DOCS / "_templates", DOCS / "gallery", DOCS / "api" / "generated"}
 #: What users import from, besides `fcgboost` itself.
 PUBLIC = (
     *("fcgboost", "fcgboost.datasets", "fcgboost.export", "fcgboost.io", "fcgboost.plotting"),
-    *("fcgboost.playground", "fcgboost.readers", "fcgboost.report", "fcgboost.tables"),
+    *("fcgboost.tables", "fcgboost.web"),
 )
 
 
@@ -89,14 +89,19 @@ def test_the_code_of_a_page_runs(
     plt.close("all")
 
 
-@each_text
-def test_commands_are_what_the_command_line_understands(path: Path) -> None:
+def commands_in(path: Path) -> list[list[str]]:
+    """Give the words of every command `fcgboost` in the fences of a page."""
     text = path.read_text(encoding="utf-8")
-    for fence in re.findall(r"^```(?:console|text)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        for line in fence.splitlines():
-            words = shlex.split(line, comments=True) if line.startswith("fcgboost ") else []
-            if words:
-                make_parser().parse_args(words[1:])
+    fences = re.findall(r"^```(?:console|text)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = [line for fence in fences for line in fence.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("fcgboost ")]
+
+
+@pytest.mark.parametrize("path", [*filter(commands_in, TEXTS)], ids=lambda path: path.name)
+def test_commands_are_what_the_command_line_understands(path: Path) -> None:
+    for _, command, *words in commands_in(path):
+        options = make_parser().parse_args([command, *words])
+        assert options.run.__module__ == f"fcgboost.cli.{command}"
 
 
 @each_text

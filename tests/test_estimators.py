@@ -497,7 +497,7 @@ def test_a_rule_sees_every_step_of_the_trace():
 
 
 @pytest.mark.parametrize("wrong", [3, "stop", None, FCGBoostClassifier, [len]], ids=repr)
-def test_what_can_not_be_called_is_no_callback(wrong):
+def test_what_cannot_be_called_is_no_callback(wrong):
     model = few_steps().set_callbacks(after(3))
     with pytest.raises(TypeError, match="function of a Step"):
         model.set_callbacks(wrong)

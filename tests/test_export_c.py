@@ -271,7 +271,8 @@ def test_all_models_in_one_text_are_c_and_cpp(
 @needs_compiler
 def test_an_unused_model_is_no_warning_and_may_be_included_twice(tmp_path: Path) -> None:
     text = to_c(case("label_text").model)
-    compile_c(tmp_path, f"{text}{text}int main(void) {{ return 0; }}\n")
+    made = compile_c(tmp_path, f"{text}{text}int main(void) {{ return 0; }}\n")
+    assert subprocess.run([str(made)], check=False).returncode == 0
 
 
 @needs_compiler
@@ -351,8 +352,10 @@ def test_columns_with_odd_names_become_fields(tmp_path: Path) -> None:
     user = (
         "int classify(const m_input *x);\nint classify(const m_input *x) { return m_predict(x); }"
     )
+    fields = re.search(r"typedef struct \{\n(.*?)\} m_input;", text, re.DOTALL).group(1)
+    assert len(set(re.findall(r"(\w+); /\*", fields))) == len(names)
     for standard in ("-std=c99", "-std=gnu11"):
-        compile_c(tmp_path, f"{text}{user}\n", standard, "-c")
+        assert compile_c(tmp_path, f"{text}{user}\n", standard, "-c").exists()
 
 
 @needs_compiler

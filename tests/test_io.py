@@ -50,7 +50,6 @@ from fcgboost.dictionaries import TreeDictionary
 from fcgboost.documents import encode
 from fcgboost.io import ModelFileError, load_model, make_model, save_model, split_model
 from fcgboost.losses import ProbabilityLoss
-from fcgboost.prediction import content_of
 from fcgboost.stopping import Step
 from fcgboost.tables import TableEncoder
 from fcgboost.trace import Trace
@@ -209,7 +208,7 @@ def test_any_small_fit_comes_back(data: st.DataObject, tmp_path_factory: Any) ->
     assert_identical(model.predict(X), back.predict(X))
     assert_identical(model.trace_, back.trace_)
     assert_identical(model.classes_, back.classes_)
-    assert encode(content_of(back)) == path.read_bytes()
+    assert encode(back) == path.read_bytes()
     valid(path)
 
 
@@ -384,14 +383,13 @@ def test_about_travels_along(tmp_path: Path) -> None:
     [
         ([1], TypeError, "must be a dict, got list"),
         ({"a": [{1: 2}]}, TypeError, "strings as keys, also inside"),
-        ({"a": 10**30}, ValueError, "whole number .* is too large"),
-        (CIRCLE, ValueError, "more than 32 lists and objects inside one another"),
+        (CIRCLE, ValueError, "Circular reference"),
         ({"a": np.nan}, ValueError, "what JSON can hold"),
         ({"a": {1, 2}}, TypeError, "what JSON can hold, and not a set"),
         ({"a": "x" * 2**20}, ValueError, "more than 1048576 characters"),
         ({"a": functools.reduce(lambda v, _: [v], range(40), 0)}, ValueError, "more than 32"),
     ],
-    ids=["list", "number as a key", "large", "circle", "NaN", "set", "long", "deep"],
+    ids=["list", "number as a key", "circle", "NaN", "set", "long", "deep"],
 )
 def test_an_about_that_cannot_travel_is_refused(
     about: Any, error: type, match: str, tmp_path: Path
@@ -545,12 +543,12 @@ def test_a_model_of_numbers_that_are_not_finite_cannot_be_saved(tmp_path: Path) 
     model = fit()
     broken = {**model.model_.__getstate__(), "intercept": np.array([np.nan])}
     model.model_ = type(model.model_)(**broken)
-    with pytest.raises(ValueError, match=r"\$\.model\.intercept\[0\] must be a finite number"):
+    with pytest.raises(ValueError, match=r"\$\.model\.intercept\[0\]: expected `float`"):
         model.save_model(tmp_path / "model.json")
     model = fit()
     step = Step(**{**vars(model.trace_[0]), "intercept": np.array([np.inf])})
     model.trace_ = Trace(**{**vars(model.trace_), "steps": (step, *model.trace_[1:])})
-    with pytest.raises(ValueError, match="save it with trace=False"):
+    with pytest.raises(ValueError, match="save with trace=False"):
         model.save_model(tmp_path / "model.json")
 
 
@@ -598,5 +596,5 @@ def test_a_failed_write_leaves_the_old_file(
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"The folder .*nowhere .* does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"The folder .*nowhere does not exist"):
         fit().save_model(tmp_path / "nowhere" / "model.json")

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.documents import encode
-from fcgboost.io import ModelFileError, load_model, save_model, split_model
-from fcgboost.prediction import content_of
+from fcgboost.io import ModelFileError, json_schema, load_model, save_model, split_model
 from fcgboost.tables import TableEncoder
 
 if sys.platform != "linux":
@@ -87,7 +85,7 @@ def exchange_lines(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def repeat_a_line(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    """Give a line twice: often a key that is there already."""
+    """Return a line twice: often a key that is there already."""
     lines = data.split(b"\n")
     i = rng.randrange(len(lines))
     return b"\n".join([*lines[: i + 1], *lines[i:]])
@@ -137,7 +135,7 @@ Place = tuple[Any, Any]
 
 
 def places(value: Any) -> list[Place]:
-    """Give every container of a document with every key of it."""
+    """Return every container of a document with every key of it."""
     if not isinstance(value, dict | list):
         return []
     keys = list(value) if isinstance(value, dict) else range(len(value))
@@ -198,7 +196,7 @@ STRUCTURE = (
 
 
 def mutate(rng: random.Random, seeds: list[bytes]) -> bytes:
-    """Give a model file that something happened to."""
+    """Return a model file that something happened to."""
     i = rng.randrange(len(seeds))
     if rng.random() < 0.4:
         data = seeds[i]
@@ -271,7 +269,7 @@ def use(model: Any) -> None:
 
 
 def outcome(path: Path, guard: Guard) -> tuple[Any, str | None]:
-    """Give the model in a file, None if it is refused, and what else happened, if anything."""
+    """Return the model in a file, None if it is refused, and what else happened, if anything."""
     try:
         guard.path = str(path)
         model = load_model(path)
@@ -288,7 +286,7 @@ def outcome(path: Path, guard: Guard) -> tuple[Any, str | None]:
 
 
 def peak() -> float:
-    """Give the most memory that this process has had, in MiB."""
+    """Return the most memory that this process has had, in MiB."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
 
@@ -301,7 +299,7 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def watch() -> Guard:
-    """Give a guard of this process that was seen to work."""
+    """Return a guard of this process that was seen to work."""
     guard = Guard()
     sys.addaudithook(guard)
     guard.path = "nowhere"
@@ -320,8 +318,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
     """Load mutants of the files in a folder, and give what is to be known about it."""
     import jsonschema
 
-    schema = json.loads((folder / "schema").read_bytes())
-    is_valid = jsonschema.Draft202012Validator(schema).is_valid
+    is_valid = jsonschema.Draft202012Validator(json_schema()).is_valid
     paths = sorted(folder.glob("*.json"))
     for path in paths:
         use(load_model(path))
@@ -338,7 +335,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
         counts["refused" if model is None else "loaded"] += 1
         if model is not None:
             encoder, classifier = split_model(model)
-            encode(replace(content_of(classifier), encoder=encoder))
+            encode(classifier, encoder)
             problem = None if is_valid(json.loads(data)) else "the schema refuses it"
         if problem is not None:
             problems.append(f"mutant {number}: {problem}")
@@ -351,9 +348,7 @@ def run(folder: Path, count: int, seed: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder of model files of all kinds, and the schema."""
-    import fcgboost.io
-
+    """Return a folder of model files of all families."""
     folder = tmp_path_factory.mktemp("models")
     rng = np.random.default_rng(0)
     X = np.where((X := rng.random((60, 3))) > 0.3, X, 0.0)
@@ -393,8 +388,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         save_model(model, folder / f"{name}.json", about=about)
         if name in ("gauss", "words"):
             save_model(model, folder / f"{name} without path.json", trace=False)
-    schema = Path(fcgboost.io.__file__).with_name("model-2.schema.json")
-    (folder / "schema").write_bytes(schema.read_bytes())
     return folder
 
 

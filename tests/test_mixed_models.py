@@ -24,9 +24,9 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.importances import n_numbers_of
 from fcgboost.model import by_family
-from fcgboost.report import write_report
-from fcgboost.report.wording import number
 from fcgboost.tables import TableEncoder
+from fcgboost.web import write_model_report
+from fcgboost.web.text import number
 
 pytestmark = pytest.mark.extras
 
@@ -86,9 +86,9 @@ each_model = pytest.mark.parametrize("name", NAMES)
 @each_model
 def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
     model, X, y = fitted(name)
-    text = write_report(tmp_path / "page.html", model, X, y).read_text("utf-8")
+    text = write_model_report(tmp_path / "page.html", model, X, y).read_text("utf-8")
     save_model(model, tmp_path / "model.json")
-    alone = write_report(tmp_path / "alone.html", load_model(tmp_path / "model.json"))
+    alone = write_model_report(tmp_path / "alone.html", load_model(tmp_path / "model.json"))
     for page in (text, alone.read_text("utf-8")):
         assert "what it looks at" in page
         assert "Influence of the columns" in page
@@ -106,7 +106,7 @@ LEAVE = "Atoms that are missed least leave again."
 def test_the_page_says_how_atoms_come_and_go(tmp_path: Path) -> None:
     pages = {}
     for name in ("union", "shared", "removal", "trees", "table"):
-        pages[name] = write_report(tmp_path / "page.html", fitted(name)[0]).read_text("utf-8")
+        pages[name] = write_model_report(tmp_path / "page.html", fitted(name)[0]).read_text("utf-8")
     assert STEP.format(" for every class") in pages["union"]
     shared = STEP.replace("an atom enters", "up to three atoms enter")
     assert shared.format(" for all classes") in pages["shared"]
@@ -122,7 +122,7 @@ def test_only_smooth_models_have_their_slopes_measured(tmp_path: Path) -> None:
     X, y = rows(3, 2)
     relu = FCGBoostClassifier("relu", max_iter=3, random_state=0).fit(X, y)
     for model, is_smooth in ((relu, True), (fitted("union")[0], False)):
-        page = write_report(tmp_path / "page.html", model).read_text("utf-8")
+        page = write_model_report(tmp_path / "page.html", model).read_text("utf-8")
         # Beside the table of the columns and below their picture.
         said, unsaid = ("slope in a column", "value of another row")[:: 1 if is_smooth else -1]
         assert page.count(said) >= 2
@@ -134,7 +134,7 @@ def test_a_preset_may_choose_any_step_and_says_so(dictionary: str, tmp_path: Pat
     X, y = rows(3, 2)
     options = {"validation_fraction": 0.3} if dictionary == "gauss" else {}
     model = FCGBoostClassifier(dictionary, random_state=0, **options).fit(X, y)
-    page = write_report(tmp_path / "page.html", model).read_text("utf-8")
+    page = write_model_report(tmp_path / "page.html", model).read_text("utf-8")
     assert ("chosen on rows set aside" in page) == (dictionary == "auto")
     n_paths = len(model.trace_[0].objectives)
     assert (f"The model is the mean of {n_paths} paths." in page) == (n_paths > 1)

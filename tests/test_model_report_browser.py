@@ -16,9 +16,9 @@ from suites.browsers import OpenBrowser, browser, open_page
 from fcgboost import FCGBoostClassifier
 from fcgboost.comparison import Comparison, Row
 from fcgboost.datasets import make_simulation
-from fcgboost.report import write_comparison, write_report
 from fcgboost.scores import Score
 from fcgboost.tables import TableEncoder
+from fcgboost.web import write_comparison_report, write_model_report
 
 pytestmark = pytest.mark.extras
 
@@ -48,7 +48,7 @@ def model() -> FCGBoostClassifier:
 def plane(model: FCGBoostClassifier, folder: Path) -> str:
     """Write a page with a boundary; give its address."""
     X, y = make_simulation(300, noise="uniform", level=0.1, random_state=1)
-    return write_report(folder / "plane.html", model, X, NAMES[(y > 0).astype(int)]).as_uri()
+    return write_model_report(folder / "plane.html", model, X, NAMES[(y > 0).astype(int)]).as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def table(folder: Path) -> str:
     y = np.where(X["a"] + X["c"] > 0.3 * rng.standard_normal(200), EVIL, "other")
     fitted = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=9, random_state=0))
     fitted.fit(X, y)
-    return write_report(folder / "table.html", fitted, X, y, title=EVIL).as_uri()
+    return write_model_report(folder / "table.html", fitted, X, y, title=EVIL).as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,9 @@ def comparison(folder: Path) -> str:
         )
     ]
     data = {"n_train": 75, "n_test": 25, "classes": {"no": 0.5, "yes": 0.5}}
-    return write_comparison(folder / "comparison.html", Comparison(data, tuple(rows))).as_uri()
+    return write_comparison_report(
+        folder / "comparison.html", Comparison(data, tuple(rows))
+    ).as_uri()
 
 
 def names() -> list[str]:
@@ -306,7 +308,7 @@ def test_paper_keeps_headings_legends_and_folded_tables(
     X = rng.standard_normal((300, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0.3 * rng.standard_normal(300), "north", "south")
     clf = FCGBoostClassifier("relu", max_iter=90, random_state=0).fit(X, y)
-    page, _ = open_page(chromium, write_report(folder / "long.html", clf, X, y).as_uri())
+    page, _ = open_page(chromium, write_model_report(folder / "long.html", clf, X, y).as_uri())
     sheets = printed(page, folder)
     heading = re.compile(r"atom\s+step\s+coefficient\s+what it looks at")
     assert sum(bool(heading.search(sheet)) for sheet in sheets) >= 2
@@ -389,7 +391,7 @@ def test_classes_have_shapes_and_atoms_their_coefficients(
 def test_a_step_without_a_frame_shows_the_nearest_one(chromium: OpenBrowser, folder: Path) -> None:
     X, y = make_simulation(60, noise="uniform", level=0.1, random_state=0)
     clf = FCGBoostClassifier("gauss", scheme="shrinkage", max_iter=1200, random_state=0).fit(X, y)
-    page, _ = open_page(chromium, write_report(folder / "thin.html", clf, X, y).as_uri())
+    page, _ = open_page(chromium, write_model_report(folder / "thin.html", clf, X, y).as_uri())
     data = "JSON.parse(document.getElementById('page-data').textContent).path.frames"
     frames = page.evaluate(data)
     k = next(k for k in range(len(clf.trace_), 0, -1) if k not in frames)

@@ -347,7 +347,7 @@ def test_the_same_rows_in_another_order_continue_a_path():
 
 
 @pytest.mark.parametrize("change", OTHER_DATA.values(), ids=OTHER_DATA)
-def test_other_data_can_not_continue_a_path(change):
+def test_other_data_cannot_continue_a_path(change):
     X, y = noisy()
     model = make(warm_start=True).fit(X, y)
     before = model.decision_function(X)
@@ -357,7 +357,7 @@ def test_other_data_can_not_continue_a_path(change):
     assert model.fit(X, y).n_iter_ == 20
 
 
-def test_other_validation_data_can_not_continue_a_path():
+def test_other_validation_data_cannot_continue_a_path():
     X, y = noisy()
     model = make(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="this data is different"):
@@ -379,14 +379,14 @@ def test_other_validation_data_can_not_continue_a_path():
         ("scoring", {"scoring": own_score}),
     ],
 )
-def test_other_parameters_can_not_continue_a_path(name, change):
+def test_other_parameters_cannot_continue_a_path(name, change):
     X, y = noisy()
     model = make(warm_start=True, dictionary="gauss").fit(X, y)
     with pytest.raises(ValueError, match=rf"\['{name}'\] changed"):
         model.set_params(**change).fit(X, y)
 
 
-def test_a_part_that_is_changed_in_place_can_not_continue_a_path():
+def test_a_part_that_is_changed_in_place_cannot_continue_a_path():
     X, y = noisy()
     model = make(warm_start=True).set_params(dictionary__width=0.3).fit(X, y)
     model.dictionary.width = 0.4
@@ -394,7 +394,7 @@ def test_a_part_that_is_changed_in_place_can_not_continue_a_path():
         model.fit(X, y)
 
 
-def test_a_path_can_not_be_continued_backwards():
+def test_a_path_cannot_be_continued_backwards():
     X, y = noisy()
     model = make(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match=r"max_iter=5 is less than the 12 steps.*truncate"):
@@ -616,7 +616,7 @@ def test_probabilities_are_those_of_the_loss_that_was_fitted():
     np.testing.assert_array_equal(model.set_params(loss="hinge").predict_proba(X), before)
 
 
-def test_a_model_can_not_be_written_on():
+def test_a_model_cannot_be_written_on():
     X, y = noisy()
     model = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
     for values in (model.coef_, model.intercept_):

@@ -21,12 +21,10 @@ import pytest
 from suites.playgrounds import SMALL, Client
 
 from fcgboost import theory_steps
-from fcgboost.playground import Playground, fits
-from fcgboost.playground.desk import Desk, Request, SupersededError
-from fcgboost.playground.fits import Fit
-from fcgboost.playground.handler import MOST_BYTES, TOKEN_HEADER, Handler
-from fcgboost.playground.server import MOST_CONNECTIONS
-from fcgboost.playground.settings import Settings
+from fcgboost.web import Playground, fits
+from fcgboost.web.fits import Fit, FitQueue, SupersededError
+from fcgboost.web.server import MOST_BYTES, MOST_CONNECTIONS, TOKEN_HEADER, Handler
+from fcgboost.web.settings import FitRequest, Settings
 
 # A path that would take minutes, for tests that end it.
 SLOW = Settings(loss="hinge", l2=0.0, n_samples=2000, max_iter=200)
@@ -174,8 +172,20 @@ class TestWhatIsServed:
         "path",
         [
             *("/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..", "/."),
-            *("/page.js", "/page.css", "/page.html", "/settings.py", "/favicon.ico", "/fit/", "*"),
-            *("/page.html/../server.py", "\\..\\server.py", "/?/../fit/x".replace("?", "%3F")),
+            *(
+                "/plane.js",
+                "/style.css",
+                "/playground.html",
+                "/settings.py",
+                "/favicon.ico",
+                "/fit/",
+            ),
+            "*",
+            *(
+                "/playground.html/../server.py",
+                "\\..\\server.py",
+                "/?/../fit/x".replace("?", "%3F"),
+            ),
             "http://127.0.0.1/",
         ],
     )
@@ -234,8 +244,8 @@ class TestWhatIsServed:
         assert "unsafe" not in policy
         assert "connect-src 'self'" in policy
         assert client.token not in text
-        for name in ("page.css", "drawing.js", "page.js"):
-            assert (files("fcgboost.playground") / name).read_text("utf-8") in text
+        for name in ("style.css", "drawing.js", "plane.js", "controls.js", "playground.js"):
+            assert (files("fcgboost.web") / name).read_text("utf-8") in text
         assert client.send("GET", "/")[1] != page  # the next one has another nonce
 
     def test_the_page_refers_to_nothing_outside(self, client) -> None:
@@ -272,10 +282,10 @@ class TestBodies:
     @pytest.mark.parametrize(
         ("body", "reason"),
         [
-            (b"", "no JSON"),
-            (b"{", "no JSON"),
-            (b"\xff\xfe", "no JSON"),
-            (b"[" * 4000, "no JSON"),
+            (b"", "not JSON"),
+            (b"{", "not JSON"),
+            (b"\xff\xfe", "not JSON"),
+            (b"[" * 4000, "not JSON"),
             (b"1" * 4000, "must be an object"),
             (b"[]", "must be an object"),
             (b"null", "must be an object"),
@@ -319,109 +329,111 @@ class TestBodies:
 
 class TestManyRequests:
     def test_a_newer_request_of_the_tab_ends_the_fit_in_work(self) -> None:
-        desk, outcome = Desk(), []
+        queue, outcome = FitQueue(), []
 
         def ask() -> None:
             with pytest.raises(SupersededError):
-                desk.fit(SLOW, "tab")
+                queue.fit(FitRequest(SLOW, tab="tab"))
             outcome.append("dropped")
 
         older = threading.Thread(target=ask)
         older.start()
-        wait_until(lambda: desk._line)
-        newer = desk.fit(SMALL, "tab")
+        wait_until(lambda: queue._line)
+        newer = queue.fit(FitRequest(SMALL, tab="tab"))
         older.join(PATIENCE)
         assert outcome == ["dropped"]
         assert newer.n_steps == 10
 
     def test_an_older_one_that_comes_in_late_ends_nothing(self) -> None:
-        desk = Desk()
-        with desk.turn(SMALL, "tab", 1):
-            newest = desk._newest["tab"]
+        queue = FitQueue()
+        with queue.turn(FitRequest(SMALL, None, "tab", 1)):
+            newest = queue._newest["tab"]
             with pytest.raises(SupersededError):
-                desk.fit(replace(SMALL, seed=1), "tab", 0)
-            assert not desk._is_stale(newest)
-            assert desk._line == [newest]
-        assert desk.fit(replace(SMALL, seed=1), "tab", 0).n_steps == 10
+                queue.fit(FitRequest(replace(SMALL, seed=1), None, "tab", 0))
+            assert not queue._is_stale(newest)
+            assert queue._line == [newest]
+        assert queue.fit(FitRequest(replace(SMALL, seed=1), None, "tab", 0)).n_steps == 10
 
     def test_requests_that_wait_are_dropped_at_once_but_for_the_newest(self) -> None:
-        desk, blocker = Desk(), Request("other", SMALL)
-        desk._line.append(blocker)
+        queue, blocker = FitQueue(), FitRequest(SMALL, tab="other")
+        queue._line.append(blocker)
         with ThreadPoolExecutor(8) as pool:
             waiting = []
             for seed in range(8):
-                waiting.append(pool.submit(desk.fit, replace(SMALL, seed=seed), "tab"))
-                wait_until(lambda n=seed: desk._line[-1].settings.seed == n)
+                waiting.append(
+                    pool.submit(queue.fit, FitRequest(replace(SMALL, seed=seed), tab="tab"))
+                )
+                wait_until(lambda n=seed: queue._line[-1].settings.seed == n)
             results = [job.exception(PATIENCE) for job in waiting[:-1]]
             assert not waiting[-1].done()
-            desk._leave(blocker)
+            queue._leave(blocker)
         assert [type(error) for error in results] == [SupersededError] * 7
         assert waiting[-1].result().settings.seed == 7
-        assert desk._line == []
-        assert desk._newest == {}
+        assert queue._line == []
+        assert queue._newest == {}
 
     def test_tabs_wait_in_line_and_all_get_their_fit(self) -> None:
-        desk, blocker, done = Desk(), Request("first", SMALL), []
-        desk._line.append(blocker)
+        queue, blocker, done = FitQueue(), FitRequest(SMALL, tab="first"), []
+        queue._line.append(blocker)
 
         def ask(seed: int) -> None:
-            fit = desk.fit(replace(SMALL, seed=seed), f"tab {seed}")
+            fit = queue.fit(FitRequest(replace(SMALL, seed=seed), tab=f"tab {seed}"))
             done.append(fit.settings.seed)
 
         with ThreadPoolExecutor(4) as pool:
             jobs = []
             for seed in range(4):
                 jobs.append(pool.submit(ask, seed))
-                wait_until(lambda n=seed: len(desk._line) == n + 2)
-            desk._leave(blocker)
+                wait_until(lambda n=seed: len(queue._line) == n + 2)
+            queue._leave(blocker)
         assert [job.exception() for job in jobs] == [None] * 4
         assert sorted(done) == [0, 1, 2, 3]
 
     def test_no_fit_begins_while_another_one_s_answer_is_computed(self) -> None:
-        desk = Desk()
+        queue = FitQueue()
         with ThreadPoolExecutor(1) as pool:
-            with desk.turn(SMALL, "one"):
-                other = pool.submit(desk.fit, replace(SMALL, seed=1), "other")
-                wait_until(lambda: len(desk._line) == 2)
+            with queue.turn(FitRequest(SMALL, tab="one")):
+                other = pool.submit(queue.fit, FitRequest(replace(SMALL, seed=1), tab="other"))
+                wait_until(lambda: len(queue._line) == 2)
                 time.sleep(0.2)
                 assert not other.done()
             assert other.result(PATIENCE).settings.seed == 1
 
     def test_looking_at_a_step_disturbs_no_fit(self) -> None:
-        desk = Desk()
-        kept, request = desk.fit(SMALL, "tab"), Request("tab", SMALL)
-        desk._newest["tab"] = request
-        assert desk.step(SMALL, "tab") is kept
-        assert desk.step(replace(SMALL, seed=1), "tab").n_steps == 10
-        assert not desk._is_stale(request)
+        queue = FitQueue()
+        kept, request = queue.fit(FitRequest(SMALL, tab="tab")), FitRequest(SMALL, tab="tab")
+        queue._newest["tab"] = request
+        assert queue.step(FitRequest(SMALL, tab="tab")) is kept
+        assert queue.step(FitRequest(replace(SMALL, seed=1), tab="tab")).n_steps == 10
+        assert not queue._is_stale(request)
 
     def test_settings_one_comes_back_to_are_kept_but_not_for_ever(self) -> None:
-        desk = Desk()
-        first = desk.fit(SMALL)
-        assert desk.fit(SMALL) is first
+        queue = FitQueue()
+        first = queue.fit(FitRequest(SMALL))
+        assert queue.fit(FitRequest(SMALL)) is first
         for seed in range(1, 9):
-            desk.fit(replace(SMALL, n_samples=20, seed=seed))
-        assert desk.fit(SMALL) is not first
+            queue.fit(FitRequest(replace(SMALL, n_samples=20, seed=seed)))
+        assert queue.fit(FitRequest(SMALL)) is not first
 
     def test_a_path_that_was_cut_is_fitted_again_but_its_steps_stay(self, monkeypatch) -> None:
-        desk = Desk()
+        queue = FitQueue()
         monkeypatch.setattr(fits, "SECONDS", 0.0)
-        cut = desk.fit(SMALL)
+        cut = queue.fit(FitRequest(SMALL))
         assert (cut.is_cut, cut.n_steps) == (True, 1)
-        assert desk.step(SMALL) is cut
+        assert queue.step(FitRequest(SMALL)) is cut
         monkeypatch.setattr(fits, "SECONDS", 60.0)
-        whole = desk.fit(SMALL)
+        whole = queue.fit(FitRequest(SMALL))
         assert (whole.is_cut, whole.n_steps) == (False, 10)
-        assert desk.step(SMALL) is desk.fit(SMALL) is whole
+        assert queue.step(FitRequest(SMALL)) is queue.fit(FitRequest(SMALL)) is whole
 
     def test_of_two_paths_that_were_cut_the_longer_one_stays(self) -> None:
-        desk = Desk()
+        queue = FitQueue()
         ends = [iter([False] * k + [True]) for k in (6, 2)]
         longer, shorter = (Fit(SMALL, lambda end=end: next(end)) for end in ends)
         assert (longer.n_steps, shorter.n_steps) == (7, 3)
         for fit in (longer, shorter):
-            desk._keep(fit)
-        assert desk.step(SMALL) is longer
+            queue._keep(fit)
+        assert queue.step(FitRequest(SMALL)) is longer
 
     def test_many_of_a_tab_are_each_right_or_superseded(self, client) -> None:
         answers = ask_at_once(client, lambda seed: "tab")
@@ -440,7 +452,7 @@ class TestManyRequests:
                 target=lambda: answers.append(client.send("POST", "/fit", body)[0])
             )
             asking.start()
-            wait_until(lambda: playground._server.desk._line)
+            wait_until(lambda: playground.queue._line)
         asking.join(PATIENCE)
         assert answers == [409]
         with pytest.raises(ConnectionRefusedError):
@@ -451,11 +463,11 @@ class TestManyRequests:
             client = Client(playground.invite())
             where = ("127.0.0.1", client.port)
             idle = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
-            wait_until(lambda: playground._server._room._value == 0)
+            wait_until(lambda: playground._free._value == 0)
             assert talk(client, "").startswith(b"HTTP/1.1 503")
             for connection in idle:
                 connection.close()
-            wait_until(lambda: playground._server._room._value == MOST_CONNECTIONS)
+            wait_until(lambda: playground._free._value == MOST_CONNECTIONS)
             assert client.send("GET", "/")[0] == 200
 
     def test_a_connection_that_says_nothing_is_closed(self, client, monkeypatch) -> None:
@@ -468,7 +480,7 @@ class TestManyRequests:
     def test_connections_that_drip_do_not_keep_others_out(self, monkeypatch) -> None:
         monkeypatch.setattr(Handler, "timeout", 0.5)
         with Playground() as playground:
-            client, room = Client(playground.invite()), playground._server._room
+            client, room = Client(playground.invite()), playground._free
             where = ("127.0.0.1", client.port)
             slow = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
             wait_until(lambda: room._value == 0)
@@ -543,7 +555,7 @@ class TestServing:
     def test_a_port_that_is_taken_is_named(self) -> None:
         with Playground() as playground:
             port = Client(playground.invite()).port
-            with pytest.raises(OSError, match=f"Port {port} of 127.0.0.1 can not be used"):
+            with pytest.raises(OSError, match=f"Port {port} of 127.0.0.1 cannot be used"):
                 Playground(port).__enter__()
 
     @pytest.mark.parametrize("port", [-1, 65536, "80", None])
@@ -563,7 +575,7 @@ class TestServing:
         script = (
             "import webbrowser\n"
             "webbrowser.open = lambda url: print('opened', url, flush=True)\n"
-            "from fcgboost.playground import serve\n"
+            "from fcgboost.web import serve\n"
             "serve()\n"
         )
         command, pipe = [sys.executable, "-c", script], subprocess.PIPE

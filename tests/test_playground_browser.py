@@ -10,8 +10,9 @@ from sklearn.datasets import make_circles, make_moons
 from suites.browsers import browser, open_page
 
 from fcgboost import FCGBoostClassifier, GaussDictionary, PolynomialDictionary, theory_steps
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.datasets import make_simulation
-from fcgboost.playground import Playground, fits
+from fcgboost.web import Playground, fits
 
 pytestmark = pytest.mark.extras
 
@@ -19,10 +20,10 @@ pytestmark = pytest.mark.extras
 COLOR_STEPS = 8
 PIXELS = """places => {
   const canvas = document.getElementById("plane"), pen = canvas.getContext("2d");
-  const { box } = drawing.layout(canvas, window.fcgboost.state().grid.frame);
+  const box = window.fcgboost.box(), ratio = canvas.width / canvas.clientWidth;
   return places.map(([up, right]) => {
-    const left = Math.round(box.left + right * box.width);
-    const top = Math.round(box.top + (1 - up) * box.height);
+    const left = Math.round(ratio * (box.left + right * (box.right - box.left)));
+    const top = Math.round(ratio * (box.bottom + up * (box.top - box.bottom)));
     return Array.from(pen.getImageData(left, top, 1, 1).data.slice(0, 3));
   });
 }"""
@@ -154,9 +155,8 @@ def fit_again(settings: dict[str, Any]) -> FCGBoostClassifier:
 
 
 def grid_of(state: dict[str, Any]) -> Any:
-    size, frame = state["grid"]["size"], state["grid"]["frame"]
-    sides = [np.linspace(low, high, size) for low, high in frame]
-    return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    grid = state["grid"]
+    return np.stack(np.meshgrid(grid["xs"], grid["ys"]), axis=-1).reshape(-1, 2)
 
 
 def check_drawn(visitor: Visitor, k: int | None = None, **expected: Any) -> None:
@@ -290,7 +290,7 @@ class TestWhatIsDrawn:
         for control in ("show-points", "show-atoms", "show-truth"):
             visitor.page.uncheck(f"#{control}")
         state = visitor.press("steps", "End").state
-        size, values = state["grid"]["size"], np.array(state["decision"])
+        size, values = len(state["grid"]["xs"]), np.array(state["decision"])
         table = values.reshape(size, size)
         places = [
             (i, j)
@@ -304,8 +304,9 @@ class TestWhatIsDrawn:
         for control in ("show-points", "show-atoms", "show-truth"):
             visitor.page.check(f"#{control}")
         drawn = np.array([table[place] for place in places])[:, None]
-        colors = np.where(drawn < 0.0, (0xD5, 0x5E, 0x00), (0x00, 0x72, 0xB2))
-        expected = 255.0 + 0.46 * np.minimum(1.0, abs(drawn)) * (colors - 255.0)
+        first, second = (tuple(bytes.fromhex(color[1:])) for color in CLASS_COLORS)
+        colors = np.where(drawn < 0.0, first, second)
+        expected = 255.0 + 0.5 * np.minimum(1.0, abs(drawn)) * (colors - 255.0)
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=COLOR_STEPS)
 
     def test_what_is_hidden_is_not_drawn(self, visitor) -> None:
@@ -322,8 +323,8 @@ class TestWhatIsDrawn:
     def test_scores_are_those_of_the_path(self, visitor) -> None:
         state = visitor.press("steps", "ArrowRight", 3).state
         path, k, text = state["path"], state["k"], visitor.page.inner_text
-        assert text("#test-error") == f"{100 * path['test'][k]:.1f}\u00a0%"
-        assert text("#training-error") == f"{100 * path['training'][k]:.1f}\u00a0%"
+        assert text("#test-error") == f"{100 * path['test'][k]:.1f}\u202f%"
+        assert text("#training-error") == f"{100 * path['training'][k]:.1f}\u202f%"
         assert text("#n-atoms") == str(len(state["coef"]))
         assert text("#steps-value") == f"{k} of {len(path['test']) - 1}"
         assert text("#theory") == f"theory: k₀ = {theory_steps(500)}"
@@ -336,8 +337,8 @@ class TestWhatIsDrawn:
             fit_again(state["settings"]).truncate(state["k"]).decision_function([state["cursor"]])
         )
         text = visitor.page.inner_text("#readout").replace("−", "-")
-        assert text.startswith("x = (0.7")
-        assert float(text.split("≈ ")[1].split(",")[0]) == pytest.approx(value, abs=0.02)
+        assert text.startswith("x = (0.69, 0.7")
+        assert float(text.split("f = ")[1].split(",")[0]) == pytest.approx(value, abs=0.006)
         assert ("+1" in text) == (value > 0)
         visitor.page.mouse.move(5, 5)
         assert "Point at the plane" in visitor.page.inner_text("#readout")
@@ -348,13 +349,13 @@ class TestWhatIsDrawn:
         visitor.press("plane", "ArrowDown", 20)
         low = visitor.state["cursor"]
         assert high[0] == low[0] == 0.5
-        assert high[1] == pytest.approx(0.708)
-        assert low[1] == pytest.approx(0.292)
+        assert high[1] == pytest.approx(0.604)
+        assert low[1] == pytest.approx(0.396)
         assert "label −1" in visitor.page.inner_text("#readout")
 
     def test_atoms_are_chosen_by_pointer_and_by_keys(self, visitor) -> None:
         state = visitor.state
-        visitor.page.locator("#atoms .bar").nth(2).hover(force=True)
+        visitor.page.locator("#atoms .dot").nth(2).hover(force=True)
         assert visitor.state["chosenAtom"] == 2
         text = visitor.page.inner_text("#atom-text").replace("−", "-")
         assert text.startswith(f"Atom 3, entered at step 3: coefficient {state['coef'][2]:.3f}")

@@ -14,19 +14,19 @@ from suites.playgrounds import SMALL, Client, grid_of
 
 from fcgboost import FCGBoostClassifier, theory_steps
 from fcgboost.datasets import make_simulation
-from fcgboost.playground import Playground, fits, samples
-from fcgboost.playground.fits import Fit, make_classifier
-from fcgboost.playground.settings import (
-    CHECKS,
-    Choice,
-    SettingError,
-    Settings,
-    Wish,
-    read_settings,
-    read_wish,
-)
 from fcgboost.plotting import DecisionBoundaryDisplay
 from fcgboost.validation import FAMILIES
+from fcgboost.web import Playground, fits, samples
+from fcgboost.web.fits import Fit, make_classifier
+from fcgboost.web.settings import (
+    CHECKS,
+    Choice,
+    FitRequest,
+    RefusalError,
+    Settings,
+    read_request,
+    read_settings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,33 +38,33 @@ def client() -> Iterator[Client]:
 
 class TestSettings:
     @pytest.mark.parametrize("k", [-1, 201, 1.0, "all", None, True])
-    def test_steps_that_can_not_be_are_refused(self, k) -> None:
-        with pytest.raises(SettingError, match="k must be a whole number from 0 to 200"):
-            read_wish({"k": k})
+    def test_steps_that_cannot_be_are_refused(self, k) -> None:
+        with pytest.raises(RefusalError, match="k must be a whole number from 0 to 200"):
+            read_request({"k": k})
 
     def test_an_unknown_setting_is_refused_by_name(self) -> None:
-        with pytest.raises(SettingError, match="no setting of the name 'n_jobs'"):
+        with pytest.raises(RefusalError, match="no setting named 'n_jobs'"):
             read_settings({"n_jobs": 2})
 
     def test_outliers_need_the_simulation(self) -> None:
-        with pytest.raises(SettingError, match="set data=simulation"):
+        with pytest.raises(RefusalError, match="set data=simulation"):
             read_settings({"noise": "outlier", "data": "moons"})
 
     def test_what_is_not_named_has_its_default(self) -> None:
-        assert read_wish({}) == Wish(Settings(), None, "")
-        assert read_wish({"settings": {"seed": 7}, "k": 3}) == Wish(Settings(seed=7), 3)
+        assert read_request({}) == FitRequest(Settings(), None, "")
+        assert read_request({"settings": {"seed": 7}, "k": 3}) == FitRequest(Settings(seed=7), 3)
 
     @pytest.mark.parametrize("tab", [1, None, ["a"], "x" * 41])
     def test_a_tab_that_is_no_short_text_is_refused(self, tab) -> None:
-        assert read_wish({"tab": "x" * 40}).tab == "x" * 40
-        with pytest.raises(SettingError, match="tab must be a text of at most 40"):
-            read_wish({"tab": tab})
+        assert read_request({"tab": "x" * 40}).tab == "x" * 40
+        with pytest.raises(RefusalError, match="tab must be a text of at most 40"):
+            read_request({"tab": tab})
 
     @pytest.mark.parametrize("order", [-1, 0.5, "1", None, True, 2**54])
     def test_an_order_that_is_no_count_is_refused(self, order) -> None:
-        assert read_wish({"order": 7}).order == 7
-        with pytest.raises(SettingError, match="order must be a whole number from 0"):
-            read_wish({"order": order})
+        assert read_request({"order": 7}).order == 7
+        with pytest.raises(RefusalError, match="order must be a whole number from 0"):
+            read_request({"order": order})
 
 
 class TestNumbers:
@@ -79,8 +79,8 @@ class TestNumbers:
         assert np.array_equal(step["decision"], model.decision_function(grid_of(answer)))
         assert np.array_equal(step["coef"], model.coef_[0])
         assert step["intercept"] == model.intercept_[0]
-        assert np.array_equal(answer["points"]["x"], X)
-        assert np.array_equal(answer["points"]["label"], y)
+        assert np.array_equal(points_of(answer), X)
+        assert np.array_equal(2.0 * np.array(answer["points"]["c"]) - 1.0, y)
 
     def test_the_path_holds_the_errors_of_every_step(self, client) -> None:
         answer = client.fit(SMALL)
@@ -116,10 +116,11 @@ class TestNumbers:
         atoms, model = answer["atoms"], Fit(replace(SMALL, dictionary=dictionary), lambda: False)
         assert len(atoms["entered"]) == len(answer["step"]["coef"]) == 10
         assert atoms["entered"] == list(range(1, 11))
-        places = np.array(atoms["centers" if dictionary in ("gauss", "polynomial") else "lines"])
-        if dictionary in ("gauss", "polynomial"):
+        places = np.array(atoms["rows"])
+        assert atoms["kind"] == ("points" if dictionary in ("gauss", "polynomial") else "lines")
+        if atoms["kind"] == "points":
             # They are centred at training points.
-            gaps = np.abs(places[:, None] - np.array(answer["points"]["x"])).max(axis=2).min(axis=1)
+            gaps = np.abs(places[:, None] - points_of(answer)).max(axis=2).min(axis=1)
             np.testing.assert_allclose(gaps, 0.0, atol=1e-9)
         else:
             normals, offsets = places[:, :2], places[:, 2:]
@@ -138,15 +139,15 @@ class TestNumbers:
         fit = Fit(replace(SMALL, dictionary=dictionary, data=data), lambda: False)
         shown = DecisionBoundaryDisplay.from_estimator(fit.classifier, fit.sample.X, fit.sample.y)
         atoms = fit.summary()["atoms"]
-        kind = "centers" if shown.marks.kind == "centre" else "lines"
-        np.testing.assert_array_equal(atoms[kind], shown.marks.places)
-        assert ("radii" in atoms) == (dictionary == "gauss")
+        assert atoms["kind"] == ("points" if shown.atoms.kind == "centre" else "lines")
+        np.testing.assert_array_equal(atoms["rows"], shown.atoms.places)
+        assert (atoms["radii"] is not None) == (dictionary == "gauss")
 
     def test_a_gauss_atom_is_one_width_wide_along_both_axes(self, client) -> None:
         settings = replace(SMALL, width=0.3)
         atoms, fit = client.fit(settings)["atoms"], Fit(settings, lambda: False)
         for axis in (0, 1):
-            points = np.array(atoms["centers"])
+            points = np.array(atoms["rows"])
             points[:, axis] += atoms["radii"][axis]
             values = np.diag(fit.classifier.model_.columns(points))
             np.testing.assert_allclose(values, np.exp(-0.5))
@@ -154,7 +155,7 @@ class TestNumbers:
     def test_flipped_labels_are_marked(self, client) -> None:
         answer = client.fit(replace(SMALL, noise="uniform", level=0.25))
         clean = make_simulation(100, noise=None, random_state=0)[1]
-        flipped = np.array(answer["points"]["label"]) != clean
+        flipped = 2.0 * np.array(answer["points"]["c"]) - 1.0 != clean
         assert answer["points"]["flipped"] == flipped.tolist()
         assert answer["flipped"] == flipped.mean() > 0.1
         assert client.fit(replace(SMALL, noise="none"))["flipped"] == 0.0
@@ -173,7 +174,7 @@ class TestNumbers:
     @pytest.mark.parametrize("data", CHECKS["data"].names)
     def test_the_frame_shows_all_but_a_few_points(self, data) -> None:
         sample = samples.draw(Settings(data=data, n_samples=2000, noise="none"))
-        low, high = np.array(samples.frame(data)).T
+        low, high = np.array([side[[0, -1]] for side in samples.sides(data)]).T
         outside = (np.clip(sample.X, low, high) != sample.X).any(axis=1)
         assert outside.mean() < 0.005
 
@@ -205,6 +206,10 @@ class TestNumbers:
         status = Fit(replace(SMALL, **change), lambda: False).summary()["path"]["status"]
         assert ("ridge" in status) == is_advised
         assert "a shorter path help" in status
+
+
+def points_of(answer: Any) -> np.ndarray:
+    return np.column_stack([answer["points"]["x"], answer["points"]["y"]])
 
 
 def run_code(fit: Fit, k: int) -> np.ndarray:
@@ -264,7 +269,7 @@ class TestCode:
 @pytest.fixture(scope="module")
 def controls() -> "Page":
     page = Page()
-    page.feed((files("fcgboost.playground") / "page.html").read_text("utf-8"))
+    page.feed((files("fcgboost.web") / "playground.html").read_text("utf-8"))
     return page
 
 
@@ -277,7 +282,7 @@ class TestControls:
 
     def test_choices_are_those_that_the_server_takes(self, controls) -> None:
         for name, check in CHECKS.items():
-            if isinstance(check, Choice):
+            if isinstance(check, Choice) and name != "fit_intercept":
                 assert tuple(controls.options[name]) == check.names
 
     def test_names_are_those_of_the_package(self) -> None:
@@ -301,18 +306,17 @@ class TestControls:
 
 class TestStyle:
     def test_no_rule_stands_twice_and_every_class_is_used(self) -> None:
-        folder = files("fcgboost.playground")
-        css, html, js, drawing = (
-            (folder / name).read_text("utf-8")
-            for name in ("page.css", "page.html", "page.js", "drawing.js")
-        )
-        css = re.sub(r"/\*.*?\*/", "", css)
-        selectors = [line.partition("{")[0].strip() for line in css.splitlines() if line[:1] != " "]
-        rules = [text for text in selectors if text and text[0] not in "@}"]
-        assert len(rules) > 60
+        texts = {
+            one.name: one.read_text("utf-8")
+            for one in files("fcgboost.web").iterdir()
+            if one.is_file()
+        }
+        css = re.sub(r"/\*.*?\*/", "", texts.pop("style.css"))
+        rules = re.findall(r"^([^\s@}][^{]*?) \{", css, re.MULTILINE)
+        assert len(rules) > 100
         assert [rule for rule in rules if rules.count(rule) > 1] == []
         classes = set(re.findall(r"\.([a-z][\w-]*)", " ".join(rules)))
-        words = set(re.findall(r"[\w-]+", html + js + drawing))
+        words = set(re.findall(r"[\w-]+", "".join(texts.values())))
         assert classes - words == set()
 
 

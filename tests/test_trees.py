@@ -382,7 +382,7 @@ def test_categorical_features_are_a_mask_or_indices() -> None:
 
 
 @pytest.mark.parametrize("code", [52.0, 1e6])
-def test_an_estimator_refuses_codes_that_trees_can_not_tell_apart(code: float) -> None:
+def test_an_estimator_refuses_codes_that_trees_cannot_tell_apart(code: float) -> None:
     X = np.column_stack([np.arange(40) % 7, np.arange(40) / 40.0]).astype(float)
     X[3, 0] = code
     model = FCGBoostClassifier(TreeDictionary(2, categorical_features=[0]), max_iter=2)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.plotting import DICTIONARY_COLORS
+from fcgboost.colors import DICTIONARY_COLORS
 from paper.reporting.document import Picture
 from paper.reporting.summaries import Summary
 from paper.rivals import RIVALS

@@ -10,8 +10,8 @@ PAPER = Path(__file__).parents[1]
 BENCHMARKS = PAPER.parent / "benchmarks"
 #: What the API reference documents.
 PUBLIC = {
-    *("fcgboost", "fcgboost.datasets", "fcgboost.losses", "fcgboost.plotting"),
-    *("fcgboost.readers", "fcgboost.scores", "fcgboost.solvers"),
+    *("fcgboost", "fcgboost.colors", "fcgboost.datasets", "fcgboost.losses"),
+    *("fcgboost.plotting", "fcgboost.scores", "fcgboost.solvers"),
 }
 #: What no public name does, with the reason.
 EXCEPTIONS = {

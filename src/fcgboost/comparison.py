@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,80 +17,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from fcgboost import FCGBoostClassifier
 from fcgboost.files import write_whole
 from fcgboost.scores import Score, evaluate
 from fcgboost.tables import TableEncoder
 
-# A support vector machine's time grows with the square of the rows.
-_MANY_ROWS = 20_000
 _FORMAT = "fcgboost comparison"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method's result.
-
-    Attributes
-    ----------
-    method : str
-    scores : dict from str to Score
-        Empty if the method could not be fitted or scored; `note` says why.
-    seconds : float
-        The time of `fit`, on as many threads as the comparison's data say.
-    size : str
-        What the fitted model is made of.
-    note : str
-    """
+    """One method's result."""
 
     method: str
+    #: Empty if the method could not be fitted or scored; `note` says why.
     scores: Mapping[str, Score]
+    #: The time of `fit`, on as many threads as the comparison's data say.
     seconds: float
+    #: What the fitted model is made of.
     size: str
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of all methods on the same split.
+    """The results of all methods on the same split."""
 
-    Attributes
-    ----------
-    data : dict
-        "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
-        from them, which every method is given), "classes" (their shares), "test_size",
-        "random_state", "n_threads" (of every method).
-    rows : tuple of Row
-        Best accuracy first.
-    """
-
+    #: "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
+    #: from them, which every method is given), "classes" (their shares), "test_size",
+    #: "random_state", "n_threads" (of every method).
     data: Mapping[str, Any]
+    #: Best accuracy first.
     rows: tuple[Row, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the comparison as JSON has it."""
+        """Return the comparison as JSON has it."""
         rows = [
-            {
-                "method": row.method,
-                "scores": {name: score.to_dict() for name, score in row.scores.items()},
-                "seconds": row.seconds,
-                "size": row.size,
-                "note": row.note,
-            }
+            {**vars(row), "scores": {name: score.to_dict() for name, score in row.scores.items()}}
             for row in self.rows
         ]
         return {"format": _FORMAT, "data": dict(self.data), "rows": rows}
@@ -102,7 +70,7 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
 
 
 def is_comparison(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file holds a stored comparison, by its first words."""
+    """Return whether a file holds a stored comparison, by its first words."""
     try:
         with open(path, "rb") as file:
             return _FORMAT.encode() in file.read(64)
@@ -116,126 +84,109 @@ def load_comparison(path: str | os.PathLike[str]) -> Comparison:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         if found["format"] != _FORMAT:
             raise ValueError("it holds something else")
-        rows = tuple(
-            Row(
-                method=str(row["method"]),
-                scores={str(name): Score.from_dict(one) for name, one in row["scores"].items()},
-                seconds=float(row["seconds"]),
-                size=str(row["size"]),
-                note=str(row["note"]),
-            )
-            for row in found["rows"]
-        )
-        return Comparison(dict(found["data"]), rows)
+        rows = []
+        for row in found["rows"]:
+            scores = {str(name): Score.from_dict(one) for name, one in row["scores"].items()}
+            size, note = str(row["size"]), str(row["note"])
+            rows.append(Row(str(row["method"]), scores, float(row["seconds"]), size, note))
+        return Comparison(dict(found["data"]), tuple(rows))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} is no comparison that fcgboost stored: {error!r}.") from error
+        raise ValueError(f"{path} is not a comparison that fcgboost stored: {error!r}.") from error
 
 
 @dataclass(frozen=True)
-class _Rival:
-    """A classifier to compare with.
+class Method:
+    """A classifier to compare."""
 
-    Attributes
-    ----------
-    make : callable
-        Gives the classifier from a seed.
-    size : callable
-        Says what a fitted one is made of.
-    needs : str
-        The package it comes from.
-    threads : str or None
-        Its parameter that says how many threads it may use; None if it has none and its
-        libraries' limits are all there is.
-    is_scaled : bool
-        Whether it expects columns of one scale.
-    max_rows : int or None
-    """
-
-    make: Callable[[int], Any]
+    #: The module and the name of its class.
+    path: str
+    #: Says what a fitted one is made of.
     size: Callable[[Any], str]
-    needs: str = "sklearn"
+    #: Those that are not the default.
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: The parameter that limits its threads; None if its libraries' limits are all there is.
     threads: str | None = None
+    #: Whether it expects columns of one scale.
     is_scaled: bool = False
     max_rows: int | None = None
 
+    @property
+    def needs(self) -> str:
+        """The package it comes from."""
+        return self.path.partition(".")[0]
 
-def _from(package: str, name: str, **parameters: Any) -> Callable[[int], Any]:
-    """Give a function that imports a classifier where it is wanted."""
+    def make(self, seed: int, n_threads: int) -> Any:
+        """Import the class, and return a classifier."""
+        module, _, name = self.path.rpartition(".")
+        threads = {} if self.threads is None else {self.threads: n_threads}
+        return getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
 
-    def make(seed: int) -> Any:
-        module = import_module(package)
-        return getattr(module, name)(random_state=seed, **parameters)
 
-    return make
+def _atoms(fitted: Any) -> str:
+    return f"{fitted.n_atoms_} atoms"
+
+
+def _leaves(fitted: Any) -> str:
+    return f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves"
 
 
 #: What any method must beat: it is always in the table.
 BASELINE = "most frequent class"
 
-#: The methods' names, and how they are made.
-METHODS: Mapping[str, _Rival] = {
-    "fcgboost": _Rival(
-        lambda seed: FCGBoostClassifier(random_state=seed),
-        lambda fitted: f"{fitted.n_atoms_} atoms",
-        threads="n_jobs",
+#: The methods by name.
+METHODS: Mapping[str, Method] = {
+    "fcgboost": Method("fcgboost.FCGBoostClassifier", _atoms, threads="n_jobs"),
+    "fcgboost compact": Method(
+        "fcgboost.FCGBoostClassifier", _atoms, {"dictionary": "compact"}, threads="n_jobs"
     ),
-    "fcgboost compact": _Rival(
-        lambda seed: FCGBoostClassifier("compact", random_state=seed),
-        lambda fitted: f"{fitted.n_atoms_} atoms",
-        threads="n_jobs",
-    ),
-    "logistic regression": _Rival(
-        lambda seed: LogisticRegression(max_iter=1000, random_state=seed),
+    "logistic regression": Method(
+        "sklearn.linear_model.LogisticRegression",
         lambda fitted: f"{fitted.coef_.size} coefficients",
+        {"max_iter": 1000},
         is_scaled=True,
     ),
-    "SVC (RBF)": _Rival(
-        lambda seed: SVC(random_state=seed),
+    "SVC (RBF)": Method(
+        "sklearn.svm.SVC",
         lambda fitted: f"{len(fitted.support_)} support vectors",
         is_scaled=True,
-        max_rows=_MANY_ROWS,
+        # Its time grows with the square of the rows.
+        max_rows=20_000,
     ),
-    "random forest": _Rival(
-        lambda seed: RandomForestClassifier(random_state=seed),
-        lambda fitted: f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves",
-        threads="n_jobs",
-    ),
-    "AdaBoost": _Rival(
-        lambda seed: AdaBoostClassifier(random_state=seed),
-        lambda fitted: f"{sum(tree.tree_.n_leaves for tree in fitted.estimators_)} leaves",
-    ),
-    "HistGradientBoosting": _Rival(
-        lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "random forest": Method("sklearn.ensemble.RandomForestClassifier", _leaves, threads="n_jobs"),
+    "AdaBoost": Method("sklearn.ensemble.AdaBoostClassifier", _leaves),
+    "HistGradientBoosting": Method(
+        "sklearn.ensemble.HistGradientBoostingClassifier",
         lambda fitted: f"{fitted.n_iter_ * fitted.n_trees_per_iteration_} trees",
     ),
-    "LightGBM": _Rival(
-        _from("lightgbm", "LGBMClassifier", verbose=-1),
+    "LightGBM": Method(
+        "lightgbm.LGBMClassifier",
         lambda fitted: f"{fitted.booster_.num_trees()} trees",
-        needs="lightgbm",
+        {"verbose": -1},
         threads="n_jobs",
     ),
-    "XGBoost": _Rival(
-        _from("xgboost", "XGBClassifier", verbosity=0),
+    "XGBoost": Method(
+        "xgboost.XGBClassifier",
         lambda fitted: f"{len(fitted.get_booster().get_dump())} trees",
-        needs="xgboost",
+        {"verbosity": 0},
         threads="n_jobs",
     ),
-    "CatBoost": _Rival(
-        _from("catboost", "CatBoostClassifier", verbose=False, allow_writing_files=False),
+    "CatBoost": Method(
+        "catboost.CatBoostClassifier",
         lambda fitted: f"{fitted.tree_count_} trees",
-        needs="catboost",
+        {"verbose": False, "allow_writing_files": False},
         threads="thread_count",
     ),
-    BASELINE: _Rival(
-        lambda seed: DummyClassifier(strategy="prior", random_state=seed),
+    BASELINE: Method(
+        "sklearn.dummy.DummyClassifier",
         lambda fitted: f"{len(fitted.class_prior_)} shares",
+        {"strategy": "prior"},
     ),
 }
 
 
 def installed_methods() -> list[str]:
     """Name the methods whose package is installed."""
-    return [name for name, rival in METHODS.items() if find_spec(rival.needs) is not None]
+    return [name for name, method in METHODS.items() if find_spec(method.needs) is not None]
 
 
 def compare(
@@ -250,7 +201,7 @@ def compare(
 ) -> Comparison:
     """Fit classifiers on one part of the data and score them on the rest.
 
-    All see the same numbers: the table as `TableEncoder` gives it, fitted on the training part.
+    All see the same numbers: the table as `TableEncoder` encodes it, fitted on the training part.
     A method that fails, in fitting or in scoring, is a row that says why. The most frequent class
     is always among them, with the shares of the classes as its probabilities.
     All have the default settings of their libraries (ours chooses its ridge and its number of
@@ -278,31 +229,23 @@ def compare(
     if n_threads < 1:
         raise ValueError(f"n_threads must be at least 1; got {n_threads}.")
     names = _check_methods(installed_methods() if methods is None else [*methods, BASELINE])
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
     # Whole numbers as classes, which XGBoost asks for, are the same to all others.
-    parts = train_test_split(
-        X, codes, test_size=test_size, random_state=random_state, stratify=codes
-    )
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    split = {"test_size": test_size, "random_state": random_state}
+    train, test, *parts = train_test_split(X, codes, stratify=codes, **split)
     encoder = TableEncoder()
-    train, test = encoder.fit_transform(parts[0]), encoder.transform(parts[1])
+    train, test = encoder.fit_transform(train), encoder.transform(test)
     rows = []
     for name in names:
         if watch is not None:
             watch(name)
-        rows.append(_run(name, random_state, n_threads, (train, parts[2]), (test, parts[3])))
+        rows.append(_run(name, random_state, n_threads, (train, parts[0]), (test, parts[1])))
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
-    shares = np.bincount(codes) / len(codes)
-    data = {
-        "n_train": train.shape[0],
-        "n_test": test.shape[0],
-        "n_columns": encoder.n_features_in_,
-        "n_features": train.shape[1],
-        "classes": {str(name): float(share) for name, share in zip(classes, shares, strict=True)},
-        "test_size": test_size,
-        "random_state": random_state,
-        "n_threads": n_threads,
-    }
-    return Comparison(data, tuple(rows))
+    sizes = {"n_train": train.shape[0], "n_test": test.shape[0]}
+    sizes |= {"n_columns": encoder.n_features_in_, "n_features": train.shape[1]}
+    shares = zip(classes, np.bincount(codes) / len(codes), strict=True)
+    known = {"classes": {str(name): float(share) for name, share in shares}}
+    return Comparison({**sizes, **known, **split, "n_threads": n_threads}, tuple(rows))
 
 
 def _check_methods(names: Sequence[str]) -> list[str]:
@@ -324,10 +267,9 @@ _Part = tuple[Any, NDArray[np.intp]]
 
 
 def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
-    rival = METHODS[name]
-    if rival.max_rows is not None and train[0].shape[0] > rival.max_rows:
-        note = f"left out: more than {rival.max_rows:,} rows would take too long"
-        return Row(name, {}, 0.0, "", note)
+    most = METHODS[name].max_rows
+    if most is not None and train[0].shape[0] > most:
+        return Row(name, {}, 0.0, "", f"left out: more than {most:,} rows would take too long")
     try:
         return _fit_and_score(name, seed, n_threads, train, test)
     except Exception as error:
@@ -337,23 +279,17 @@ def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row
 
 
 def _fit_and_score(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
-    rival = METHODS[name]
-    inner = rival.make(seed)
-    if rival.threads is not None:
-        inner.set_params(**{rival.threads: n_threads})
+    method = METHODS[name]
+    inner = method.make(seed, n_threads)
     scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
-    whole = make_pipeline(scaler, inner) if rival.is_scaled else inner
-    # The limits reach the libraries that are loaded by now, the rival's own among them.
+    whole = make_pipeline(scaler, inner) if method.is_scaled else inner
+    # The limits reach the libraries that are loaded by now, the method's own among them.
     with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
         warnings.simplefilter("always")
         start = time.perf_counter()
         whole.fit(*train)
         seconds = time.perf_counter() - start
         scores = evaluate(whole, *test)
-    return Row(name, scores, seconds, rival.size(inner), _notes(caught))
-
-
-def _notes(caught: Sequence[warnings.WarningMessage]) -> str:
-    """Say what of other libraries' warnings matters here."""
+    # What of other libraries' warnings matters here.
     is_open = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    return "did not converge" if is_open else ""
+    return Row(name, scores, seconds, method.size(inner), "did not converge" if is_open else "")

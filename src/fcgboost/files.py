@@ -13,10 +13,10 @@ from typing import IO, Any
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Give a file to write on that takes its place at `path` once all is written.
+    """Yield a file to write on that takes its place at `path` once all is written.
 
     Until then, and after an error, what was at `path` stays as it was. A link is followed, and a
-    file that is replaced passes its permissions on. What is no plain file (a pipe, a terminal,
+    file that is replaced passes its permissions on. What is not a plain file (a pipe, a terminal,
     /dev/null) is never replaced: it is written on directly.
     """
     path = Path(path)
@@ -42,7 +42,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
-    """Write a whole file, text as UTF-8; give its size in bytes."""
+    """Write a whole file, text as UTF-8; return its size in bytes."""
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)
@@ -60,4 +60,6 @@ def _create(temporary: Path, path: Path) -> IO[bytes]:
     try:
         return temporary.open("xb")
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+        has_folder, folder = temporary.parent.exists(), temporary.parent
+        problem = error.strerror if has_folder else f"The folder {folder} does not exist"
+        raise OSError(error.errno, problem, str(path)) from None

@@ -207,7 +207,7 @@ def _end_together(team: Sequence[Output], n_kept: int) -> None:
 
 
 def _ending(recipe: Recipe, output: Output, choice: Choice | None, residual: Any) -> Status | None:
-    """Say why an output can not take its choice, if so."""
+    """Say why an output cannot take its choice, if so."""
     if choice is None:
         return Status.EXHAUSTED
     if choice.score <= _SMALL * output.first_score or output.first_score == 0.0:

@@ -25,17 +25,11 @@ _LOOKS, _FEWEST_ROWS = 1 << 30, 16
 
 
 def importances_of(model: Model, rows: Any, deviation: Array) -> Array:
-    """Give numbers that sum to one, or are all zero.
+    """Return numbers that sum to one, or are all zero.
 
     Of smooth atoms: the mean size of the slope, times the feature's deviation. Of others: the mean
-    size of what changes where a row has the feature's value of another row.
-
-    Parameters
-    ----------
-    model : Model
-    rows : ndarray or CSR matrix of shape (n_rows, n_features)
-        Distinct, in an order that says nothing.
-    deviation : ndarray of shape (n_features,)
+    size of what changes where a row has the feature's value of another row. The rows are distinct,
+    in an order that says nothing.
     """
     if model.n_atoms == 0:
         return np.zeros(len(model.scale))
@@ -72,19 +66,11 @@ def _changes(model: Model, rows: Any) -> Array:
 
 
 def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None) -> Array | None:
-    """Give how much atoms of one family look at every feature, of shape (n_atoms, n_features).
+    """Return how much atoms of one family look at every feature: (n_atoms, n_features).
 
     Weights per standardised unit of functions of a plane; of round bells their centres, in units
-    from the middle; of others the reciprocal widths; of trees the share of the splits, each level
-    half of the one above it. None for a family that is not known.
-
-    Parameters
-    ----------
-    family : Dictionary
-    rows : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-    scale : ndarray of shape (n_features,)
-    middle : ndarray of shape (n_features,) or None
-        None is the mean of the centres.
+    from the middle, None being that of the centres; of others the reciprocal widths; of trees the
+    share of the splits, each level half of the one above it. None for a family that is not known.
     """
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
     n_features = len(scale)
@@ -114,7 +100,7 @@ def _splits(row: Array, n_features: int) -> Array:
 
 
 def n_numbers_of(model: Model) -> int:
-    """Give how many numbers a model holds; of rows that were filled up, only their own."""
+    """Return how many numbers a model holds; of rows that were filled up, only their own."""
     total = int(model.coef.size + len(model.intercept))
     total += 0 if model.limits is None else 2 * len(model.scale)
     for family, _, rows in by_family(model.dictionary, model.atoms, len(model.scale)):

@@ -6,8 +6,8 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
-from fcgboost.documents import PARAMETERS, Content, plain_about, write
+from fcgboost.files import write_whole
 from fcgboost.importances import importances_of
 from fcgboost.links import PowerLink
 from fcgboost.losses import ProbabilityLoss, class_probabilities
@@ -37,6 +37,9 @@ from fcgboost.validation import (
     to_host,
 )
 
+if TYPE_CHECKING:
+    from fcgboost.documents import Loaded
+
 
 def has_probability(estimator: Any) -> bool:
     """Whether the loss or the link determines probabilities; else raise an AttributeError."""
@@ -49,23 +52,6 @@ def has_probability(estimator: Any) -> bool:
         "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
         "data once the model is chosen."
     )
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a file says about one model, and the model without its training rows does not know.
-
-    Attributes
-    ----------
-    model : Model
-        The model that it is about; for another one (after `truncate` or `fit`) it says nothing.
-    about : dict
-    importances : ndarray of shape (n_features,) or None
-    """
-
-    model: Model
-    about: dict[str, Any]
-    importances: Array | None
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
@@ -181,10 +167,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
             a loaded model has.
         """
-        write(path, content_of(self, trace=trace, about=about))
+        from fcgboost.documents import encode  # a fit needs none of it
+
+        self._fitted()
+        write_whole(path, encode(self, trace=trace, about=about))
 
     def decision_function(self, X: Any) -> Any:
-        """Give decision values: of shape (n_samples,) for two classes, else (n_samples, n_classes).
+        """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
 
         For two classes, f > 0 predicts classes_[1]; for more, the largest value wins. Arithmetic
         is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
@@ -193,7 +182,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return in_kind(self._decision(X), X)
 
     def predict(self, X: Any) -> Any:
-        """Give the predicted class of every row.
+        """Return the predicted class of every row.
 
         For a torch tensor the labels are a tensor on its device, if the classes are numbers.
         """
@@ -201,19 +190,19 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give class probabilities: those of the link, or of the loss where there is none.
+        """Return class probabilities: those of the link, or of the loss where there is none.
 
         For a torch tensor they are a tensor of its precision on its device.
         """
         return in_kind(self._probabilities(self._decision(X)), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the share of the rows that are classified correctly, wherever they lie."""
+        """Return the share of the rows that are classified correctly, wherever they lie."""
         labels, weights = to_host(self.predict(X)), to_host(sample_weight)
         return float(accuracy_score(to_host(y), labels, sample_weight=weights))
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Give the decision values after 1, 2, ..., n_iter_ steps.
+        """Yield the decision values after 1, 2, ..., n_iter_ steps.
 
         The values of all atoms are kept in between if scikit-learn's `working_memory` has room
         for them; if not, they are computed in every step.
@@ -222,18 +211,18 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             yield in_kind(decision, X)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Give the predicted classes after 1, 2, ..., n_iter_ steps."""
+        """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
         for decision in self._staged_decision(X):
             yield winners(decision, self.classes_, X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Give the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
+        """Yield the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
         for decision in self._staged_decision(X):
             yield in_kind(self._probabilities(decision), X)
 
     def truncate(self, k: int) -> Self:
-        """Give a fitted copy of the classifier as it was after k steps of its path.
+        """Return a fitted copy of the classifier as it was after k steps of its path.
 
         k may be anything from 0 to len(trace_), also more than the n_iter_ steps that
         validation kept. (A search's `best_estimator_` stays whole.) A model that was saved without
@@ -256,7 +245,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return self.model_
 
     def _decision(self, X: Any) -> Any:
-        """Give decision values in full precision, where they were computed."""
+        """Return decision values in full precision, where they were computed."""
         return self._shape(self._fitted().decision(check_rows(self, X)))
 
     def _probabilities(self, decision: Any) -> Any:
@@ -305,46 +294,21 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def content_of(
-    classifier: BaseFCGBoost, *, trace: bool = True, about: dict[str, Any] | None = None
-) -> Content:
-    """Give what a model file holds of a classifier; the parameters are those of `save_model`."""
-    model = classifier._fitted()
-    # A search is saved as what it found.
-    found = vars(classifier).get("best_estimator_", classifier)
-    return Content(
-        parameters={name: getattr(found, name) for name in PARAMETERS},
-        classes=classifier.classes_,
-        feature_names=getattr(classifier, "feature_names_in_", None),
-        model=model,
-        loss=classifier._loss_,
-        link=classifier.link_,
-        trace=classifier.trace_ if trace and classifier._has_path() else None,
-        n_iter=classifier.n_iter_,
-        k0=found._k0_,
-        l2=found.l2_,
-        status=classifier.status_,
-        # Not every dictionary has them, and a model that was loaded and cut has none.
-        importances=getattr(classifier, "feature_importances_", None),
-        about=classifier.about_ if about is None else plain_about(about),
-    )
-
-
 def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
-    """Give class probabilities by a link, or by the formula of a loss where there is none."""
+    """Return class probabilities by a link, or by the formula of a loss where there is none."""
     if link is not None:
         return link.probabilities(decision)
     return class_probabilities(loss, decision)
 
 
 def in_kind(values: Any, X: Any) -> Any:
-    """Give values for X as X is: for a tensor, a tensor of its precision on its device."""
+    """Return values for X as X is: for a tensor, a tensor of its precision on its device."""
     values = beside(values, X)
     return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values
 
 
 def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
-    """Give the class every row of decision values stands for.
+    """Return the class every row of decision values stands for.
 
     For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
     """

@@ -21,12 +21,7 @@ _Z = float(norm.ppf(0.975))
 
 @dataclass(frozen=True)
 class Score:
-    """A score and its 95 % interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-    """
+    """A score and its 95 % interval."""
 
     value: float
     low: float
@@ -36,17 +31,14 @@ class Score:
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def to_dict(self) -> dict[str, float | None]:
-        """Give the score as JSON has it; an interval without end has None there."""
-        ends = {"value": self.value, "low": self.low, "high": self.high}
-        return {name: value if np.isfinite(value) else None for name, value in ends.items()}
+        """Return the score as JSON has it; an interval without end has None there."""
+        return {name: value if np.isfinite(value) else None for name, value in vars(self).items()}
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Score:
-        """Give the score that `to_dict` wrote down."""
-        high = found["high"]
-        return cls(
-            float(found["value"]), float(found["low"]), np.inf if high is None else float(high)
-        )
+        """Return the score that `to_dict` wrote down."""
+        high = np.inf if found["high"] is None else float(found["high"])
+        return cls(float(found["value"]), float(found["low"]), high)
 
 
 def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
@@ -62,8 +54,8 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     Returns
     -------
     dict from str to Score
-        "accuracy"; "auc" if the classifier gives probabilities or decision values; "brier" and
-        "log_loss" if it gives probabilities.
+        "accuracy"; "auc" if the classifier has probabilities or decision values; "brier" and
+        "log_loss" if it has probabilities.
 
     Examples
     --------
@@ -77,10 +69,10 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     True
     """
     has_proba = hasattr(model, "predict_proba")  # a user's classifier; ours with the hinge has none
-    proba = model.predict_proba(X) if has_proba else None
     has_decision = hasattr(model, "decision_function")  # forests, for example, have none
+    proba = model.predict_proba(X) if has_proba else None
     decision = model.decision_function(X) if has_decision and not has_proba else None
-    # CatBoost gives the labels of several classes as a column.
+    # CatBoost returns the labels of several classes as a column.
     labels = np.ravel(model.predict(X))
     return score_predictions(y, labels, proba, model.classes_, decision=decision)
 
@@ -130,7 +122,7 @@ def score_predictions(
     scores = {"accuracy": wilson(float(np.sum(y == labels)), len(y))}
     truth = y[:, None] == classes[None, :]
     ranked_by = decision if proba is None else proba
-    area = None if ranked_by is None else _auc(truth, _per_class(np.asarray(ranked_by)))
+    area = None if ranked_by is None else _auc(truth, np.asarray(ranked_by))
     if area is not None:
         scores["auc"] = area
     if proba is None:
@@ -167,7 +159,7 @@ def log_losses(of_truth: ArrayLike) -> Array:
 
 
 def wilson(n_hits: float, n: float) -> Score:
-    """Give a share with Wilson's interval."""
+    """Return a share with Wilson's interval."""
     share, z2 = n_hits / n, _Z**2 / n
     middle = (share + z2 / 2.0) / (1.0 + z2)
     half = _Z * np.sqrt(share * (1.0 - share) / n + z2 / (4.0 * n)) / (1.0 + z2)
@@ -181,44 +173,35 @@ def _mean(values: Array, largest: float) -> Score:
     return Score(value, float(max(0.0, value - half)), float(min(largest, value + half)))
 
 
-def _per_class(values: NDArray[Any]) -> Array:
-    """Give a column per class; one value of a row is for the second of two classes."""
-    return np.stack([-values, values], axis=1) if values.ndim == 1 else values
-
-
-def _auc(truth: NDArray[np.bool_], proba: Array) -> Score | None:
+def _auc(truth: NDArray[np.bool_], values: Array) -> Score | None:
     """Average the areas of all classes that have a curve.
 
     DeLong's variance is that of the mean of these influences: a positive row's share of the
     negatives below it, a negative row's share of the positives above it, each minus the area and
     divided by the share of its kind.
     """
-    m = len(truth)
-    shares = truth.mean(axis=0)
-    drawn = [j for j in range(truth.shape[1]) if 0.0 < shares[j] < 1.0]
+    # One value of a row is for the second of two classes.
+    columns = np.stack([-values, values], axis=1) if values.ndim == 1 else values
+    m, shares = len(truth), truth.mean(axis=0)
+    drawn = np.flatnonzero((shares > 0.0) & (shares < 1.0))
     # One of two classes says it all: the other one's curve is the same.
-    if truth.shape[1] == 2 and len(drawn) == 2:
-        drawn = [1]
-    if not drawn:
+    drawn = drawn[-1:] if truth.shape[1] == 2 else drawn
+    if len(drawn) == 0:
         return None
-    areas, influence = [], np.zeros(m)
-    for j in drawn:
-        area, parts = _area(truth[:, j], proba[:, j])
-        areas.append(area)
-        influence += parts / len(drawn)
-    value = float(np.mean(areas))
+    found = [_area(truth[:, j], columns[:, j]) for j in drawn]
+    value = float(np.mean([area for area, _ in found]))
+    influence = np.mean([parts for _, parts in found], axis=0)
     half = _Z * float(np.sqrt(np.sum(influence**2))) / m
-    low, high = max(0.0, value - half), min(1.0, value + half)
     if half == 0.0:
         # A perfect ranking of few rows is no certainty: as of so many hits in as many tries.
-        n = m * min(min(shares[j], 1.0 - shares[j]) for j in drawn)
+        n = m * float(np.minimum(shares, 1.0 - shares)[drawn].min())
         around = wilson(value * n, n)
-        low, high = around.low, around.high
-    return Score(value, float(low), float(high))
+        return Score(value, around.low, around.high)
+    return Score(value, max(0.0, value - half), min(1.0, value + half))
 
 
 def _area(is_positive: NDArray[np.bool_], scores: Array) -> tuple[float, Array]:
-    """Give the area under the ROC curve of one class and every row's influence on it."""
+    """Return the area under the ROC curve of one class and every row's influence on it."""
     n1 = int(is_positive.sum())
     n0 = len(scores) - n1
     among_all = rankdata(scores)

@@ -101,7 +101,7 @@ def _may_change(p: Any) -> set[str]:
 
 
 def _check_same(last: Identity, identity: Identity) -> None:
-    """Raise a ValueError if warm_start can not go on."""
+    """Raise a ValueError if warm_start cannot go on."""
     if last.data != identity.data:
         raise ValueError(
             "warm_start=True goes on with the same data, and this data is different: X, y, the "

@@ -138,7 +138,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_can_not_be_used_is_said_in_a_sentence(
+def test_what_cannot_be_used_is_said_in_a_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], case: str
 ) -> None:
     damaged(folder)
@@ -230,11 +230,11 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
 def test_a_request_to_end_leaves_no_half_file(folder: Path, tmp_path: Path) -> None:
     script = (
         "import os, signal, sys, fcgboost.cli.predict as p\n"
-        "plain = p._frame\n"
+        "plain = p._table\n"
         "def frame(*rest):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    return plain(*rest)\n"
-        "p._frame = frame\n"
+        "p._table = frame\n"
         "from fcgboost.cli import main\n"
         "sys.exit(main())\n"
     )
@@ -253,10 +253,27 @@ def test_what_the_system_refuses_is_said_in_a_sentence(
 
         return raised
 
-    for number, words in ((errno.EACCES, "may not read or write it"), (errno.EIO, "rows.csv: ")):
+    for number, words in ((errno.EACCES, "permission denied"), (errno.EIO, "rows.csv: ")):
         monkeypatch.setattr("fcgboost.cli.rows.open_rows", fail(number))
         assert run("evaluate", folder / "m.json", folder / "test.csv") == 1
         error = capsys.readouterr().err
         assert error.startswith("fcgboost: rows.csv")
         assert words in error
         assert "[Errno" not in error
+
+
+@pytest.mark.parametrize("command", [["compare", "rows.csv"], ["datasets", "simulation"]])
+def test_files_of_rows_need_their_extra(tmp_path: Path, command: list[str]) -> None:
+    script = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from fcgboost.cli import main; sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert "pip install 'fcgboost[tables]'" in done.stderr

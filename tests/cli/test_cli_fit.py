@@ -273,7 +273,7 @@ def test_the_model_is_saved_whatever_becomes_of_the_other_files(
     def fail(*rest: Any) -> Any:
         raise OSError(28, "No space left on device", "test.csv")
 
-    monkeypatch.setattr("fcgboost.readers.write_rows", fail)
+    monkeypatch.setattr("fcgboost.cli.writing.write_rows", fail)
     out = tmp_path / "m.json"
     command = ["fit", small, "--target", "y", *GAUSS, "--out", out]
     assert run(*command, "--test-out", tmp_path / "test.csv") == 1

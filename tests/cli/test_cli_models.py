@@ -34,24 +34,29 @@ def test_evaluate_gives_the_scores_of_python(
 def test_predict_keeps_the_order_in_every_format_and_batch(
     folder: Path, tmp_path: Path, suffix: str
 ) -> None:
-    from fcgboost.readers import open_rows
+    from fcgboost.cli.reading import open_rows
 
     out = tmp_path / f"labels{suffix}"
     data, keep = folder / "test.csv", ("--keep", "id")
     assert run("predict", folder / "m.json", data, "--out", out, "--batch", 7, *keep) == 0
     table = read_exactly(data)
-    found = open_rows(out).read()
+    with open_rows(out) as rows:
+        found, labels = rows.read("label", ())
     model = load_model(folder / "m.json")
     assert list(found["id"]) == list(table["id"])
-    assert list(found["label"]) == list(model.predict(table))
+    assert list(labels) == list(model.predict(table))
     np.testing.assert_allclose(found["p(yes)"], model.predict_proba(table)[:, 1], rtol=1e-12)
 
 
-def test_predict_writes_csv_to_standard_output(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+def test_predict_writes_the_same_csv_to_standard_output_and_to_a_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("predict", folder / "m.json", folder / "test.csv", "--decision", "--no-proba") == 0
-    found = read_exactly(io.StringIO(capsys.readouterr().out))
+    command = ["predict", folder / "m.json", folder / "test.csv", "--decision", "--no-proba"]
+    assert run(*command) == 0
+    text = capsys.readouterr().out
+    assert run(*command, "--out", tmp_path / "labels.csv") == 0
+    assert (tmp_path / "labels.csv").read_text() == text
+    found = read_exactly(io.StringIO(text))
     model, table = load_model(folder / "m.json"), read_exactly(folder / "test.csv")
     assert list(found.columns) == ["label", "decision"]
     np.testing.assert_array_equal(found["decision"], model.decision_function(table))
@@ -260,7 +265,7 @@ def test_a_page_without_data_does_not_replace_another_one_unasked(
         out.write_text("a new page")
         return out
 
-    monkeypatch.setattr("fcgboost.report.write_report", write)
+    monkeypatch.setattr("fcgboost.web.write_model_report", write)
     model = tmp_path / "m.json"
     model.write_bytes((folder / "m.json").read_bytes())
     with_data = '<section id="mistakes">'

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from suites.pages import Reader, Show, labelled, mixed, read
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.report import write_report
 from fcgboost.tables import TableEncoder
+from fcgboost.web import write_model_report
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def table_model() -> Any:
 def written(
     model: FCGBoostClassifier, judged: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    return write_report(tmp_path_factory.mktemp("page") / "report.html", model, *judged)
+    return write_model_report(tmp_path_factory.mktemp("page") / "report.html", model, *judged)
 
 
 @pytest.fixture(scope="session")
@@ -62,5 +62,5 @@ def show(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """
     if request.param == "sketched":
         for name, sketch in {"drawing": axes, "markup": image, "raster": image}.items():
-            monkeypatch.setattr(f"fcgboost.report.pictures.{name}", sketch)
-    return lambda *about: read(write_report(tmp_path / "page.html", *about))
+            monkeypatch.setattr(f"fcgboost.web.pictures.{name}", sketch)
+    return lambda *about: read(write_model_report(tmp_path / "page.html", *about))

@@ -22,9 +22,9 @@ from suites.pages import (
 from fcgboost import FCGBoostClassifier
 from fcgboost.datasets import make_simulation
 from fcgboost.io import load_model, save_model
-from fcgboost.report.wording import number, score, seconds
 from fcgboost.scores import evaluate
 from fcgboost.tables import TableEncoder
+from fcgboost.web.text import number, score, seconds
 
 
 def test_the_scores_are_those_of_evaluate(
@@ -198,5 +198,5 @@ def test_labels_that_the_model_does_not_know_are_mistakes_of_their_own(
     page = show(model, X, y)
     heads, rows = page.table("true class")
     assert rows[-1][:2] == ["unknown to the model", "7"]
-    assert rows[-1][heads.index("found")] == "0.0 %"
+    assert rows[-1][heads.index("recall")] == "0.0 %"
     assert evaluate(model, X, y)["accuracy"].value < 1.0 - 7 / len(y)

@@ -13,10 +13,10 @@ from suites.pages import Reader, Show, labelled, mixed
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.io import load_model, save_model
-from fcgboost.report.atoms import describe_atoms
-from fcgboost.report.effects import dependences, shuffled_losses
-from fcgboost.report.subject import find_subject, judge
-from fcgboost.report.wording import count, number
+from fcgboost.web.atoms import describe_atoms
+from fcgboost.web.effects import find_dependences, find_importances
+from fcgboost.web.models import evaluate_model, take_apart
+from fcgboost.web.text import count, number
 
 
 def test_without_data_the_page_shows_what_the_model_file_knows(
@@ -81,8 +81,8 @@ def test_pictures_are_drawn_from_rows_whose_class_is_known(model: Any, show: Sho
 
 
 def test_shuffled_columns_lose_what_scikit_learn_says(model: Any, judged: tuple[Any, Any]) -> None:
-    subject = find_subject(model)
-    found = shuffled_losses(subject, judge(subject, *judged))
+    fitted_model = take_apart(model)
+    found = find_importances(fitted_model, evaluate_model(fitted_model, *judged))
     assert found is not None
     X, y = judged
     expected = permutation_importance(model, X, y, n_repeats=40, random_state=0)
@@ -91,23 +91,23 @@ def test_shuffled_columns_lose_what_scikit_learn_says(model: Any, judged: tuple[
 
 
 def test_columns_of_words_are_shuffled_as_a_whole(table_model: Any) -> None:
-    subject = find_subject(table_model)
-    judged = judge(subject, *mixed(150, 1))
-    found = shuffled_losses(subject, judged)
+    fitted_model = take_apart(table_model)
+    judged = evaluate_model(fitted_model, *mixed(150, 1))
+    found = find_importances(fitted_model, judged)
     assert found is not None
     assert found.places == [0, 1, 2]
     assert found.mean[1] > 0.1
-    one = dependences(subject, judged, found, 3)
-    by_name = {subject.columns[d.place].name: d for d in one}
+    one = find_dependences(fitted_model, judged, found, 3)
+    by_name = {fitted_model.columns[d.place].name: d for d in one}
     assert by_name["city"].values == ["Bern", "Oslo", "Rome"]
 
 
 def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, Any]) -> None:
-    subject = find_subject(model)
-    data = judge(subject, *judged)
-    losses = shuffled_losses(subject, data)
+    fitted_model = take_apart(model)
+    data = evaluate_model(fitted_model, *judged)
+    losses = find_importances(fitted_model, data)
     assert losses is not None
-    for one in dependences(subject, data, losses, 2):
+    for one in find_dependences(fitted_model, data, losses, 2):
         expected = partial_dependence(
             model,
             judged[0],
@@ -122,7 +122,7 @@ def test_dependences_are_those_of_scikit_learn(model: Any, judged: tuple[Any, An
 def test_a_model_that_is_too_large_is_not_shuffled(
     model: Any, judged: tuple[Any, Any], show: Show, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("fcgboost.report.effects._MOST_PRODUCTS", 1000)
+    monkeypatch.setattr("fcgboost.web.effects._MOST_PRODUCTS", 1000)
     page = show(model, *judged)
     assert "too large to shuffle its columns" in page.text
     assert "shuffled" not in [a.get("id") for tag, a in page.elements if tag == "figure"]
@@ -132,8 +132,8 @@ def test_sparse_centres_are_described_by_what_is_not_zero() -> None:
     rows = sparse.random(60, 40, 0.1, "csr", random_state=0)
     y = np.asarray(rows[:, :20].sum(axis=1)).ravel() > 1.0
     clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(rows, y)
-    subject = find_subject(clf)
-    texts = describe_atoms(subject, clf.model_.atoms)
+    fitted_model = take_apart(clf)
+    texts = describe_atoms(fitted_model, clf.model_.atoms)
     dense = clf.model_.atoms.toarray()[:, :40]
     for text, row in zip(texts, dense, strict=True):
         assert "= 0," not in text

@@ -22,10 +22,10 @@ from suites.pages import (
 from fcgboost import FCGBoostClassifier
 from fcgboost.comparison import BASELINE, Comparison, Row
 from fcgboost.plotting import path_error
-from fcgboost.report import write_comparison, write_report
-from fcgboost.report.svg import inline
-from fcgboost.report.wording import count, fixed, number, percent, seconds
 from fcgboost.scores import Score
+from fcgboost.web import write_comparison_report, write_model_report
+from fcgboost.web.svg import inline
+from fcgboost.web.text import count, fixed, number, percent, seconds
 
 
 def test_the_page_refers_to_nothing_outside(page: Reader) -> None:
@@ -76,7 +76,9 @@ def test_names_of_any_kind_are_shown_as_text(tmp_path: Path) -> None:
     )
     clf = FCGBoostClassifier("gauss", max_iter=4, random_state=0).fit(table, labels)
     title = f"</title>{EVIL}"
-    text = write_report(tmp_path / "page.html", clf, table, labels, title=title).read_text("utf-8")
+    text = write_model_report(tmp_path / "page.html", clf, table, labels, title=title).read_text(
+        "utf-8"
+    )
     page = Reader(text)
     kinds = [attributes.get("type") for tag, attributes in page.elements if tag == "script"]
     assert kinds == ["application/json", None]
@@ -123,7 +125,7 @@ def test_drawings_take_the_page_s_colours() -> None:
     assert 'id="one-a"' in found
     assert 'fill="currentColor" stroke="#ff0000" clip-path="url(#one-b)"' in found
     assert 'd="M 1.23 2"' in found
-    assert 'fill="var(--back)" stroke="currentColor"' in found
+    assert 'fill="var(--surface)" stroke="currentColor"' in found
     assert 'aria-label="a &quot;summary&quot; &lt;"' in found
     assert "metadata" not in found
     assert "style=" not in found
@@ -132,7 +134,7 @@ def test_drawings_take_the_page_s_colours() -> None:
 def test_the_same_model_and_data_give_the_same_page(
     written: Path, model: FCGBoostClassifier, judged: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    again = write_report(tmp_path / "again.html", model, *judged)
+    again = write_model_report(tmp_path / "again.html", model, *judged)
     assert again.read_bytes() == written.read_bytes()
     assert written.stat().st_size < 3 * MEGABYTE
 
@@ -198,22 +200,22 @@ def test_the_page_says_which_lines_it_has_and_why_the_step_was_chosen(
 # ---- errors
 
 
-def test_what_can_not_be_reported_is_said_in_a_sentence(
+def test_what_cannot_be_reported_is_said_in_a_sentence(
     model: FCGBoostClassifier, judged: tuple[Any, Any], tmp_path: Path
 ) -> None:
     X, y = judged
     page = tmp_path / "page.html"
     page.write_text("before")
     with pytest.raises(ValueError, match="pass X and y, or neither"):
-        write_report(page, model, X)
+        write_model_report(page, model, X)
     with pytest.raises(ValueError, match="X has 250 rows, y has shape"):
-        write_report(page, model, X, y[:-1])
+        write_model_report(page, model, X, y[:-1])
     with pytest.raises(ValueError, match="No label in y is a class of the model"):
-        write_report(page, model, X, np.arange(len(y)))
+        write_model_report(page, model, X, np.arange(len(y)))
     with pytest.raises(TypeError, match="A model is a fitted classifier of fcgboost"):
-        write_report(page, object())
+        write_model_report(page, object())
     with pytest.raises(FileNotFoundError, match="The folder for the report"):
-        write_report(tmp_path / "nowhere" / "page.html", model)
+        write_model_report(tmp_path / "nowhere" / "page.html", model)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert page.read_text() == "before"
 
@@ -246,7 +248,7 @@ def comparison() -> Comparison:
 
 
 def test_a_comparison_s_page_has_every_method(tmp_path: Path) -> None:
-    path = write_comparison(tmp_path / "page.html", comparison(), title="Which?")
+    path = write_comparison_report(tmp_path / "page.html", comparison(), title="Which?")
     page = read(path)
     assert page.text.startswith("Which? Which? 3 methods fitted to the same 750 rows")
     heads, rows = page.table("method")
@@ -274,7 +276,9 @@ def test_a_comparison_s_page_says_what_methods_were_given_and_leaves_the_baselin
     plain = comparison()
     baseline = Row(BASELINE, {"accuracy": Score(0.75, 0.7, 0.8)}, 1e-4, "2 shares")
     data = {**plain.data, "n_columns": 4, "n_features": 7, "n_threads": 1}
-    page = read(write_comparison(tmp_path / "p.html", Comparison(data, (*plain.rows, baseline))))
+    page = read(
+        write_comparison_report(tmp_path / "p.html", Comparison(data, (*plain.rows, baseline)))
+    )
     assert (
         "the same 7 columns of numbers, made from 4 columns of the data, and 1 thread." in page.text
     )
@@ -282,7 +286,7 @@ def test_a_comparison_s_page_says_what_methods_were_given_and_leaves_the_baselin
 
 
 def test_a_comparison_s_picture_has_every_finite_interval(tmp_path: Path) -> None:
-    data = read(write_comparison(tmp_path / "page.html", comparison())).data["intervals"]
+    data = read(write_comparison_report(tmp_path / "page.html", comparison())).data["intervals"]
     assert [metric["name"] for metric in data["metrics"]] == ["accuracy", "auc"]
     assert [row["ours"] for row in data["rows"]] == [False, True, False]
     assert data["rows"][0]["scores"] == {"accuracy": [0.9, 0.8, 0.95]}
@@ -290,7 +294,7 @@ def test_a_comparison_s_picture_has_every_finite_interval(tmp_path: Path) -> Non
 
 def test_a_comparison_of_failures_still_has_a_page(tmp_path: Path) -> None:
     failed = Comparison({}, (Row("fcgboost", {}, 0.0, "", "failed: no rows"),))
-    page = read(write_comparison(tmp_path / "page.html", failed))
+    page = read(write_comparison_report(tmp_path / "page.html", failed))
     assert page.data == {}
     assert page.table("note")[1] == [["fcgboost", "", "", "failed: no rows"]]
 

@@ -36,7 +36,7 @@ from fcgboost.plotting import (
     ReliabilityDisplay,
     path_error,
 )
-from fcgboost.plotting.canvas import ink
+from fcgboost.plotting.base import text_color
 from fcgboost.tables import TableEncoder
 
 
@@ -121,7 +121,7 @@ def test_a_loaded_model_is_drawn_as_it_was(
 
 
 def drawn_numbers(ax: Axes) -> list[Any]:
-    """Give all texts, and the extents of all that is drawn, of Axes and those inside."""
+    """Return all texts, and the extents of all that is drawn, of Axes and those inside."""
     ax.figure.draw_without_rendering()
     texts = [text.get_text() for text in ax.figure.findobj(Text)]
     return [texts, [str(artist.get_window_extent()) for artist in ax.findobj(Artist)]]
@@ -213,7 +213,7 @@ def test_on_a_dark_background_nothing_is_black_and_no_background_is_drawn(
         faces = figure.get_facecolor(), axes.get_facecolor()
         draw(relu, axes)
         assert (figure.get_facecolor(), axes.get_facecolor()) == faces
-        assert ink(axes) == "white"
+        assert text_color(axes) == "white"
         drawn = [*axes.lines, *axes.texts]
         drawn += axes.get_legend().get_texts() if axes.get_legend() is not None else []
         assert all(to_hex(artist.get_color()) != "#000000" for artist in drawn)

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -28,11 +28,17 @@ from suites.pictures import (
 )
 
 from fcgboost import FCGBoostClassifier, PolynomialDictionary, ReluDictionary, SigmoidDictionary
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.datasets import bayes_boundary
-from fcgboost.plotting import CLASS_COLORS, DecisionBoundaryDisplay
-from fcgboost.plotting.canvas import colors_of
-from fcgboost.plotting.marks import clipped_line
+from fcgboost.plotting import DecisionBoundaryDisplay
+from fcgboost.plotting.atoms import atom_positions
+from fcgboost.plotting.base import class_colors
 from fcgboost.tables import TableEncoder
+
+
+def grid_of(display: DecisionBoundaryDisplay) -> np.ndarray:
+    """Return the points of the grid, of shape (n, n, 2)."""
+    return np.stack([display.surface.xx0, display.surface.xx1], axis=-1)
 
 
 def test_a_boundary_names_its_axes_points_lines_and_atoms(
@@ -88,9 +94,10 @@ def test_the_plane_is_filled_by_the_decision_values_of_its_grid(
 ) -> None:
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
     i, j = 17, 200
-    value = model.decision_function([[display.xx0[j], display.xx1[i]]])
-    assert_allclose(display.response[i, j], value)
-    assert_allclose(display.surface_.get_array()[i, j], np.clip(value, -1.0, 1.0)[0])
+    surface = display.surface
+    (value,) = model.decision_function([[surface.xx0[i, j], surface.xx1[i, j]]])
+    assert_allclose(surface.response[i, j], value)
+    assert_allclose(display.surface_.get_array()[i, j], value)
     assert display.surface_.get_clim() == (-1.0, 1.0)
 
 
@@ -119,65 +126,50 @@ def test_polynomial_atoms_lie_at_the_training_points_they_are_centred_at(
         dictionary, max_iter=max_iter, standardize=standardize, random_state=0
     ).fit(moved, y)
     display = DecisionBoundaryDisplay.from_estimator(model, moved, y, ax=ax)
-    assert display.marks is not None
-    gaps = np.abs(display.marks.places[:, None] - moved).max(axis=2).min(axis=1)
+    assert display.atoms is not None
+    gaps = np.abs(display.atoms.places[:, None] - moved).max(axis=2).min(axis=1)
     assert len(gaps) == max_iter
+    assert_allclose(gaps, 0.0, atol=1e-9)
+
+
+def test_two_polynomial_atoms_tell_where_all_lie_whatever_rows_are_drawn() -> None:
+    moved = X * [3.0, 0.5] + [4.0, -2.0]
+    model = FCGBoostClassifier(PolynomialDictionary(q=2.0), max_iter=5, random_state=0)
+    model.fit(moved, y)
+    found = atom_positions(model.model_, moved[:20] + 1.0)
+    assert found is not None
+    gaps = np.abs(found.places[:, None] - moved).max(axis=2).min(axis=1)
     assert_allclose(gaps, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     ("dictionary", "kind"), [(ReluDictionary(), "hinge"), (SigmoidDictionary(), "half-way line")]
 )
-def test_neurons_are_the_lines_on_which_they_bend_cut_at_the_edge(
+def test_neurons_are_the_lines_on_which_they_bend_from_edge_to_edge(
     dictionary: Any, kind: str, ax: Axes
 ) -> None:
     model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(X, y)
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
     assert {f"{kind} for label -1", f"{kind} for label 1"} <= set(legend_texts(ax))
-    (coef,) = model.coef_
-    low = np.array([display.xx0[0], display.xx1[0]])
-    high = np.array([display.xx0[-1], display.xx1[-1]])
-    n_drawn = 0
+    (coef,), (low, high) = model.coef_, display.limits
     for drawn, sign in zip(display.atoms_, (-1.0, 1.0), strict=True):
         rows = model.atoms_[np.sign(coef) == sign]
-        seen = [row for row in rows if clipped_line(row, low, high) is not None]
-        for row, ends in zip(seen, drawn.get_segments(), strict=True):
+        for row, ends in zip(rows, drawn.get_segments(), strict=True):
             assert_allclose(ends @ row[:2] + row[2], 0.0, atol=1e-9)
-            on_edge = np.isclose(ends, low) | np.isclose(ends, high)
-            assert on_edge.any(axis=1).all()
-        n_drawn += len(seen)
+            # Hinges go through training points, so every one of them crosses the plane.
+            assert ((ends < low) | (ends > high)).any(axis=1).all()
         widths = np.asarray(drawn.get_linewidths())
         assert widths.min() >= 0.6
         assert widths.max() <= 3.2
-    # Hinges go through training points, so every one of them is seen.
-    assert n_drawn == model.n_atoms_
-
-
-@pytest.mark.parametrize(
-    ("row", "ends"),
-    [
-        ((1.0, 0.0, -0.25), [[0.25, 0.0], [0.25, 2.0]]),
-        ((0.0, 1.0, -1.5), [[0.0, 1.5], [1.0, 1.5]]),
-        ((1.0, 1.0, -1.0), [[0.0, 1.0], [1.0, 0.0]]),
-        ((1.0, 1.0, -4.0), None),
-        ((1.0, 0.0, 1.0), None),
-        ((0.0, 0.0, 1.0), None),
-    ],
-)
-def test_lines_are_cut_to_the_box(row: Any, ends: Any) -> None:
-    found = clipped_line(np.array(row), np.array([0.0, 0.0]), np.array([1.0, 2.0]))
-    if ends is None:
-        assert found is None
-    else:
-        assert_allclose(found[np.lexsort(found.T[::-1])], ends)
+    assert ((ax.get_xlim(), ax.get_ylim()) == display.limits.T).all()
 
 
 def test_k_shows_the_model_after_k_steps(model: FCGBoostClassifier, ax: Axes) -> None:
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, k=2, ax=ax)
     short = model.truncate(2)
     assert sum(len(drawn.get_offsets()) for drawn in display.atoms_) == 2
-    points = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
-    assert_allclose(display.response.ravel(), short.decision_function(points))
+    points = grid_of(display).reshape(-1, 2)
+    assert_allclose(display.surface.response.ravel(), short.decision_function(points))
     nothing = DecisionBoundaryDisplay.from_estimator(model, X, y, k=0, ax=Figure().subplots())
     assert nothing.atoms_ == []
     assert nothing.boundary_ == []
@@ -187,12 +179,11 @@ def test_several_classes_have_regions_where_they_win_and_lines_where_two_are_equ
     several: FCGBoostClassifier, ax: Axes
 ) -> None:
     display = DecisionBoundaryDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
-    points = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1)
+    points = grid_of(display)
     predicted = several.predict(points.reshape(-1, 2)).reshape(points.shape[:2])
-    image = display.surface_.get_array()
-    for value, color in enumerate(colors_of(3)):
-        region = image[predicted == value]
-        assert_allclose(region[:, :3], np.tile(to_rgba(color)[:3], (len(region), 1)), rtol=1e-6)
+    colors = display.surface_.to_rgba(display.surface_.get_array())
+    for value, color in enumerate(class_colors(3)):
+        assert {to_hex(one) for one in colors[predicted == value]} == {color.lower()}
     assert len(display.boundary_) == 3
     for line in display.boundary_:
         vertices = np.vstack([path.vertices for path in line.get_paths()])
@@ -222,16 +213,17 @@ def test_atoms_of_several_classes_have_the_class_of_their_largest_coefficient(
 def test_any_classifier_can_be_drawn(classifier: Any, ax: Axes) -> None:
     classifier.fit(X, y)
     display = DecisionBoundaryDisplay.from_estimator(classifier, X, y, ax=ax)
-    assert display.marks is None
-    assert display.surface_.get_clim() == (-1.0, 1.0)
+    assert display.atoms is None
+    has_decision = isinstance(classifier, SVC | LinearSVC)
+    assert display.surface_.get_clim() == ((-1.0, 1.0) if has_decision else (0.0, 1.0))
 
 
 def test_several_classes_of_pairwise_decision_values_are_drawn_by_prediction(ax: Axes) -> None:
     points, labels = make_blobs(60, centers=4, random_state=0)
     classifier = SVC(decision_function_shape="ovo").fit(points, labels)
     display = DecisionBoundaryDisplay.from_estimator(classifier, points, labels, ax=ax)
-    grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
-    assert_array_equal(display.response.argmax(axis=2).ravel(), classifier.predict(grid))
+    predicted = classifier.predict(grid_of(display).reshape(-1, 2))
+    assert_array_equal(display.surface.response.ravel(), predicted)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -249,9 +241,9 @@ def test_a_pipeline_shows_its_atoms_only_in_the_units_they_are_in(ax: Axes) -> N
     same = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=3, random_state=0))
     moved = make_pipeline(StandardScaler(), FCGBoostClassifier("gauss", max_iter=3, random_state=0))
     shown = DecisionBoundaryDisplay.from_estimator(same.fit(table, y), table, y, k=2, ax=ax)
-    assert_allclose(shown.marks.places, same[-1].atoms_[:2, :2])
+    assert_allclose(shown.atoms.places, same[-1].atoms_[:2, :2])
     hidden = DecisionBoundaryDisplay.from_estimator(moved.fit(X, y), X, y, ax=Figure().subplots())
-    assert hidden.marks is None
+    assert hidden.atoms is None
     with pytest.raises(ValueError, match="no atoms that can be shown"):
         DecisionBoundaryDisplay.from_estimator(moved, X, y, atoms=True)
 
@@ -266,12 +258,12 @@ def test_a_boundary_needs_two_features(n_features: int, ax: Axes) -> None:
     points = np.random.default_rng(0).uniform(size=(30, n_features))
     labels = np.arange(30) % 2
     model = FCGBoostClassifier("gauss", max_iter=2, random_state=0).fit(points, labels)
-    with pytest.raises(ValueError, match=rf"2 features, but X has shape \(30, {n_features}"):
+    with pytest.raises(ValueError, match=f"n_features must be equal to 2. Got {n_features}"):
         DecisionBoundaryDisplay.from_estimator(model, points, labels, ax=ax)
 
 
 def test_a_boundary_needs_a_label_for_every_point(model: FCGBoostClassifier, ax: Axes) -> None:
-    with pytest.raises(ValueError, match=r"X has 80 rows, but y has shape \(79,\)"):
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[80, 79\]"):
         DecisionBoundaryDisplay.from_estimator(model, X, y[:-1], ax=ax)
 
 
@@ -285,4 +277,4 @@ def test_a_row_far_from_all_others_does_not_squash_the_plane(ax: Axes) -> None:
         assert high >= column[1:].max()
         assert high - low < 1.1 * np.ptp(column)
     assert display.n_outside == 1
-    assert "1 row lies farther out" in legend_texts(ax)
+    assert "rows farther out: 1" in legend_texts(ax)

@@ -40,7 +40,7 @@ def test_slopes_are_the_feature_importances_in_order(ax: Axes) -> None:
     order = np.argsort(-model.feature_importances_)[:2]
     assert [label.get_text() for label in ax.get_yticklabels()] == list(table.columns[order])
     assert_allclose([bar.get_width() for bar in display.bars_], model.feature_importances_[order])
-    assert ax.get_xlabel().endswith("1 more feature is smaller")
+    assert ax.get_xlabel().endswith("smaller features left out: 1")
     # The first bar is on top.
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
@@ -145,7 +145,7 @@ def test_only_the_largest_atoms_and_features_are_shown_in_their_order(ax: Axes) 
     assert_allclose(display.image_.get_array(), [[1.0, 5.0], [3.0, 5.0]])
     assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == ["2", "7"]
     assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == ["a", "c"]
-    assert "(1 smaller one left out)" in display.heat_ax_.get_ylabel()
+    assert "smaller ones left out: 1" in display.heat_ax_.get_ylabel()
     assert_allclose([bar.get_width() for bar in display.bars_], [0.5, -0.9])
 
 
@@ -170,7 +170,7 @@ def test_sparse_data_have_atoms_to_show(ax: Axes) -> None:
 
 
 def overlaps(texts: Any) -> bool:
-    """Say whether any two texts of an axis cover each other."""
+    """Return whether any two texts of an axis cover each other."""
     boxes = [text.get_window_extent() for text in texts if text.get_text()]
     return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
@@ -219,7 +219,7 @@ class Corners(Dictionary):
 
 def test_atoms_without_centre_and_direction_are_left_out_or_an_error(ax: Axes) -> None:
     model = FCGBoostClassifier(Corners(), max_iter=3, random_state=0).fit(X, y)
-    assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).marks is None
+    assert DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax).atoms is None
     with pytest.raises(ValueError, match="pass atoms='auto'"):
         DecisionBoundaryDisplay.from_estimator(model, X, y, atoms=True, ax=ax)
     with pytest.raises(ValueError, match=r"have a direction, a centre or splits.*not Corners"):
@@ -273,14 +273,14 @@ def test_atoms_of_several_kinds_are_shown_by_shares(ax: Axes) -> None:
         (UnionDictionary(FAMILIES), None),
     ],
 )
-def test_boundaries_show_marks_of_one_kind_only(dictionary: Any, kind: str | None) -> None:
+def test_boundaries_show_atoms_of_one_kind_only(dictionary: Any, kind: str | None) -> None:
     model = FCGBoostClassifier(dictionary, max_iter=6, random_state=0).fit(X, y)
     for k in (None, 1):
         display = DecisionBoundaryDisplay.from_estimator(model, X, y, k=k, ax=Figure().subplots())
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=Figure().subplots())
-    assert (display.marks and display.marks.kind) == kind
+    assert (display.atoms and display.atoms.kind) == kind
     if kind is not None:
-        assert display.marks.places.shape[0] == model.n_atoms_
+        assert display.atoms.places.shape[0] == model.n_atoms_
     FeatureInfluenceDisplay.from_estimator(model, ax=Figure().subplots())
 
 

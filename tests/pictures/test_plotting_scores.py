@@ -50,7 +50,7 @@ def test_one_broken_row_neither_squashes_nor_bursts_the_histogram(ax: Axes) -> N
     assert sum(bar.get_height() for bar in (*right, *wrong)) == 200
     assert ax.get_xlim()[1] < 4.0
     assert display.n_outside == 1
-    assert ax.get_xlabel().endswith("1 row lies farther out")
+    assert ax.get_xlabel().endswith("rows farther out: 1")
     assert display.active_share == np.mean(margins < 1.0)
 
 
@@ -101,7 +101,7 @@ def test_only_losses_that_end_have_an_active_set(ax: Axes) -> None:
     ("labels", "decision", "options", "message"),
     [
         ([0, 1], [0.1], {}, "y has 2 rows, but the decision has shape"),
-        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "is for 2 classes, but they are"),
+        ([0, 1, 2], [0.1, 0.2, 0.3], {}, "one column is for 2 classes, not"),
         ([0, 3], [0.1, 0.2], {"classes": [0, 1]}, r"y holds \[3\]"),
         ([0, 1], [0.1, 0.2], {"kind": "pie"}, "kind must be"),
     ],
@@ -124,10 +124,10 @@ def test_bins_agree_with_those_of_scikit_learn(strategy: Any, ax: Axes) -> None:
     assert_allclose(display.prob_pred, means)
     assert display.counts.sum() == 500
     assert display.brier == pytest.approx(brier_score_loss(happened, prob))
-    assert legend_texts(ax)[:2] == ["perfectly calibrated", f"Brier score {display.brier:.3f}"]
-    line, caps, _ = display.line_
-    assert_allclose(line.get_data(), [means, shares])
-    assert_allclose([cap.get_ydata() for cap in caps], [display.low, display.high])
+    assert legend_texts(ax)[::2] == ["perfectly calibrated", f"Brier score {display.brier:.3f}"]
+    assert_allclose(display.line_.get_data(), [means, shares])
+    _, caps, _ = display.errorbar_
+    assert_allclose([cap.get_ydata() for cap in caps], display.intervals)
     heights = np.array([bar.get_height() for bar in display.bars_])
     assert_allclose(heights / heights.max(), display.counts / display.counts.max())
 
@@ -135,9 +135,9 @@ def test_bins_agree_with_those_of_scikit_learn(strategy: Any, ax: Axes) -> None:
 def test_intervals_are_wilsons() -> None:
     # Newcombe, Statist. Med. 17 (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
     hits, n = np.array([81, 15, 0, 1]), np.array([263, 148, 20, 29])
-    display = ReliabilityDisplay(hits / n, hits / n, n, np.zeros((4, 2)), 0.0)
-    assert_allclose(display.low, [0.2553, 0.0624, 0.0, 0.0061], atol=5e-5)
-    assert_allclose(display.high, [0.3662, 0.1605, 0.1611, 0.1718], atol=5e-5)
+    low, high = ReliabilityDisplay(hits / n, hits / n, hits / n, n, np.eye(4, 2), 0.0).intervals
+    assert_allclose(low, [0.2553, 0.0624, 0.0, 0.0061], atol=5e-5)
+    assert_allclose(high, [0.3662, 0.1605, 0.1611, 0.1718], atol=5e-5)
 
 
 def test_a_classifiers_probabilities_are_those_of_the_second_class(
@@ -184,12 +184,12 @@ def test_many_equal_probabilities_make_fewer_bins(ax: Axes) -> None:
     [
         ([0, 1], [0.1, 1.2], {}, "between 0 and 1"),
         ([0, 1], [0.1, np.nan], {}, "between 0 and 1"),
-        ([0, 1], [0.1], {}, "y has 2 rows, but the probabilities have shape"),
+        ([0, 1], [0.1], {}, "y has 2 rows, but the probability has shape"),
         ([0, 1, 2], [0.1, 0.2, 0.3], {}, "Pass pos_label"),
-        ([0, 1], [[0.1, 0.2, 0.7]] * 2, {}, "3 columns of probabilities for 2 classes"),
-        ([0, 1], [0.1, 0.2], {"strategy": "equal"}, "strategy must be"),
-        ([0, 1], [0.1, 0.2], {"n_bins": 0}, "n_bins must be at least 1"),
-        ([0, 1], [0.1, 0.2], {"pos_label": 5}, r"5 is no class: they are \[0, 1\]"),
+        ([0, 1], [[0.1, 0.2, 0.7]] * 2, {}, "probability has 3 columns for 2 classes"),
+        ([0, 1], [0.1, 0.2], {"strategy": "equal"}, "'strategy' parameter"),
+        ([0, 1], [0.1, 0.2], {"n_bins": 0}, "'n_bins' parameter"),
+        ([0, 1], [0.1, 0.2], {"pos_label": 5}, r"no class 5 to draw, only \[0, 1\]"),
     ],
 )
 def test_impossible_probabilities_are_errors(
@@ -201,5 +201,5 @@ def test_impossible_probabilities_are_errors(
 
 def test_a_loss_without_probabilities_says_so() -> None:
     model = FCGBoostClassifier("gauss", loss="hinge", max_iter=2, random_state=0).fit(X, y)
-    with pytest.raises(AttributeError, match="FCGBoostClassifier has no predict_proba here"):
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
         ReliabilityDisplay.from_estimator(model, X, y)

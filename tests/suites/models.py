@@ -1,7 +1,6 @@
 """Fitted models of every kind, for the tests of model files."""
 
 import functools
-import importlib.resources
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -29,15 +28,13 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.io import split_model
+from fcgboost.io import json_schema, split_model
 from fcgboost.losses import SquaredHinge
 from fcgboost.tables import TableEncoder
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
 LOSSES = ("squared_hinge", "hinge", "cubed_hinge", "square")
-SCHEMA = json.loads(
-    importlib.resources.files("fcgboost.io").joinpath("model-2.schema.json").read_text("utf-8")
-)
+SCHEMA = json_schema()
 
 
 class Waves(InnerProductDictionary):
@@ -166,7 +163,7 @@ def classifier_of(model: Any) -> Any:
 
 
 def valid(path: Path) -> dict[str, Any]:
-    """Give the document in a file, which the published schema accepts."""
+    """Return the document in a file, which the published schema accepts."""
     document = json.loads(path.read_text("utf-8"))
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     return document

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from fcgboost.datasets import make_simulation
-from fcgboost.report.boundary import find_plane
-from fcgboost.report.path import find_path, path_data
-from fcgboost.report.subject import find_subject, judge
+from fcgboost.web.models import evaluate_model, take_apart
+from fcgboost.web.path import find_path, path_data
+from fcgboost.web.plane import find_plane
 
 MEGABYTE = 1_000_000
 VOID = {"meta", "link", "input", "img", "br"}
@@ -120,10 +120,9 @@ def mixed(n: int, seed: int) -> tuple[pd.DataFrame, Any]:
 
 def path_of(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Give the data of a page's path without drawing all the pictures."""
-    subject = find_subject(model)
-    judged = judge(subject, X, y)
-    plane = find_plane(subject, judged)
-    return path_data(find_path(subject, judged, plane), judged, plane)
+    evaluation = evaluate_model(take_apart(model), X, y)
+    plane = find_plane(evaluation.model, evaluation)
+    return path_data(find_path(evaluation.model, evaluation, plane), plane)
 
 
 def grid_values(path: dict[str, Any]) -> tuple[Any, Any]:

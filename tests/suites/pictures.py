@@ -16,13 +16,13 @@ BLOBS, COLORS = make_blobs(90, centers=3, cluster_std=2.0, random_state=0)
 
 @cache
 def two_classes(dictionary: str) -> FCGBoostClassifier:
-    """Give a model of six steps; it is shared, so it must not change."""
+    """Return a model of six steps; it is shared, so it must not change."""
     return FCGBoostClassifier(dictionary, max_iter=6, random_state=0).fit(X, y)
 
 
 @cache
 def three_classes() -> FCGBoostClassifier:
-    """Give a model of Gauss atoms for the blobs."""
+    """Return a model of Gauss atoms for the blobs."""
     return FCGBoostClassifier("gauss", max_iter=5, random_state=0).fit(BLOBS, COLORS)
 
 
@@ -31,7 +31,7 @@ def legend_texts(ax: Axes) -> list[str]:
 
 
 def offsets(ax: Axes, label: str) -> np.ndarray:
-    """Give the points of the scatter with a label."""
+    """Return the points of the scatter with a label."""
     (found,) = [collection for collection in ax.collections if collection.get_label() == label]
     return np.asarray(found.get_offsets())
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from fcgboost.playground.handler import TOKEN_HEADER
-from fcgboost.playground.settings import Settings
+from fcgboost.web.server import TOKEN_HEADER
+from fcgboost.web.settings import Settings
 
 SMALL = Settings(n_samples=100, max_iter=10)
 
@@ -68,6 +68,5 @@ class Client:
 
 def grid_of(answer: Any) -> np.ndarray:
     """Give the points whose decision values an answer holds, from its own description."""
-    size, frame = answer["grid"]["size"], answer["grid"]["frame"]
-    sides = [np.linspace(low, high, size) for low, high in frame]
-    return np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    grid = answer["grid"]
+    return np.stack(np.meshgrid(grid["xs"], grid["ys"]), axis=-1).reshape(-1, 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcgboost.plotting import CLASS_COLORS
+from fcgboost.colors import CLASS_COLORS
 from paper.data import fetch_earthquake
 from paper.reporting import figures, published
 from paper.reporting.document import Body, Picture

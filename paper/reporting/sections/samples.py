@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fcgboost.colors import CLASS_COLORS
 from fcgboost.datasets import bayes_boundary
-from fcgboost.plotting import CLASS_COLORS
 from paper.reporting import figures
 from paper.reporting.document import Body, Picture
 from paper.reporting.figures import NOISE_NAMES

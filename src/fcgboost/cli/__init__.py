@@ -24,71 +24,73 @@ from fcgboost.cli import (
 
 # Their modules load little: what does the work is loaded when a command runs.
 _COMMANDS = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
-_FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED = 1, 2, 3, 4, 5, 130
-_TERMINATED = 143
+_FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED, _TERMINATED = 1, 2, 3, 4, 5, 130, 143
+# What is not the program's fault needs no traceback.
+_FAULTS: tuple[type[Exception], ...] = (OSError, ImportError, ValueError)
 
 _DESCRIPTION = """\
 Sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
 
-A model in a minute, from a file with a column to predict:
+A model in a minute, from a file with a column of classes:
 
   fcgboost fit customers.csv --target churned --test-out test.csv
   fcgboost report model.json test.csv
   fcgboost predict model.json new_customers.csv --out predictions.csv
   fcgboost export model.json --to c
 """
-_STATUS = f"""\
+EXIT_STATUS = f"""\
 exit status:
   0  done
-  {_FAILED}  something outside failed: a disk, a network
-  {_USAGE}  wrong usage of the command
-  {_DATA}  the data or a setting cannot be used
+  {_FAILED}  something outside the program failed, such as a disk or the network
+  {_USAGE}  the command line is wrong
+  {_DATA}  the data or a parameter cannot be used
   {_MODEL}  the model file cannot be used
   {_EXTRA}  an optional package is not installed; the message names it
   {_INTERRUPTED}  interrupted
-
-Each command explains itself: fcgboost COMMAND --help
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    options = make_parser().parse_args(arguments)
-    _end_cleanly()
+    return run_command(make_parser().parse_args(arguments), "fcgboost")
+
+
+def run_command(
+    options: argparse.Namespace, program: str, faults: tuple[type[Exception], ...] = _FAULTS
+) -> int:
+    """Call `options.run(options)` and return the exit status; report faults in a sentence."""
+    if threading.current_thread() is threading.main_thread():
+        # A request to end unwinds as Ctrl-C does, so that no half-written file is left behind.
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
     try:
-        status: int = options.run(options)
+        status: int = options.run(options) or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"\nInterrupted. {options.interrupted}", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is left of it has nowhere to go.
+        # Whoever read our output has seen enough; the rest has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (OSError, ImportError, ValueError) as error:
-        # No fault of the program: said in a sentence, without a traceback.
-        print(f"fcgboost: {_sentence_of(error)}", file=sys.stderr)
+    except faults as error:
+        print(f"{program}: {_sentence_of(error)}", file=sys.stderr)
         return _status_of(error)
     return status
 
 
-def _end_cleanly() -> None:
-    """Let a request to end (SIGTERM) unwind as Ctrl-C does, so that no half file stays behind."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
-
-
 def _sentence_of(error: Exception) -> str:
-    """Return what went wrong in words; a bare error of the system says what to do."""
+    """Return what went wrong in words, and what to do about an error of the system."""
+    if isinstance(error, ImportError) and error.name in ("pandas", "pyarrow"):
+        return "Files of rows need pandas and pyarrow: python -m pip install 'fcgboost[tables]'"
     if not isinstance(error, OSError) or error.errno is None or error.filename is None:
         return str(error)
     if isinstance(error, FileNotFoundError):
-        return f"{error.filename}: there is no such file; check its name and its folder."
+        return f"{error.filename}: there is no such file; check its name and folder."
     if isinstance(error, IsADirectoryError):
-        return f"{error.filename} is a folder: name a file in it."
+        return f"{error.filename} is a folder; name a file in it."
     if isinstance(error, PermissionError):
-        return f"{error.filename}: this user may not read or write it; check its permissions."
+        return f"{error.filename}: permission denied; check who may read and write it."
     return f"{error.filename}: {error.strerror}."
 
 
@@ -109,7 +111,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fcgboost",
         description=_DESCRIPTION,
-        epilog=_STATUS,
+        epilog=f"{EXIT_STATUS}\nHelp on a command: fcgboost COMMAND --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fcgboost {__version__}")

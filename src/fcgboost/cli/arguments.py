@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 FORMATS = """\
 DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
@@ -31,7 +35,7 @@ def add_model(parser: Any) -> None:
 
 
 def add_data(parser: Any, *, is_optional: bool = False) -> None:
-    """Add the file of rows."""
+    """Add the file of rows, and its format."""
     parser.add_argument(
         "data",
         type=Path,
@@ -39,17 +43,27 @@ def add_data(parser: Any, *, is_optional: bool = False) -> None:
         nargs="?" if is_optional else None,
         help="rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input",
     )
-    add_format(parser)
+    formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
+    help_ = "the format of DATA, if neither its name nor its first bytes tell"
+    add_choice(parser, "--format", formats, help_)
 
 
-def add_format(parser: Any) -> None:
-    """Add the form of the file of rows, where its name does not tell."""
-    parser.add_argument(
-        "--format",
-        type=str.lower,
-        choices=("csv", "tsv", "parquet", "arrow", "npz", "svmlight"),
-        help="of DATA, where neither its name nor its first bytes tell",
-    )
+def add_choice(
+    parser: Any, name: str, choices: Iterable[str], help_: str, default: str | None = None
+) -> None:
+    """Add an option that takes one of a few words, in upper or lower case."""
+    parser.add_argument(name, type=str.lower, choices=choices, help=help_, default=default)
+
+
+def add_file(parser: Any, name: str, help_: str, default: str | None = None) -> None:
+    """Add an option that names a file to write."""
+    parser.add_argument(name, type=Path, metavar="FILE", help=help_, default=default)
+
+
+def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = str) -> None:
+    """Add an option that may be given several times."""
+    help_ += "; may be given several times"
+    parser.add_argument(name, action="append", default=[], type=type_, metavar=metavar, help=help_)
 
 
 def add_target(parser: Any, help_: str = "the column with the classes") -> None:
@@ -64,45 +78,40 @@ def add_json(parser: Any) -> None:
 
 def add_split(parser: Any, test_size: float) -> None:
     """Add what determines the held-out part."""
-    parser.add_argument(
-        "--test-size",
-        type=fraction,
-        default=test_size,
-        metavar="SHARE",
-        help="the share of the rows held out for the scores (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="of the split and of all random choices (default: %(default)s)",
-    )
+    for name, type_, default, metavar, help_ in (
+        ("--test-size", fraction, test_size, "SHARE", "the share of the rows held out for scoring"),
+        ("--seed", whole, 0, "N", "the seed of the split and of all random choices"),
+    ):
+        help_ += " (default: %(default)s)"
+        parser.add_argument(name, type=type_, default=default, metavar=metavar, help=help_)
 
 
 def count(text: str) -> int:
     """Read a whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return int(text)
+    return _read(text, int, lambda n: n >= 1, "a whole number of at least 1")
 
 
 def whole(text: str) -> int:
     """Read a whole number of at least 0."""
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
-    return int(text)
+    return _read(text, int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 
 
 def fraction(text: str) -> float:
     """Read a number between 0 and 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
-    return value
+    return _read(text, float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
+
+
+def seconds(text: str) -> float:
+    """Read a time of at least 0 seconds."""
+    return _read(text, float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
+
+
+def _read(text: str, read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> T:
+    with suppress(ValueError):
+        value = read(text)
+        if is_valid(value):
+            return value
+    raise argparse.ArgumentTypeError(f"must be {words}, got {text!r}")
 
 
 def removal(text: str) -> str | float:
@@ -110,23 +119,11 @@ def removal(text: str) -> str | float:
     return text.lower() if text.lower() == "backward" else fraction(text)
 
 
-def seconds(text: str) -> float:
-    """Read a time of at least 0 seconds."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds, got {text!r}")
-    return value
-
-
 def setting(text: str) -> tuple[str, Any]:
     """Read NAME=VALUE; the value is JSON where it can be, else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
-    try:
+    with suppress(json.JSONDecodeError):
         return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
+    return name, value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from fcgboost.cli import console
@@ -11,21 +10,23 @@ from fcgboost.cli.arguments import (
     FORMATS,
     add_command,
     add_data,
+    add_file,
     add_json,
+    add_repeated,
     add_split,
     add_target,
     count,
 )
 
 _TEXT = f"""\
-Fit fcgboost and the classifiers of other libraries that are installed to the
-same part of a file and score them on the rest, beside the most frequent class.
+Fit fcgboost and the installed classifiers of other libraries to the same part of a
+file, and score them on the rest, beside always predicting the most frequent class.
 
 {FORMATS}
-All see the same encoded numbers, have one thread (--threads) and the default
-settings of their libraries; ours choose ridge and number of steps on rows that
-they set aside. It is a first look: tuning may change the order, and intervals
-that overlap decide nothing. A method that fails is a row that says why.
+All are given the same encoded numbers and one thread (--threads), and keep their
+libraries' default settings; ours choose the ridge and the number of steps on rows
+they set aside. It is a first look: tuning may change the order, and intervals that
+overlap decide nothing. A method that fails gets a row that says why.
 
 examples:
   fcgboost compare customers.csv --target churned
@@ -36,39 +37,24 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(
-        commands, "compare", run, "fit fcgboost beside the classifiers that are installed", _TEXT
-    )
+    help_ = "compare fcgboost with the classifiers that are installed"
+    parser = add_command(commands, "compare", run, help_, _TEXT)
     add_data(parser)
     add_target(parser)
-    parser.add_argument(
-        "--method",
-        action="append",
-        metavar="NAME",
-        help="one to compare, in any case of letters; may be given several times (default: all "
-        "that are installed)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=count,
-        default=1,
-        metavar="N",
-        help="how many threads every method may use (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--drop", action="append", default=[], metavar="COL", help="a column to leave out"
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="also store the result as JSON, for report"
-    )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="also write an HTML page")
+    add_repeated(parser, "--method", "NAME", "a method to compare (default: all installed ones)")
+    help_ = "the threads each method may use (default: %(default)s)"
+    parser.add_argument("--threads", type=count, default=1, metavar="N", help=help_)
+    add_repeated(parser, "--drop", "COL", "a column to leave out")
+    add_file(parser, "--out", "also save the result as JSON, for fcgboost report")
+    add_file(parser, "--report", "also write an HTML page")
     add_split(parser, 0.25)
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Read, compare, tell."""
-    from fcgboost.cli.rows import check_outputs, read_rows
+def run(options: argparse.Namespace) -> None:
+    """Read, compare, print."""
+    from fcgboost.cli.rows import read_rows
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.comparison import compare, save_comparison
 
     check_outputs([options.report, options.out], [options.data])
@@ -76,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     comparison = compare(
         X,
         y,
-        methods=options.method,
+        methods=options.method or None,
         test_size=options.test_size,
         random_state=options.seed,
         n_threads=options.threads,
@@ -85,16 +71,15 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         save_comparison(comparison, options.out)
     if options.report is not None:
-        from fcgboost.report import write_comparison
+        from fcgboost.web import write_comparison_report
 
-        write_comparison(options.report, comparison)
+        write_comparison_report(options.report, comparison)
     if options.json:
         console.print_json(comparison.to_dict())
-        return 0
-    _print(comparison)
-    if options.report is not None:
-        print(f"\nReport: {options.report}")
-    return 0
+    else:
+        _print(comparison)
+        if options.report is not None:
+            print(f"\nReport: {options.report}")
 
 
 def _print(comparison: Any) -> None:
@@ -112,9 +97,8 @@ def _print(comparison: Any) -> None:
     header = ("method", "accuracy, 95 % interval", *titles, "seconds", "size", "")
     rows = []
     for row in comparison.rows:
-        accuracy = row.scores.get("accuracy")
-        shown = "" if accuracy is None else str(accuracy)
         values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in others]
         seconds = f"{row.seconds:.2f}" if row.scores else ""
-        rows.append((row.method, shown, *values, seconds, row.size, row.note))
+        accuracy = str(row.scores.get("accuracy", ""))
+        rows.append((row.method, accuracy, *values, seconds, row.size, row.note))
     console.print_table(header, rows)

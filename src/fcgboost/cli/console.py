@@ -1,4 +1,4 @@
-"""What commands say: results on standard output, all else on standard error.
+"""What commands print: results on standard output, all else on standard error.
 
 On a terminal tables have lines and a fit has a progress bar (by rich, if it is installed); in a
 pipe everything is plain text.
@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,7 +21,7 @@ Rows = Sequence[Sequence[str]]
 
 
 def note(text: str) -> None:
-    """Say something that is not the result."""
+    """Print something that is not the result."""
     print(text, file=sys.stderr)
 
 
@@ -71,53 +72,42 @@ def print_scores(scores: Mapping[str, Score]) -> None:
 
 
 def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
-    """Give scores as JSON has them."""
+    """Return scores as JSON has them."""
     return {name: score.to_dict() for name, score in scores.items()}
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[float, str], None]]:
-    """Give a function that shows which share of the work is done, and a text beside it.
+    """Yield a function that shows which share of the work is done, and a text beside it.
 
-    The share never falls. On a terminal a bar moves; elsewhere a line tells of every tenth.
+    The share never falls. On a terminal a bar moves; elsewhere there is a line for every tenth.
     """
     if not _is_rich(sys.stderr):
-        show = _Tenths(label)
+        show = partial(_show_tenth, label, {0})
         yield show
         show(1.0, "done")
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
-    first = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    last = (TextColumn("{task.fields[text]}"), TimeRemainingColumn())
-    with Progress(*first, *last, console=Console(file=sys.stderr), transient=True) as bar:
+    columns = ("{task.description}", BarColumn(), TaskProgressColumn(), "{task.fields[text]}")
+    console = Console(file=sys.stderr)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(label, total=1.0, text="")
         yield lambda share, text: bar.update(task, completed=share, text=text)
         bar.update(task, completed=1.0, refresh=True)
 
 
-class _Tenths:
-    """Lines that say how far something is, one for every tenth."""
-
-    def __init__(self, label: str) -> None:
-        self._label, self._shown = label, 0
-
-    def __call__(self, share: float, text: str) -> None:
-        if int(10.0 * share) > self._shown:
-            self._shown = int(10.0 * share)
-            note(f"{self._label}: {10 * self._shown} %, {text}")
+def _show_tenth(label: str, shown: set[int], share: float, text: str) -> None:
+    tenth = int(10.0 * share)
+    if tenth not in shown:
+        shown.add(tenth)
+        note(f"{label}: {10 * tenth} %, {text}")
 
 
 @contextmanager
 def counting(label: str) -> Iterator[Callable[[int], None]]:
-    """Give a function that shows, on a terminal, how many rows are done."""
+    """Yield a function that shows, on a terminal, how many rows are done."""
     if not _is_rich(sys.stderr):
         yield lambda n_rows: None
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +47,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List, or write one."""
-    from fcgboost.cli.rows import check_outputs
-    from fcgboost.readers import write_rows
+    from fcgboost.cli.writing import check_outputs, write_rows
 
     if options.name is None:
         _list(options.json)
@@ -63,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--noise must be a share from 0 to 1, got {options.noise}.")
     out = options.out or Path(f"{options.name}.csv")
     check_outputs([out], [], tables=[out])
-    n_rows = write_rows(out, _frames(options))
+    n_rows = write_rows(out, [_make(options)])
     if options.json:
         console.print_json({"out": str(out), "n_rows": n_rows, "n_features": 2})
     else:
@@ -79,8 +77,8 @@ def _list(is_json: bool) -> None:
         console.print_table(("name", "title"), [(_SIMULATION, title)], n_labels=2)
 
 
-def _frames(options: argparse.Namespace) -> Iterator[Any]:
-    import pandas as pd
+def _make(options: argparse.Namespace) -> Any:
+    import pyarrow as pa
 
     from fcgboost.datasets import make_simulation
 
@@ -90,6 +88,4 @@ def _frames(options: argparse.Namespace) -> Iterator[Any]:
         level=options.noise,
         random_state=options.seed,
     )
-    frame = pd.DataFrame(X, columns=["x1", "x2"])
-    frame["target"] = y.astype("int64")
-    yield frame
+    return pa.table({"x1": X[:, 0], "x2": X[:, 1], "target": y.astype("int64")})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,6 @@ from scipy import sparse
 
 from fcgboost import EllipticDictionary, GaussDictionary, TreeDictionary
 from fcgboost.cli import console
-from fcgboost.cli.rows import about_part
 from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.presets import preset_of
@@ -22,7 +22,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
     model = classifier.model_
     names = _feature_names(encoder, classifier)
     facts: dict[str, Any] = {
-        "dictionary": " ".join(str(model.dictionary).split()),
+        "dictionary": _in_one_line(model.dictionary),
         "families": _count_families(model),
         "loss": str(classifier.loss),
         "l2": classifier.l2_,
@@ -40,7 +40,10 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
         "about": classifier.about_,
     }
     if encoder is not None:
-        facts["columns"] = [_describe_column(column) for column in encoder.columns_]
+        facts["columns"] = [
+            {"kind": type(column).__name__.removesuffix("Column").lower(), **vars(column)}
+            for column in encoder.columns_
+        ]
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
     influence = getattr(classifier, "feature_importances_", None)
@@ -50,40 +53,44 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
 
 
 def _feature_names(encoder: Any, classifier: Any) -> list[str]:
+    names = vars(classifier).get("feature_names_in_")
     if encoder is not None:
-        return [str(name) for name in encoder.get_feature_names_out()]
-    known = vars(classifier).get("feature_names_in_")
-    if known is not None:
-        return [str(name) for name in known]
-    return [f"x{i}" for i in range(classifier.n_features_in_)]
+        names = encoder.get_feature_names_out()
+    elif names is None:
+        names = [f"x{i}" for i in range(classifier.n_features_in_)]
+    return [str(name) for name in names]
 
 
-def _describe_column(column: Any) -> dict[str, Any]:
-    return {"kind": type(column).__name__.removesuffix("Column").lower(), **vars(column)}
+def _in_one_line(part: Any) -> str:
+    return " ".join(str(part).split())
+
+
+def _count_families(model: Any) -> dict[str, int]:
+    """Return the number of atoms of every family that has some."""
+    counts: Counter[str] = Counter()
+    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+        counts[_in_one_line(family)] += len(places)
+    return dict(counts)
 
 
 def print_facts(facts: dict[str, Any], classifier: Any, top: int) -> None:
-    """Print what there is to say, and of atoms and features the first."""
-    classes = ", ".join(facts["classes"])
-    print(f"{_families(facts)} tell apart {classes}.")
-    n_steps, ridge = f"{facts['n_steps']} steps", f"; ridge {facts['l2']:.3g}"
+    """Print what there is to say, and the first few of the features and atoms."""
+    print(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
-    if preset_of(classifier.dictionary) is not None and is_chosen:
-        print(f"Loss {facts['loss']}{ridge}; {n_steps}; ridge and steps chosen on rows set aside.")
-    else:
-        print(f"Loss {facts['loss']}{ridge}; {n_steps}; ended {facts['status']}")
+    has_preset = preset_of(classifier.dictionary) is not None
+    ended = "ridge and steps chosen on rows set aside." if has_preset and is_chosen else ""
+    ended = ended or f"ended {facts['status']}"
+    print(f"Loss {facts['loss']}; ridge {facts['l2']:.3g}; {facts['n_steps']} steps; {ended}")
     if classifier.link_ is not None:
-        slope, power = classifier.link_.slope, classifier.link_.power
-        print(
-            f"Probabilities by a link fitted to rows set aside: slope {slope:g}, power {power:g}."
-        )
+        link = "slope {slope:g}, power {power:g}".format(**facts["link"])
+        print(f"Probabilities from a link fitted to rows set aside: {link}.")
     if "limits" in facts:
-        print("Inputs are clipped to limits that the training rows gave.")
+        print("Inputs are clipped to limits taken from the training rows.")
     _print_about(facts["about"])
     if "columns" in facts:
         print("\nColumns:")
         rows = [(column["name"], column["kind"], _detail(column)) for column in facts["columns"]]
-        console.print_table(("column", "kind", "how it enters"), rows, n_labels=3)
+        console.print_table(("column", "kind", "how it is encoded"), rows, n_labels=3)
     if "influence" in facts:
         ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
         print("\nFeatures that matter:")
@@ -101,35 +108,30 @@ def _families(facts: dict[str, Any]) -> str:
     return f"{atoms} ({', '.join(f'{n} of {family}' for family, n in counts.items())})"
 
 
-def _count_families(model: Any) -> dict[str, int]:
-    """Give the number of atoms of every family that has some."""
-    counts: dict[str, int] = {}
-    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
-        name = " ".join(str(family).split())
-        counts[name] = counts.get(name, 0) + len(places)
-    return counts
-
-
 def _print_about(about: dict[str, Any]) -> None:
-    """Print what `fcgboost fit` wrote down; what others wrote, only --json shows."""
-    data, test = about_part(about, "data"), about_part(about, "test")
+    """Print what `fcgboost fit` recorded; only --json shows what others did."""
+    data, test, ended = (_part_of(about, key) for key in ("data", "test", "ended"))
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
-    ended = about_part(about, "ended")
     if ended:
-        cuts = ended.get("cut_by_time_limit")
-        cut = " The time limit cut paths short." if isinstance(cuts, list) and cuts else ""
+        cut = " The time limit cut paths short." if ended.get("cut_by_time_limit") else ""
         seconds = _number(ended.get("seconds"))
         print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
-    found = about_part(test, "scores").items()
-    scores = {name: one for name, one in found if isinstance(one, dict)}
-    if scores:
+    scores = _part_of(test, "scores")
+    rows = [
+        (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
+        for name, score in scores.items()
+        if isinstance(score, dict)
+    ]
+    if rows:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
-        rows = [
-            (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
-            for name, score in scores.items()
-        ]
         console.print_table(("score", "value", "low", "high"), rows)
+
+
+def _part_of(about: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a part of what travels with a model; users may have put anything there."""
+    found = about.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _number(value: Any) -> str:
@@ -151,48 +153,37 @@ def _detail(column: dict[str, Any]) -> str:
 
 
 def _print_atoms(model: Any, names: list[str], top: int) -> None:
-    weights = np.abs(model.coef).max(axis=0, initial=0.0)
-    order = np.argsort(-weights, kind="stable")[:top]
+    order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")[:top]
     if len(order) == 0:
         print("\nThe model is a constant.")
         return
     print(f"\nThe {len(order)} largest atoms:")
     texts = [""] * model.n_atoms
-    found = by_family(model.dictionary, model.atoms, len(names))
-    heads = []
-    for family, places, rows in found:
-        head, own = _looks(family, rows, model.scale, names)
-        heads.append(head)
-        for place, text in zip(places, own, strict=True):
-            texts[place] = text if len(found) == 1 else f"{head} {text}".strip()
+    for family, places, rows in by_family(model.dictionary, model.atoms, len(names)):
+        found = _describe_atoms(family, rows, model.scale, names)
+        for place, text in zip(places, found, strict=True):
+            texts[place] = text
     lines = [
-        (
-            str(int(model.entered[j])),
-            " ".join(f"{value:+.4g}" for value in model.coef[:, j]),
-            texts[j],
-        )
-        for j in order
+        (str(int(step)), " ".join(f"{value:+.4g}" for value in coef), texts[j])
+        for j, step, coef in zip(order, model.entered[order], model.coef.T[order], strict=True)
     ]
-    what = heads[0] if len(heads) == 1 else "what it looks at"
-    console.print_table(("step", "coefficient", what), lines, n_labels=3)
+    console.print_table(("step", "coefficient", "what it looks at"), lines, n_labels=3)
 
 
-def _looks(family: Any, rows: Any, scale: Any, names: list[str]) -> tuple[str, list[str]]:
+def _describe_atoms(family: Any, rows: Any, scale: Any, names: list[str]) -> list[str]:
     """Say what atoms of one family look at, and in which features most."""
     sizes = weights_of(family, rows, scale)
-    dense = rows.toarray() if sparse.issparse(rows) else rows
     if sizes is None:
-        return "", [""] * len(dense)
-    if isinstance(family, TreeDictionary):
-        return "splits by", [_largest(None, row, names) for row in sizes]
-    is_near = isinstance(family, GaussDictionary | EllipticDictionary)
+        return [""] * rows.shape[0]
+    dense = rows.toarray() if sparse.issparse(rows) else rows
     # In standardised units: what sets a centre apart from the others, or how steep a plane is.
-    pairs = zip(dense[:, : len(names)], np.abs(sizes), strict=True)
-    return "rows near" if is_near else "direction", [_largest(*pair, names) for pair in pairs]
-
-
-def _largest(entries: Any, sizes: Any, names: list[str]) -> str:
-    order = [j for j in np.argsort(-sizes, kind="stable")[:3] if sizes[j] > 0.0]
-    if entries is None:
-        return ", ".join(names[j] for j in order)
-    return ", ".join(f"{names[j]} {entries[j]:.4g}" for j in order)
+    tops = [
+        [j for j in np.argsort(-size, kind="stable")[:3] if size[j] > 0.0] for size in np.abs(sizes)
+    ]
+    if isinstance(family, TreeDictionary):
+        return [f"splits by {', '.join(names[j] for j in top)}" for top in tops]
+    head = "rows near" if isinstance(family, GaussDictionary | EllipticDictionary) else "direction"
+    return [
+        f"{head} {', '.join(f'{names[j]} {row[j]:.4g}' for j in top)}"
+        for row, top in zip(dense, tops, strict=True)
+    ]

@@ -13,8 +13,8 @@ Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, ea
 with a 95 % interval.
 
 {FORMATS}
-The file is read in batches. Rows whose target is missing are left out. The
-log-loss is that of probabilities clipped to [1/(2m), 1 - 1/(2m)] for m rows.
+The file is read in batches. Rows whose target is missing are left out. For the
+log-loss of m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
 
 examples:
   fcgboost evaluate model.json test.csv --target churned
@@ -27,11 +27,11 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "evaluate", run, "score a model on a file of rows", _TEXT)
     add_model(parser)
     add_data(parser)
-    add_target(parser, "the column with the classes (default: that of the fit)")
+    add_target(parser, "the column with the classes (default: the one used in the fit)")
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Predict batch after batch, then score."""
     import numpy as np
 
@@ -63,4 +63,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"{len(y):,} rows of {options.data}:\n")
         console.print_scores(scores)
-    return 0

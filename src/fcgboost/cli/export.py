@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from fcgboost.cli import console
-from fcgboost.cli.arguments import add_command, add_json, add_model
+from fcgboost.cli.arguments import add_choice, add_command, add_file, add_json, add_model
 
 _TEXT = """\
 Write a model as a C file or as an ONNX graph.
 
-The C file is C99 without dependencies or allocation and can be included as a
-header. The ONNX file runs in onnxruntime and needs the extra `onnx` here only.
-Both do what the model does, categories and missing values included.
+The C file is C99 without dependencies or memory allocation, and can be included as
+a header. The ONNX file runs in onnxruntime; only writing it needs the extra `onnx`.
+Both handle categories and missing values as the model does.
 
 examples:
   fcgboost export model.json --to c
@@ -29,27 +28,17 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
     add_model(parser)
     parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="(default: the model file's name with .h or .onnx)",
-    )
-    parser.add_argument(
-        "--precision",
-        type=str.lower,
-        choices=("double", "float"),
-        help="C: of all numbers (default: double). ONNX: of the inputs (default: float)",
-    )
-    parser.add_argument(
-        "--name", default="fcgboost", help="C: the first part of all names (default: %(default)s)"
-    )
+    add_file(parser, "--out", "(default: the model file's name with .h or .onnx)")
+    help_ = "C: of all numbers (default: double). ONNX: of the inputs (default: float)"
+    add_choice(parser, "--precision", ("double", "float"), help_)
+    help_ = "C: the prefix of all names (default: %(default)s)"
+    parser.add_argument("--name", default="fcgboost", help=help_)
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Load, export, tell the size."""
-    from fcgboost.cli.rows import check_outputs
+def run(options: argparse.Namespace) -> None:
+    """Load, export, print the size."""
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.export import save_c, save_onnx
     from fcgboost.io import load_model
 
@@ -64,4 +53,3 @@ def run(options: argparse.Namespace) -> int:
         console.print_json({"out": str(out), "bytes": size})
     else:
         print(f"{out}: {size:,} bytes")
-    return 0

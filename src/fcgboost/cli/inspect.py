@@ -12,10 +12,10 @@ _TEXT = """\
 Show what a model is made of: its classes, its atoms with their coefficients, the
 features that matter, what it was fitted to and how well it did there.
 
-Of every atom the features are shown that set it apart most. A feature's
-influence is the mean size of the model's slope in it, in standardised units, or
-of models with trees or several families the mean size of what changes with its
-value; all influences sum to one.
+Each atom is shown with the features that set it apart most. A feature's influence
+is the mean absolute slope of the model in it, in standardised units; for models with
+trees or several families, the mean absolute change of the decision with its value.
+All influences sum to one.
 
 examples:
   fcgboost inspect model.json
@@ -28,18 +28,13 @@ def add(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
     add_model(parser)
-    parser.add_argument(
-        "--top",
-        type=count,
-        default=10,
-        metavar="N",
-        help="atoms and features to show (default: %(default)s; --json shows all)",
-    )
+    help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
+    parser.add_argument("--top", type=count, default=10, metavar="N", help=help_)
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Load and tell."""
+def run(options: argparse.Namespace) -> None:
+    """Load, describe, print."""
     from fcgboost.cli.description import describe, print_facts
     from fcgboost.io import load_model, split_model
 
@@ -47,6 +42,5 @@ def run(options: argparse.Namespace) -> int:
     facts = describe(encoder, classifier)
     if options.json:
         console.print_json(facts)
-        return 0
-    print_facts(facts, classifier, options.top)
-    return 0
+    else:
+        print_facts(facts, classifier, options.top)

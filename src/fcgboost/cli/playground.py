@@ -8,11 +8,11 @@ from typing import Any
 from fcgboost.cli.arguments import add_command, whole
 
 _TEXT = """\
-Open a page in the browser where noise, dictionary, width, loss, scheme, ridge and
-steps can be moved; boundary, path and atoms follow, computed by this package.
+Open a page in the browser with controls for noise, dictionary, width, loss, scheme,
+ridge and steps; this package fits anew and the page shows boundary, path and atoms.
 
-The page is served to this machine only (127.0.0.1). The address that is printed
-lets one browser in. Nothing runs commands or reads files. Ctrl-C ends it.
+The page is served to this machine only (127.0.0.1), to whoever opens the address
+that is printed. It cannot run commands or read files. Ctrl-C ends it.
 
 examples:
   fcgboost playground
@@ -23,19 +23,16 @@ examples:
 def add(commands: Any) -> None:
     """Add the command."""
     parser = add_command(commands, "playground", run, "open a page to play with the method", _TEXT)
-    parser.add_argument(
-        "--port", type=whole, default=0, metavar="N", help="(default: any that is free)"
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="only print the address, open nothing"
-    )
+    help_ = "(default: any that is free)"
+    parser.add_argument("--port", type=whole, default=0, metavar="N", help=help_)
+    help_ = "only print the address"
+    parser.add_argument("--no-browser", action="store_true", help=help_)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
-    from fcgboost.playground import serve
+    from fcgboost.web import serve
 
     if options.port > 65535:
         raise ValueError(f"--port must be at most 65535, got {options.port}.")
     serve(options.port, open_browser=not options.no_browser)
-    return 0

@@ -59,19 +59,17 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Predict batch after batch."""
-    from fcgboost.cli.rows import check_outputs
+    from fcgboost.cli.writing import check_outputs, write_csv, write_rows
     from fcgboost.io import load_model
-    from fcgboost.readers import write_rows
 
     if options.json and options.out is None:
         raise ValueError("--json tells about the file written: give --out, too.")
     check_outputs([options.out], [options.model, options.data], tables=[options.out])
-    frames = predictions(load_model(options.model), options)
+    tables = predictions(load_model(options.model), options)
     if options.out is None:
-        for i, frame in enumerate(frames):
-            frame.to_csv(sys.stdout, index=False, header=i == 0)
+        write_csv(sys.stdout.buffer, tables)
         return 0
-    n_rows = write_rows(options.out, frames)
+    n_rows = write_rows(options.out, tables)
     if options.json:
         console.print_json({"out": str(options.out), "n_rows": n_rows})
     else:
@@ -80,22 +78,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
-    """Give the result's frames, batch after batch."""
+    """Yield the result as Arrow tables, batch after batch."""
     from fcgboost.cli.rows import model_batches, open_for
     from fcgboost.io import split_model
 
     _, classifier = split_model(model)
     n_done = 0
-    with console.counting("Predicting") as show:
-        rows = open_for(model, options, options.batch)
-        for numbers, _, kept in model_batches(model, rows, keep=options.keep):
-            yield _frame(classifier, numbers, kept, options)
+    with console.counting("Predicting") as show, open_for(model, options) as rows:
+        batches = model_batches(model, rows, keep=options.keep, n_rows=options.batch)
+        for numbers, _, kept in batches:
+            yield _table(classifier, numbers, kept, options)
             n_done += numbers.shape[0]
             show(n_done)
 
 
-def _frame(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
-    import pandas as pd
+def _table(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
+    import pyarrow as pa
 
     from fcgboost.known import judged
 
@@ -114,4 +112,4 @@ def _frame(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace
     for name in options.keep:
         if name in columns:
             raise ValueError(f"--keep {name}: the result has a column of that name already.")
-    return pd.concat([kept.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
+    return pa.table({**{name: kept[name] for name in options.keep}, **columns})

@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from fcgboost.cli import console
-from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
+from fcgboost.cli.arguments import (
+    FORMATS,
+    add_command,
+    add_data,
+    add_file,
+    add_json,
+    add_model,
+    add_target,
+)
 
 _TEXT = f"""\
-Write one HTML page about a model, or about a comparison that `fcgboost compare
---out` stored. It needs no network to be read.
+Write an HTML page about a model, or about a comparison that `fcgboost compare --out`
+saved. It can be read offline.
 
 {FORMATS}
-With data the page has scores and pictures on these rows; give rows that the
-model was not fitted to. Without, it shows what the model file knows; such a page
-never replaces another one unless --out names it.
+With data, the page has scores and pictures on these rows; use rows that the model
+was not fitted to. Without data, it shows what the model file holds; such a page
+never replaces one with data unless --out names it.
 
 examples:
   fcgboost report model.json
@@ -30,35 +38,32 @@ def add(commands: Any) -> None:
     parser = add_command(commands, "report", run, "write a page about a model", _TEXT)
     add_model(parser)
     add_data(parser, is_optional=True)
-    add_target(parser, "the column with the classes (default: that of the fit)")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="(default: the model file's name with .html)"
-    )
+    add_target(parser, "the column with the classes (default: the one used in the fit)")
+    add_file(parser, "--out", "(default: the model file's name with .html)")
     parser.add_argument("--title", help="the heading of the page")
     add_json(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Load, write, tell where."""
-    from fcgboost.cli.rows import check_outputs
+def run(options: argparse.Namespace) -> None:
+    """Load, write, print where."""
+    from fcgboost.cli.writing import check_outputs
     from fcgboost.comparison import is_comparison, load_comparison
     from fcgboost.io import load_model
-    from fcgboost.report import write_comparison, write_report
+    from fcgboost.web import write_comparison_report, write_model_report
 
     out = options.out or options.model.with_suffix(".html")
     check_outputs([out], [options.model, options.data])
     if is_comparison(options.model):
-        page = write_comparison(out, load_comparison(options.model), title=options.title)
+        page = write_comparison_report(out, load_comparison(options.model), title=options.title)
     else:
         _spare(out, options)
         model = load_model(options.model)
         X, y = _read(model, options)
-        page = write_report(out, model, X, y, title=options.title)
+        page = write_model_report(out, model, X, y, title=options.title)
     if options.json:
         console.print_json({"out": str(page), "bytes": page.stat().st_size})
     else:
         print(f"Report: {page}")
-    return 0
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:
@@ -67,7 +72,7 @@ def _spare(out: Path, options: argparse.Namespace) -> None:
     # Only a page that was made with data lists mistakes.
     if not is_asked and out.exists() and b'id="mistakes"' in out.read_bytes():
         raise ValueError(
-            f"{out} was made with data, this page would be without: --out {out} replaces it, "
+            f"{out} was made with data and this page would have none: --out {out} replaces it, "
             "another --out leaves it alone."
         )
 

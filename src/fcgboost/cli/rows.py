@@ -3,66 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
+from fcgboost import TableEncoder
 from fcgboost.cli import console
+from fcgboost.cli.reading import open_rows
+from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
-from fcgboost.readers import RowFile, open_rows
-from fcgboost.readers.writing import check_name
-from fcgboost.tables.cells import column_array, factorize, text_of
+from fcgboost.tables import NumberColumn, SkippedColumn
+from fcgboost.tables.cells import text_of
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
 _MANY_NAMES = 5
-
-
-def check_outputs(
-    outputs: list[Path | None], inputs: list[Path | None], *, tables: Sequence[Path | None] = ()
-) -> None:
-    """Refuse, before any work, outputs that could not be written.
-
-    Parameters
-    ----------
-    outputs : list of Path or None
-        None is one that was not asked for.
-    inputs : list of Path or None
-        They are never written over.
-    tables : sequence of Path or None
-        Outputs whose names tell the form of a table.
-    """
-    wanted = [out for out in outputs if out is not None]
-    for out in wanted:
-        _check_place(out)
-        for one in filter(None, inputs):
-            if out.exists() and one.exists() and out.samefile(one):
-                raise ValueError(f"{out} is an input of this command: write to another file.")
-    if len({out.resolve() for out in wanted}) < len(wanted):
-        raise ValueError("Two outputs of this command have the same name: give each its own.")
-    for table in filter(None, tables):
-        check_name(table)
-
-
-def _check_place(out: Path) -> None:
-    """Refuse a place where no file can be put."""
-    folder = out.resolve().parent
-    if not folder.is_dir():
-        raise ValueError(
-            f"{out} cannot be written: there is no folder {out.parent}. Make it first, or name "
-            "another file."
-        )
-    if out.is_dir():
-        raise ValueError(f"{out} cannot be written: it is a folder. Name a file in it.")
-    # A new file takes the place of an older one; what is no plain file is written on directly.
-    is_new = out.is_file() or not out.exists()
-    if not os.access(folder if is_new else out, os.W_OK):
-        raise ValueError(f"{out} cannot be written: this user may not. Name another file.")
 
 
 def read_rows(
@@ -72,40 +33,46 @@ def read_rows(
 
     With `table`, a file that rows are to be written to, sparse ones are refused.
     """
-    rows = open_rows(options.data, form=options.format)
-    if table is not None and rows.is_sparse:
-        raise ValueError(
-            f"{table} cannot be written: the rows of {rows.source} are sparse, and tables are not."
-        )
-    _need_target(rows, options.target)
-    X, y = rows.read_labelled(options.target, drop=options.drop)
+    with open_rows(options.data, format=options.format) as rows:
+        if table is not None and rows.is_sparse:
+            raise ValueError(f"{table} cannot be written: the rows of {rows.name} are sparse.")
+        target = _target_of(rows, options.target)
+        rows.check_columns(options.drop)
+        X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
     is_there = _is_there(y)
     if not is_there.all():
         console.note(f"{int((~is_there).sum())} rows without a target are left out.")
         X, y = X[is_there], y[is_there]
-    return X, _classes_of(y, options.target), rows.first_index
+    return X, _classes_of(y, target), rows.first_index
 
 
-def _need_target(rows: RowFile, target: str | None) -> None:
-    """Refuse rows with labels in a column that nobody has named."""
-    if target is None and rows.default_target is None and not rows.is_sparse:
+def _target_of(rows: RowFile, target: str | None) -> str | None:
+    """Return the column of labels, or None for sparse rows, which have theirs."""
+    target = target or rows.default_target
+    if rows.is_sparse and rows.labels is None:
         raise ValueError(
-            f"{rows.source}: no target column given; use --target, one of "
-            f"{', '.join(rows.names or ())}."
+            f"{rows.name} is a sparse matrix, which has no labels: save both in one file with "
+            "sklearn.datasets.dump_svmlight_file."
         )
+    if target is None and not rows.is_sparse:
+        raise ValueError(
+            f"{rows.name}: no target column given; use --target, one of {', '.join(rows.columns)}."
+        )
+    rows.check_columns([] if target is None else [target])
+    return target
 
 
 def _is_there(y: Any) -> NDArray[np.bool_]:
-    return np.array([value is not None and value == value for value in y], dtype=np.bool_)
+    return np.array([one is not None and one == one and one != "" for one in y], dtype=np.bool_)
 
 
 def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
-    """Give the labels as an array whose type is that of the values that are there."""
+    """Return the labels as an array whose type is that of the values that are there."""
     name = "The target" if target is None else f"The target {target!r}"
     if len(y) == 0:
         raise ValueError(f"{name} is missing in every row.")
     labels = np.asarray(list(y))
-    if labels.dtype.kind not in "biufU":
+    if labels.dtype.kind not in "biufU" or labels.ndim > 1:
         raise ValueError(
             f"{name} holds values of the type {type(y[0]).__name__}: classes are texts, numbers or "
             "truth values."
@@ -127,114 +94,120 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     return labels
 
 
-def open_for(model: Any, options: argparse.Namespace, batch_rows: int = 65_536) -> RowFile:
+def open_for(model: Any, options: argparse.Namespace) -> AbstractContextManager[RowFile]:
     """Open the rows that a model is to judge."""
-    data = about_part(split_model(model)[1].about_, "data")
-    first = data.get("first_index")
-    return open_rows(
-        options.data,
-        batch_rows=batch_rows,
-        form=options.format,
-        first_index=first if first in (0, 1) else None,
-    )
-
-
-def about_part(about: dict[str, Any], key: str) -> dict[str, Any]:
-    """Give a part of what travels with a model; users may have put anything there."""
-    found = about.get(key)
-    return found if isinstance(found, dict) else {}
+    about = split_model(model)[1].about_.get("data")  # users may have put anything there
+    first = about.get("first_index") if isinstance(about, dict) else None
+    is_known = first in (0, 1)
+    return open_rows(options.data, format=options.format, first_index=first if is_known else None)
 
 
 def model_batches(
-    model: Any, rows: RowFile, *, target: str | None = None, keep: Sequence[str] = ()
+    model: Any,
+    rows: RowFile,
+    *,
+    target: str | None = None,
+    keep: Sequence[str] = (),
+    n_rows: int = 65_536,
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Give rows as a classifier takes them, as the file has them, and columns to be kept.
+    """Yield rows as a classifier takes them, as its encoder does, and columns as the file does.
 
-    Yields
-    ------
-    numbers : ndarray, data frame or CSR matrix
-        What the model's classifier takes: the rows, encoded if the model has an encoder.
-    batch : data frame or CSR matrix
-    kept : data frame
+    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
     """
     encoder, classifier = split_model(model)
-    names = vars(classifier).get("feature_names_in_")
-    targets = [target, rows.default_target, classifier.about_.get("target")]
-    wanted = {"encoder": encoder, "target": target, "n_features": classifier.n_features_in_}
-    for i, (batch, kept) in enumerate(rows.batches_with(keep, **wanted)):
-        if encoder is not None:
-            numbers = encoder.transform(batch)
-            if i == 0:
-                _tell_unknown(encoder, batch)
-        else:
-            is_sparse = sparse.issparse(batch)
-            numbers = batch if is_sparse else _plain_numbers(batch, names, targets, rows)
-        yield numbers, batch, kept
+    if rows.is_sparse:
+        rows.check_columns(keep)
+        X = rows.with_features(classifier.n_features_in_)
+        yield (X if encoder is None else encoder.transform(X)), X, None
+        return
+    reader = _encoder_for(model, rows, target)
+    columns = {
+        column.name: column
+        for column in reader.columns_
+        if column.name in rows.columns or not isinstance(column, SkippedColumn)
+    }
+    has_names = encoder is None and "feature_names_in_" in vars(classifier)
+    n_done = 0
+    for X, kept in rows.batches(columns, keep, n_rows):
+        try:
+            numbers = reader.transform(X)
+        except ValueError as error:
+            place = f"{rows.name}, after {n_done:,} rows" if n_done else rows.name
+            raise ValueError(f"{place}: {error}") from None
+        for name, share in reader.unknown_share(X).items() if n_done == 0 else ():
+            if share == 1.0:
+                console.note(f"{name}: none of the first {len(X):,} values was there in training.")
+        n_done += len(X)
+        yield (pd.DataFrame(numbers, columns=list(columns)) if has_names else numbers), X, kept
 
 
-def _tell_unknown(encoder: Any, batch: Any) -> None:
-    """Warn of columns of which the first rows show nothing that the training rows had."""
-    for name, share in encoder.unknown_share(batch).items():
-        if share == 1.0:
-            console.note(f"{name}: none of the first {len(batch):,} values was there in training.")
-
-
-def _plain_numbers(batch: Any, names: Any, targets: list[Any], rows: RowFile) -> Any:
-    """Give the columns that a model without an encoder was fitted to."""
-    if names is not None:
-        for name in names:
-            if name not in batch.columns:
-                raise ValueError(f"{rows.source} has no column {name!r}, which the model needs.")
-        return batch[list(names)]
-    kept = [name for name in batch.columns if name not in targets]
-    return batch[kept].to_numpy(dtype=np.float64)
+def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
+    """Return the model's encoder, or one of plain numbers, with the names that the file has."""
+    encoder, classifier = split_model(model)
+    plain = [NumberColumn("", np.nan, False)] * classifier.n_features_in_
+    columns = plain if encoder is None else encoder.columns_
+    names = vars(encoder or classifier).get("feature_names_in_")
+    if names is None:
+        targets = (target, rows.default_target, classifier.about_.get("target"))
+        names = [name for name in rows.columns if name not in targets]
+        if len(names) != len(columns):
+            raise ValueError(
+                f"{rows.name} has {len(names)} columns, but the model was fitted to "
+                f"{len(columns)} columns without names."
+            )
+    named = [replace(one, name=str(name)) for one, name in zip(columns, names, strict=True)]
+    return TableEncoder.from_columns(named, list(names))
 
 
 def labelled_batches(
     model: Any, options: argparse.Namespace, lost: dict[str, Any]
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
-    """Give numbers, rows and labels, without rows that have no label.
+    """Yield numbers, rows and labels, without rows that have no label.
 
-    Parameters
-    ----------
-    model : classifier, or Pipeline with a table encoder
-    options : Namespace
-        With "data", "format" and "target"; a target of None is what the model was fitted to, if
-        its file tells.
-    lost : dict
-        Filled with what did not fit: "rows_without_target", "unknown_labels".
+    A target of None is what the model was fitted to, if its file tells. What does not fit is
+    counted in `lost`: "rows_without_target", "unknown_labels".
     """
-    _, classifier = split_model(model)
-    rows, target = open_for(model, options), options.target
-    about = classifier.about_.get("target")
-    if target is None and not rows.is_sparse and isinstance(about, str):
-        target = about
-    _need_target(rows, target)
-    rows.check_target(target)
+    classifier = split_model(model)[1]
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
     n_known = 0
-    for numbers, batch, _ in model_batches(model, rows, target=target):
-        X, y = rows.split_target(batch, target)
-        is_there = _is_there(y)
-        lost["rows_without_target"] += int((~is_there).sum())
-        codes, values = factorize(column_array(y[is_there]))
-        texts = [text_of(value) for value in values]
-        strangers = {text for text in texts if text not in known}
-        lost["unknown_labels"] |= strangers
-        n_known += int(np.array([text in known for text in texts], dtype=np.intp)[codes].sum())
-        matched = [known.get(text, value) for text, value in zip(texts, values, strict=True)]
-        dtype = object if strangers else classifier.classes_.dtype
-        labels = np.array(matched, dtype=dtype)[codes]
-        if is_there.any():
-            yield numbers[is_there], X[is_there], labels
+    with open_for(model, options) as rows:
+        about = classifier.about_.get("target")
+        is_told = isinstance(about, str) and not rows.is_sparse
+        target = _target_of(rows, options.target or (about if is_told else None))
+        keep = [] if target is None else [target]
+        for numbers, X, kept in model_batches(model, rows, target=target, keep=keep):
+            y = rows.labels if target is None else rows.labels_in(kept[target])
+            is_there = _is_there(y)
+            lost["rows_without_target"] += int((~is_there).sum())
+            labels, is_known = _match(y[is_there], classifier.classes_, known)
+            lost["unknown_labels"].update(map(text_of, pd.unique(labels[~is_known]).tolist()))
+            n_known += int(is_known.sum())
+            if is_there.any():
+                yield numbers[is_there], X[is_there], labels
     if n_known == 0:
         found = ", ".join(sorted(lost["unknown_labels"])[:_MANY_NAMES]) or "none"
         raise ValueError(
-            f"No row of {rows.source} has a label that the model knows: found {found}; it knows "
+            f"No row of {rows.name} has a label that the model knows: found {found}; it knows "
             f"{', '.join(known)}."
         )
     _tell_lost(lost, known)
+
+
+def _match(
+    y: NDArray[Any], classes: NDArray[Any], known: dict[str, Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return labels as the classes of the same text or number, and which of them are classes."""
+    codes, values = pd.factorize(y)
+    texts = [text_of(value) for value in values.tolist()]
+    if classes.dtype.kind in "iuf":
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").tolist()
+        plain = zip(texts, map(text_of, numbers), strict=True)
+        texts = [text if text in known else number for text, number in plain]
+    is_known = np.array([text in known for text in texts], dtype=np.bool_)
+    matched = [known.get(text, value) for text, value in zip(texts, values, strict=True)]
+    dtype = classes.dtype if is_known.all() else object
+    return np.array(matched, dtype=dtype)[codes], is_known[codes]
 
 
 def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from fcgboost.parameters import check_parameters
 
 
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
-    """Return the classifier that the options describe; what it cannot use is refused here."""
+    """Return the classifier that the options describe, its parameters checked."""
     classifier = FCGBoostClassifier(
         options.dictionary,
         loss=options.loss,
@@ -34,41 +34,20 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
 
 def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     """Return rows to fit and rows held out, and the labels of both."""
-    values, counts = np.unique(y, return_counts=True)
-    n_test = round(options.test_size * len(y))
-    if counts.min() < 2:
+    share = options.test_size
+    try:
+        return train_test_split(X, y, test_size=share, random_state=options.seed, stratify=y)
+    except ValueError:
+        values, counts = np.unique(y, return_counts=True)
         raise ValueError(
-            f"The class {values[counts.argmin()]!s} has one row only: at least two are needed, "
-            "one of them for the test."
-        )
-    if min(n_test, len(y) - n_test) < len(values):
-        raise ValueError(
-            f"{len(y)} rows are too few to hold out {options.test_size:g} of them with each of the "
-            f"{len(values)} classes on both sides: give more rows or another --test-size."
-        )
-    return train_test_split(
-        X, y, test_size=options.test_size, random_state=options.seed, stratify=y
-    )
+            f"{len(y)} rows, {counts.min()} of them of the class {values[counts.argmin()]!s}, are "
+            f"too few to hold out {share:g} of them with all {len(values)} classes on both sides; "
+            "use more rows or another --test-size."
+        ) from None
 
 
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
-    """Fit a model to rows, and show how far it is.
-
-    Parameters
-    ----------
-    classifier : FCGBoostClassifier
-        It is cloned.
-    X : data frame or CSR matrix of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    time_limit : float
-        The seconds of the fit; 0 is no limit.
-
-    Returns
-    -------
-    model : classifier, or Pipeline with a table encoder
-    ending : dict
-        What ended the fit, and when.
-    """
+    """Fit a clone within so many seconds (0: no limit); return the model and what ended the fit."""
     encoder = None if sparse.issparse(X) else TableEncoder()
     numbers = X if encoder is None else encoder.fit_transform(X)
     for note in () if encoder is None else encoder.notes_:
@@ -80,8 +59,8 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
         classifier.set_callbacks()
     if watch.cuts:
         console.note(
-            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit sets "
-            "another, 0 none."
+            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit changes it, "
+            "0 removes it."
         )
     return make_model(encoder, classifier), _ending(classifier, watch)
 

@@ -18,21 +18,11 @@ _WARM_UP = 4
 
 
 class Plan(NamedTuple):
-    """The paths of a fit.
-
-    Attributes
-    ----------
-    n_trials : int
-        Those that choose the ridge and the number of steps. They come first.
-    n_others : int
-        Those that the model is made of, as far as the trials have not made them.
-    n_steps : int
-        The most steps of one path.
-    """
+    """The paths of a fit: first trials, to choose by, then those of the model not made by these."""
 
     n_trials: int
     n_others: int
-    n_steps: int
+    n_steps: int  # the most that one path has
 
     @property
     def n_paths(self) -> int:
@@ -82,26 +72,12 @@ class Cut(NamedTuple):
 
 
 class Watch:
-    """A stopping rule for all paths of a fit.
+    """A stopping rule for all paths of a fit, which also shows how far it is.
 
     Every path may take an equal part of the time that is left after its first steps; what it does
     not need is left to those after it. So the last path has its time, too, and the whole fit ends
-    by about the limit.
-
-    Parameters
-    ----------
-    plan : Plan
-    time_limit : float
-        The seconds of the whole fit; 0 is no limit.
-    show : callable
-        Called after every step with the share of the fit that is done and a text.
-    clock : callable, default=time.perf_counter
-        Gives the time in seconds.
-
-    Attributes
-    ----------
-    cuts : list of Cut
-        The paths that the limit ended.
+    by about `time_limit` seconds (0: no limit). `cuts` are the paths that the limit ended; `show`
+    is called after every step with the share of the fit that is done and a text.
     """
 
     def __init__(

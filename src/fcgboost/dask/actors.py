@@ -51,7 +51,7 @@ class LoadedPart:
 class DaskShard:
     """The actor on a worker: a `Shard` that is spoken to in bytes.
 
-    What can not be unpickled, here or there, must end in an answer: a message that Dask itself can
+    What cannot be unpickled, here or there, must end in an answer: a message that Dask itself can
     not read is waited for without end.
     """
 

@@ -148,7 +148,7 @@ class Dictionary(Part):
         return np.zeros(n_features, dtype=bool)
 
     def check_rows(self, X: Any) -> None:
-        """Raise a ValueError if the family can not be fitted to rows."""
+        """Raise a ValueError if the family cannot be fitted to rows."""
 
     def trimmed(self, atoms: Any) -> Any:
         """Give rows without the zeros at the end that only longer rows of other atoms need."""

@@ -1,10 +1,10 @@
 """How a model looks in a file: one JSON document, exact, checked, and never executed.
 
-Knows parts, models and paths, but no estimator: `fcgboost.io` puts these together.
+Knows the attributes of classifiers, but no class of these: `fcgboost.io` makes them.
 """
 
-from fcgboost.documents.content import Content, plain_about
-from fcgboost.documents.files import ModelFileError, encode, read, write
-from fcgboost.documents.parts import PARAMETERS
+from fcgboost.documents.content import Loaded
+from fcgboost.documents.files import ModelFileError, encode, read
+from fcgboost.documents.schema import VERSION, Document
 
-__all__ = ["PARAMETERS", "Content", "ModelFileError", "encode", "plain_about", "read", "write"]
+__all__ = ["VERSION", "Document", "Loaded", "ModelFileError", "encode", "read"]

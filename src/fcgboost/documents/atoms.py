@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -22,12 +22,14 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.documents.spots import LARGEST_WHOLE, Spot
+from fcgboost.documents.checking import exact, refuse, sized
+from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
-_DTYPES = ("float64", "float32", "int64", "int32")
 # Larger shapes than SciPy's indices are for no dictionary.
 _MOST_PARAMETERS = 2**31 - 2
+# Whole numbers beyond this are not the same in all readers of JSON.
+_LARGEST_WHOLE = 2**53
 # A node of a tree is four numbers; no dictionary grows trees of more levels.
 _NODE, _DEEPEST = 4, 30
 _LARGEST_MASK = 2.0**52
@@ -36,53 +38,27 @@ _EVEN = GaussDictionary | PlaneDictionary | ConstantDictionary | EllipticDiction
 # Rows of these may be short: zeros at their end are left out.
 _UNEVEN = TreeDictionary | UnionDictionary
 
-
-@dataclass(frozen=True)
-class Storage:
-    """How atoms lie in memory: dense or sparse, of which type, and how many numbers each."""
-
-    kind: str
-    dtype: str
-    n_parameters: int
+#: The place of an atom that no dictionary proposes, and what is wrong with it.
+_Fault = tuple[int, str]
 
 
-def storage_of(atoms: Any) -> Storage:
-    """Say how atoms lie in memory."""
-    kind = "dense"
-    if sparse.issparse(atoms):
-        kind = "csr_array" if isinstance(atoms, sparse.sparray) else "csr_matrix"
-    return Storage(kind, atoms.dtype.name, int(atoms.shape[1]))
-
-
-def read_storage(spot: Spot, dictionary: Dictionary, n_features: int) -> Storage:
-    """Give how atoms of a dictionary lie in memory."""
-    kind_spot, dtype_spot, n_parameters = spot.fields("kind", "dtype", "n_parameters")
-    n = n_parameters.whole(1, _MOST_PARAMETERS)
-    kind, dtype = kind_spot.word("dense", *_SPARSE), dtype_spot.word(*_DTYPES)
-    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
-        n_parameters.refuse(
-            f"must be {wanted} for {type(dictionary).__name__} of {n_features} features, and is {n}"
-        )
-    if isinstance(dictionary, _UNEVEN) and (kind, dtype) != ("dense", "float64"):
-        spot.refuse(f"must be dense and float64 for {type(dictionary).__name__}")
-    if isinstance(dictionary, TreeDictionary) and n % _NODE:
-        n_parameters.refuse(f"must be a multiple of {_NODE}, and is {n}")
-    return Storage(kind, dtype, n)
+def storage_document(atoms: Any) -> dict[str, Any]:
+    """Return how atoms lie in memory: dense or sparse, of which type, how many numbers each."""
+    kind = type(atoms).__name__ if sparse.issparse(atoms) else "dense"
+    return {"kind": kind, "dtype": atoms.dtype.name, "n_parameters": int(atoms.shape[1])}
 
 
 def rows_document(dictionary: Dictionary, atoms: Any) -> list[dict[str, Any]]:
-    """Give the parameters of every atom."""
+    """Return the parameters of every atom."""
     if not sparse.issparse(atoms):
         rows = [_short(row) if isinstance(dictionary, _UNEVEN) else row for row in atoms]
-        return [{"row": _plain(row.tolist())} for row in rows]
+        return [{"row": list(map(_plain, row.tolist()))} for row in rows]
     if not atoms.has_canonical_format:
         atoms = atoms.copy()
         atoms.sum_duplicates()
-    ends = zip(atoms.indptr[:-1].tolist(), atoms.indptr[1:].tolist(), strict=True)
-    return [
-        {"places": atoms.indices[i:j].tolist(), "values": _plain(atoms.data[i:j].tolist())}
-        for i, j in ends
-    ]
+    ends = pairwise(atoms.indptr.tolist())
+    pairs = [(atoms.indices[i:j].tolist(), atoms.data[i:j].tolist()) for i, j in ends]
+    return [{"places": places, "values": list(map(_plain, values))} for places, values in pairs]
 
 
 def _short(row: Array) -> Array:
@@ -91,121 +67,116 @@ def _short(row: Array) -> Array:
     return row[: np.flatnonzero(is_number).max(initial=-1) + 1]
 
 
-def _plain(numbers: list[Any]) -> list[Any]:
-    """Write whole numbers without a point: half of the numbers of trees are such."""
-    return [_without_point(n) if type(n) is float else n for n in numbers]
-
-
-def _without_point(number: float) -> float | int:
-    is_whole = number.is_integer() and abs(number) <= LARGEST_WHOLE
+def _plain(number: float | int) -> float | int:
+    """Write a whole number without a point: half of the numbers of trees are such."""
+    is_whole = type(number) is float and number.is_integer() and abs(number) <= _LARGEST_WHOLE
     return int(number) if is_whole and (number or math.copysign(1.0, number) > 0.0) else number
 
 
-def read_rows(
-    spots: Iterable[Spot],
+def read_entered(
+    records: Sequence[AtomRecord], place: str, first: int = 0, least: int = 1
+) -> list[int]:
+    """Return the steps at which the atoms from the first one on entered; none is before another."""
+    entered = []
+    for i, record in enumerate(records[first:], first):
+        if record.step < least:
+            refuse(f"{place}[{i}].step", f"must be at least {least}, got {record.step}")
+        entered.append(least := record.step)
+    return entered
+
+
+def read_atoms(
+    records: Sequence[AtomRecord],
+    document: Document,
     dictionary: Dictionary,
-    storage: Storage,
-    other: tuple[str, ...],
+    place: str,
     max_bytes: float,
 ) -> Any:
-    """Give atoms as one array, and what else each of them has.
+    """Return the atoms of the model or of the path as one array.
 
-    Parameters
-    ----------
-    spots : iterable of Spot
-    dictionary : Dictionary
-    storage : Storage
-    other : tuple of str
-        The keys of an atom besides its parameters.
-    max_bytes : float
-        The memory that they may take: zeros that are not in the document take some.
-
-    Returns
-    -------
-    atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-    rest : list of tuples of Spot
+    Those that take more than `max_bytes` are refused: zeros that are not in the document take
+    memory, too.
     """
-    keys = ("row",) if storage.kind == "dense" else ("places", "values")
-    fields = [spot.fields(*other, *keys) for spot in spots]
-    own, rest = [f[len(other) :] for f in fields], [f[: len(other)] for f in fields]
+    storage, n_features = document.model.storage, document.n_features
+    _check_storage(storage, dictionary, n_features)
     if storage.kind != "dense":
-        return _read_csr([(places, values) for places, values in own], storage), rest
-    n, is_uneven = storage.n_parameters, isinstance(dictionary, _UNEVEN)
-    rows = [_cast(row, None if is_uneven else n, storage.dtype) for (row,) in own]
-    if rows and len(rows) * n * np.dtype(storage.dtype).itemsize > max_bytes:
-        own[0][0].refuse(f"is one of {len(rows)} rows that take too much memory")
-    atoms = np.zeros((len(rows), n), dtype=storage.dtype)
-    for atom, row, (spot,) in zip(atoms, rows, own, strict=True):
-        if len(row) > n:
-            spot.refuse(f"must have at most {n} entries, and has {len(row)}")
-        atom[: len(row)] = row
-    return atoms, rest
+        atoms = _read_csr(records, storage, place)
+    elif len(records) * storage.n_parameters * np.dtype(storage.dtype).itemsize > max_bytes:
+        refuse(place, f"has {len(records)} rows that take too much memory")
+    else:
+        atoms = _read_dense(records, storage, place, isinstance(dictionary, _UNEVEN))
+    if records and (fault := _fault(dictionary, atoms, n_features)) is not None:
+        refuse(f"{place}[{fault[0]}]", fault[1])
+    return atoms
 
 
-def _cast(spot: Spot, length: int | None, dtype: str) -> NDArray[Any]:
-    """Give numbers in the type they had; what does not fit it is refused."""
-    if dtype.startswith("int"):
-        limits = np.iinfo(dtype)
-        return np.array(spot.wholes(int(limits.min), int(limits.max), length), dtype=dtype)
-    numbers = spot.reals(length)
-    if dtype == "float64":
-        return numbers
-    with np.errstate(over="ignore"):
-        rounded = numbers.astype(dtype)
-    if not np.array_equal(rounded, numbers):
-        spot.refuse(f"has a number that is no {dtype}")
-    return rounded
+def _check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: int) -> None:
+    """Refuse atoms that do not lie in memory as those of a dictionary do."""
+    place, n, name = "$.model.storage", storage.n_parameters, type(dictionary).__name__
+    if isinstance(dictionary, _EVEN) and n != (wanted := dictionary.n_parameters(n_features)):
+        refuse(f"{place}.n_parameters", f"must be {wanted} for {name}, got {n}")
+    is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
+    if isinstance(dictionary, _UNEVEN) and not is_plain:
+        refuse(place, f"must be dense and float64 for {name}")
+    if isinstance(dictionary, TreeDictionary) and n % _NODE:
+        refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
 
 
-def _read_csr(rows: Iterable[tuple[Spot, Spot]], storage: Storage) -> Any:
+def _read_dense(
+    records: Sequence[AtomRecord], storage: StorageRecord, place: str, is_uneven: bool
+) -> NDArray[Any]:
+    n = storage.n_parameters
+    atoms = np.zeros((len(records), n), dtype=storage.dtype)
+    for i, record in enumerate(records):
+        if record.row is UNSET or record.places is not UNSET or record.values is not UNSET:
+            refuse(f"{place}[{i}]", "must have a row, and neither places nor values")
+        row, own = record.row, f"{place}[{i}].row"
+        if len(row) > n or (len(row) < n and not is_uneven):
+            most = "at most " if is_uneven else ""
+            refuse(own, f"must have {most}{n} entries, got {len(row)}")
+        atoms[i, : len(row)] = exact(row, storage.dtype, own)
+    return atoms
+
+
+def _read_csr(records: Sequence[AtomRecord], storage: StorageRecord, place: str) -> Any:
     places: list[int] = []
-    pieces: list[NDArray[Any]] = []
+    values: list[Any] = []
     ends = [0]
-    for spot, values in rows:
-        own = spot.wholes(0, storage.n_parameters - 1)
-        if any(first >= second for first, second in pairwise(own)):
-            spot.refuse("must grow from one place to the next")
-        places += own
-        pieces.append(_cast(values, len(own), storage.dtype))
+    for i, record in enumerate(records):
+        if record.row is not UNSET or record.places is UNSET or record.values is UNSET:
+            refuse(f"{place}[{i}]", "must have places and values, and no row")
+        if any(a >= b for a, b in pairwise([*record.places, storage.n_parameters])):
+            refuse(f"{place}[{i}].places", f"must grow, up to {storage.n_parameters - 1}")
+        places += record.places
+        values += sized(record.values, len(record.places), f"{place}[{i}].values")
         ends.append(len(places))
-    data = np.concatenate([np.zeros(0, dtype=storage.dtype), *pieces])
-    shape = (len(ends) - 1, storage.n_parameters)
     index = np.int32 if len(places) < 2**31 else np.int64
+    data = exact(values, storage.dtype, place)
     parts = (data, np.array(places, dtype=index), np.array(ends, dtype=index))
-    return _SPARSE[storage.kind](parts, shape=shape)
+    return _SPARSE[storage.kind](parts, shape=(len(records), storage.n_parameters))
 
 
-def check_atoms(spot: Spot, dictionary: Dictionary, atoms: Any, n_features: int) -> None:
-    """Refuse atoms that no dictionary proposes."""
-    if atoms.shape[0]:
-        fault = _fault(dictionary, atoms, n_features)
-        if fault is not None:
-            spot.refuse(f"has {fault[1]}, the one at [{fault[0]}]")
-
-
-def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> tuple[int, str] | None:
-    """Give the place of an atom that is none, and what it is instead."""
+def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> _Fault | None:
+    """Return the place of an atom that is none of a dictionary, and what is wrong with it."""
     if isinstance(dictionary, UnionDictionary):
         return _union_fault(dictionary, atoms, n_features)
     if isinstance(dictionary, TreeDictionary):
-        return next(
-            ((i, "no tree") for i, row in enumerate(atoms) if not _is_tree(row, n_features)), None
-        )
-    if isinstance(dictionary, GaussDictionary):
-        widths = atoms[:, -1:]
-        widths = widths.toarray() if sparse.issparse(widths) else widths
-        for i in np.flatnonzero(~(widths[:, 0] > 0.0)).tolist():
-            return i, "a Gauss atom without a positive width"
-    return None
+        problem = "is not a tree"
+        is_wrong = np.array([not _is_tree(row, n_features) for row in atoms])
+    elif isinstance(dictionary, GaussDictionary):
+        problem, widths = "is a Gauss atom without a positive width", atoms[:, -1:]
+        is_wrong = ~((widths.toarray() if sparse.issparse(widths) else widths)[:, 0] > 0.0)
+    else:
+        return None
+    return (int(is_wrong.argmax()), problem) if is_wrong.any() else None
 
 
-def _union_fault(
-    dictionary: UnionDictionary, atoms: Array, n_features: int
-) -> tuple[int, str] | None:
+def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> _Fault | None:
     families = list(dictionary.families)
     numbers = atoms[:, 0]
-    for i in np.flatnonzero(~np.isin(numbers, np.arange(len(families)))).tolist():
-        return i, "an atom of a family that is not there"
+    is_family = np.isin(numbers, np.arange(len(families)))
+    if not is_family.all():
+        return int(is_family.argmin()), "is of a family that is not there"
     for number in np.unique(numbers).astype(int).tolist():
         family, places = families[number], np.flatnonzero(numbers == number)
         rows = atoms[places, 1:]
@@ -214,7 +185,7 @@ def _union_fault(
         is_short = width > rows.shape[1] and not isinstance(family, TreeDictionary)
         if is_short or is_longer.any():
             place = int(places[is_longer.argmax()])
-            return place, f"an atom that is no row of {type(family).__name__}"
+            return place, f"is not a row of {type(family).__name__}"
         fault = _fault(family, rows[:, :width], n_features)
         if fault is not None:
             return int(places[fault[0]]), fault[1]

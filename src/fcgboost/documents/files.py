@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NoReturn
 
-from fcgboost.documents.content import FORMAT, VERSION, Content, document_of, read_content
-from fcgboost.documents.parsing import parse
-from fcgboost.documents.parts import known_parts
-from fcgboost.documents.spots import DocumentError, Spot
-from fcgboost.files import write_whole
+import numpy as np
+
+from fcgboost.documents.checking import DocumentError, shown
+from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
+from fcgboost.documents.parts import known_parts, parts_within
+from fcgboost.documents.schema import FORMAT, VERSION
+from fcgboost.tables import TableEncoder
 
 # An empty list is three bytes in a file, and twenty times that in memory.
 _MOST_BRACKETS = 1 << 19
 # A path takes more memory than its text.
 _GROWTH = 64
+_compact = partial(json.dumps, allow_nan=False, separators=(",", ":"))
 _FOREIGN = {
     b"\x1f\x8b": "is compressed (gzip): decompress it first",
     b"PK\x03\x04": "is a zip archive, as NumPy's and fcgboost's checkpoints are",
@@ -27,51 +31,47 @@ _FOREIGN = {
 
 
 class ModelFileError(ValueError):
-    """A file that is no model of this package, or is damaged; the message says where and why."""
+    """A file that is not a model of this package, or is damaged; the message says where and why."""
 
 
-def write(path: str | os.PathLike[str], content: Content) -> None:
-    """Write a model file, which is there in full or as it was before."""
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"The folder {folder} for the model file {path} does not exist.")
-    write_whole(path, encode(content))
-
-
-def encode(content: Content) -> bytes:
-    """Give the bytes of a model file."""
-    document = document_of(content)
+def encode(
+    classifier: Any,
+    encoder: TableEncoder | None = None,
+    *,
+    trace: bool = True,
+    about: dict[str, Any] | None = None,
+) -> bytes:
+    """Return the bytes of the model file of a fitted classifier; see its `save_model`."""
+    about = classifier.about_ if about is None else _plain_about(about)
+    has_path = trace and classifier._has_path()
+    document = document_of(classifier, encoder, has_path=has_path, about=about)
+    parameters = found_by(classifier).get_params(deep=False)
+    parts = parts_within([parameters, classifier.model_.dictionary, classifier._loss_])
     try:
         # What is written must be read again: the path aside, which would take twice the memory.
-        read_content(Spot({**document, "path": None}), known_parts(content.parts()))
+        read_content({**document, "path": None}, known_parts(parts))
     except DocumentError as error:
         raise ValueError(f"This model cannot be saved: in its file, {error}.") from None
     try:
-        return _layout(document, ascii_only=False).encode()
+        return _layout(document, partial(_compact, ensure_ascii=False)).encode()
     except UnicodeEncodeError:  # half of a pair of surrogates in some text
-        return _layout(document, ascii_only=True).encode()
+        return _layout(document, _compact).encode()
     except ValueError as error:
         raise ValueError(
-            "The path has coefficients that are no finite numbers: save it with trace=False."
+            "The path has numbers that are not finite: save with trace=False."
         ) from error
 
 
-def _layout(value: Any, ascii_only: bool, depth: int = 0) -> str:
+def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
     """Write JSON so that every key of the upper levels, atom and step has a line of its own."""
     pad = " " * depth
     if isinstance(value, dict) and depth < 2 and value:
-        lines = [
-            f"{pad}{_compact(key, ascii_only)}: {_layout(inside, ascii_only, depth + 1)}"
-            for key, inside in value.items()
-        ]
+        items = value.items()
+        lines = [f"{pad}{compact(key)}: {_layout(v, compact, depth + 1)}" for key, v in items]
         return "{\n" + ",\n".join(lines) + f"\n{pad[1:]}}}" + ("\n" if depth == 0 else "")
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(_compact(one, ascii_only) for one in value) + f"\n{pad[1:]}]"
-    return _compact(value, ascii_only)
-
-
-def _compact(value: Any, ascii_only: bool) -> str:
-    return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+        return "[\n" + ",\n".join(map(compact, value)) + f"\n{pad[1:]}]"
+    return compact(value)
 
 
 def read(
@@ -82,22 +82,22 @@ def read(
     try:
         data = _bytes_of(path, max_bytes)
         allowed = min(_GROWTH * len(data) + 2**26, 4 * max_bytes)
-        document = Spot(_parse(data))
+        document = _document_in(data)
         del data
         _check_version(document)
         return read_content(document, known, allowed)
     except DocumentError as error:
         raise ModelFileError(f"{name!r}: {error}.") from error.__cause__
     except RecursionError:
-        raise ModelFileError(f"{name!r}: there are too many lists inside one another.") from None
+        raise ModelFileError(f"{name!r}: lists or objects are nested too deeply.") from None
 
 
 def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     """Read a file of limited size; anything but a plain file is refused unopened."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            what = "a folder" if os.path.isdir(path) else "no plain file"
-            raise DocumentError(f"it is {what}, and no model file")
+            what = "a folder" if os.path.isdir(path) else "not a plain file"
+            raise DocumentError(f"not a model file: it is {what}")
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             content = file.read(max_bytes + 1) if size <= max_bytes else b""
@@ -105,42 +105,80 @@ def _bytes_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
         raise DocumentError("there is no such file") from error
     except OSError as error:
         raise DocumentError(f"the file cannot be read ({error.strerror})") from error
-    if size > max_bytes or len(content) > max_bytes:
-        raise DocumentError(
-            f"the file has {max(size, len(content))} bytes, and max_bytes is {max_bytes}: pass a "
-            "larger one if you trust it"
-        )
+    if (n := max(size, len(content))) > max_bytes:
+        advice = "pass a larger one if you trust it"
+        raise DocumentError(f"the file has {n} bytes, and max_bytes is {max_bytes}: {advice}")
     return content
 
 
-def _parse(content: bytes) -> Any:
+def _document_in(content: bytes) -> Any:
     """Parse the text in a file, if it can be a model's."""
     if not content.strip():
-        raise DocumentError("the file is empty")
+        raise DocumentError("not a model file: it is empty")
     for start, what in _FOREIGN.items():
         if content.startswith(start):
-            raise DocumentError(f"the file {what}; it is no model file")
+            raise DocumentError(f"not a model file: it {what}")
     if content.count(b"[") + content.count(b"{") > _MOST_BRACKETS + len(content) // 16:
-        raise DocumentError("the file has more lists and objects than any model has")
+        raise DocumentError("not a model file: it has more lists and objects than any model has")
     try:
-        return parse(content.decode())
+        return _parse(content.decode())
     except UnicodeDecodeError as error:
-        raise DocumentError(f"the file is binary, no text (byte {error.start})") from error
+        raise DocumentError(f"not a model file: it is binary (byte {error.start})") from error
 
 
-def _check_version(document: Spot) -> None:
-    """Refuse what is no model file, or one of another version."""
-    value = document.value
-    if not isinstance(value, dict) or value.get("format") != FORMAT or "version" not in value:
-        raise DocumentError(f"the file is JSON, but no model file: its 'format' is not {FORMAT!r}")
-    found = Spot(value["version"], document, "version").whole(1)
-    if found < VERSION:
-        raise DocumentError(
-            f"the file was written before the first release of fcgboost (format version {found}; "
-            f"this one reads {VERSION}): fit and save the model again"
-        )
-    if found > VERSION:
-        raise DocumentError(
-            f"the file was written by a later fcgboost (format version {found}; this one reads "
-            f"{VERSION}): update fcgboost"
-        )
+def _check_version(document: Any) -> None:
+    """Refuse what is not a model file, or one of another version."""
+    if type(document) is not dict or document.get("format") != FORMAT or "version" not in document:
+        raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
+    if type(found := document["version"]) is not int:
+        raise DocumentError(f"$.version must be a whole number, got {shown(found)}")
+    if found != VERSION:
+        old = ("before the first release of fcgboost", "fit and save the model again")
+        when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
+        versions = f"(format version {shown(found)}; this one reads {VERSION})"
+        raise DocumentError(f"the file was written {when} {versions}: {advice}")
+
+
+def _parse(text: str) -> Any:
+    """Return the value of a JSON text without NaN and doubled keys."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except ValueError as error:  # a number of thousands of digits is one, too
+        raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise DocumentError(f"the key {shown(key)} appears twice in one object")
+    return found
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise DocumentError(f"{text} is not a number in JSON")
+
+
+def _plain_about(about: Any) -> dict[str, Any]:
+    """Return what a user wants to travel along as it will come back, or say why it cannot."""
+    if not isinstance(about, dict):
+        raise TypeError(f"about must be a dict, got {type(about).__name__}.")
+    try:
+        back = _parse(json.dumps(about, allow_nan=False, default=_item))
+        if _has_other_keys(about):
+            raise TypeError("about must have strings as keys, also inside.")
+        return check_about(back, "about")
+    except (DocumentError, RecursionError, ValueError) as error:
+        raise ValueError(f"about must be what JSON can hold: {error}.") from error
+
+
+def _has_other_keys(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(not isinstance(key, str) or _has_other_keys(v) for key, v in value.items())
+    return isinstance(value, list | tuple) and any(map(_has_other_keys, value))
+
+
+def _item(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"about must be what JSON can hold, and not a {type(value).__name__}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import Any
 
@@ -11,21 +10,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import Dictionary
-from fcgboost.documents.atoms import Storage, check_atoms, read_rows, rows_document
-from fcgboost.documents.models import read_entered
-from fcgboost.documents.spots import Spot, special, specials
+from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
+from fcgboost.documents.checking import numbers, refuse, sized, special
+from fcgboost.documents.schema import Document, PathRecord, StepRecord
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Presence, Trace
 
-_STEP = (
-    *("chosen", "removed", "scores", "objectives", "intercept", "coef"),
-    *("solver_iterations", "residual", "is_corrected", "seconds", "validation_score"),
-)
+_PLACE = "$.path"
 
 
 def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str, Any]:
-    """Give a path; the atoms after its first `n_iter` steps are in the model already."""
+    """Return a path; the atoms after its first `n_iter` steps are in the model already."""
     last = trace[n_iter - 1] if n_iter else None
     gone, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
     others = [*gone, *range(n_entered, len(trace.entered))]
@@ -51,8 +47,8 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
     return {
         "chosen": chosen,
         "removed": removed,
-        "scores": specials(step.scores),
-        "objectives": specials(step.objectives),
+        "scores": list(map(special, step.scores)),
+        "objectives": list(map(special, step.objectives)),
         "intercept": step.intercept.tolist(),
         "coef": [own.tolist() for own in coef],
         "solver_iterations": int(step.solver_iterations),
@@ -63,133 +59,110 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
     }
 
 
-def read_path(
-    spot: Spot, model: Model, storage: Storage, n_iter: int, max_bytes: float = math.inf
-) -> Trace:
-    """Give a path whose first `n_iter` steps make up a model.
+def read_path(document: Document, path: PathRecord, model: Model, max_bytes: float) -> Trace:
+    """Return the path of a document, whose first `n_iter` steps make up a model.
 
     One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
     outputs are much larger there than in a document.
     """
-    keys = ("start", "endings", "is_shared", "gone", "atoms", "steps")
-    start, endings, shared, gone, atoms_spot, steps_spot = spot.fields(*keys)
-    n_outputs, dictionary = len(model.intercept), model.dictionary
-    others, rest = read_rows(atoms_spot.items(), dictionary, storage, ("step",), max_bytes)
-    check_atoms(atoms_spot, dictionary, others, len(model.scale))
-    order, n_gone = _read_order(gone, model.n_atoms, len(rest))
-    entered = np.concatenate(
-        [
-            model.entered,
-            read_entered([step for (step,) in rest[:n_gone]]),
-            read_entered([step for (step,) in rest[n_gone:]], n_iter + 1),
-        ]
-    )[order]
-    known = _read_endings(endings, n_outputs)
-    presence = Presence(n_outputs, is_shared := shared.flag())
-    steps = _read_steps(steps_spot, presence, len(known), entered, max_bytes)
+    n_iter, n_outputs, n_gone = document.n_iter, len(model.intercept), len(path.gone)
+    place = f"{_PLACE}.atoms"
+    others = read_atoms(path.atoms, document, model.dictionary, place, max_bytes)
+    order = _read_order(path.gone, model.n_atoms, len(path.atoms))
+    left = read_entered(path.atoms[:n_gone], place)
+    later = read_entered(path.atoms, place, n_gone, n_iter + 1)
+    entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
+    if len(path.endings) % n_outputs:
+        refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of these")
+    steps = _read_steps(path, n_outputs, entered, max_bytes)
     if len(steps) < n_iter:
-        steps_spot.refuse(f"has {len(steps)} steps, fewer than n_iter, which is {n_iter}")
+        refuse(f"{_PLACE}.steps", f"are {len(steps)}, and n_iter is {n_iter}")
     stack = sparse.vstack if sparse.issparse(others) else np.vstack
-    atoms = stack([model.atoms, others])[order] if rest else model.atoms
-    trace = Trace(tuple(steps), atoms, entered, start.reals(n_outputs), known, is_shared)
-    _check_same(steps_spot, trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
+    trace = Trace(
+        steps=tuple(steps),
+        atoms=stack([model.atoms, others])[order] if path.atoms else model.atoms,
+        entered=entered,
+        start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
+        endings=tuple(None if name is None else Status[name] for name in path.endings),
+        is_shared=path.is_shared,
+    )
+    _check_same(trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
     return trace
 
 
-def _read_endings(spot: Spot, n_outputs: int) -> tuple[Status | None, ...]:
-    """Give how the outputs ended, of one path after the other where several are averaged."""
-    names = [None if s.is_null else s.word(*Status.__members__) for s in spot.items()]
-    if not names or len(names) % n_outputs:
-        spot.refuse(f"must have an entry for every output of every path: {n_outputs} or a multiple")
-    return tuple(None if name is None else Status[name] for name in names)
-
-
-def _read_order(spot: Spot, n_kept: int, n_others: int) -> tuple[NDArray[np.intp], int]:
-    """Give where in the order of entry atoms of the model are, those that left, and later ones."""
-    gone = spot.wholes(0, n_kept + n_others)
-    n_first = n_kept + len(gone)
-    is_growing = all(a < b for a, b in pairwise(gone))
-    if not is_growing or len(gone) > n_others or (gone and gone[-1] >= n_first):
-        spot.refuse("must name growing places of atoms that entered before the model's last step")
+def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]:
+    """Return where in the order of entry atoms of the model are, those that left, later ones."""
+    n_first, n_all = n_kept + len(gone), n_kept + n_others
+    if len(gone) > n_others or any(a >= b for a, b in pairwise([*gone, n_first])):
+        refuse(f"{_PLACE}.gone", "must name growing places of atoms before the model's last one")
     kept = np.setdiff1d(np.arange(n_first), gone)
-    later = np.arange(n_first, n_kept + n_others)
-    places = np.concatenate([kept, np.array(gone, dtype=np.intp), later])
-    return np.argsort(places), len(gone)
+    places = np.concatenate([kept, np.array(gone, dtype=np.intp), np.arange(n_first, n_all)])
+    return np.argsort(places)
 
 
 def _read_steps(
-    spot: Spot, presence: Presence, n_choices: int, entered: NDArray[np.intp], max_bytes: float
+    path: PathRecord, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
-    """Give the steps; a choice is one of an output of a path."""
-    n_outputs, n_entered, n_bytes, steps = len(presence.atoms), 0, 0, []
-    for k, step in enumerate(spot.items(), 1):
-        fields = dict(zip(_STEP, step.fields(*_STEP), strict=True))
-        chosen = fields["chosen"].wholes(-1, len(entered) - 1, n_choices)
-        for place in chosen:
+    presence, n_choices = Presence(n_outputs, path.is_shared), len(path.endings)
+    n_entered, n_bytes, steps = 0, 0, []
+    for k, step in enumerate(path.steps, 1):
+        place = f"{_PLACE}.steps[{k - 1}]"
+        chosen = sized(step.chosen, n_choices, f"{place}.chosen")
+        for atom in chosen:
             # New atoms come in the order of entry, each at the step that it names itself.
-            if place > n_entered or (place == n_entered and entered[place] != k):
-                fields["chosen"].refuse("does not fit the steps at which the atoms entered")
-            n_entered += place == n_entered
+            is_new = atom == n_entered < len(entered) and entered[atom] == k
+            if atom >= n_entered and not is_new:
+                refuse(f"{place}.chosen", "does not fit the steps at which the atoms entered")
+            n_entered += is_new
         n_bytes += 8 * n_outputs * n_entered
         if n_bytes > max_bytes:
-            spot.refuse("has coefficients that take too much memory: pass a larger max_bytes")
+            refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
         presence.take(chosen, ())
-        removed = _read_removed(fields["removed"], presence)
-        steps.append(_read_step(fields, k, (chosen, removed), presence, n_entered))
+        _remove(step.removed, presence, place)
+        steps.append(_read_step(step, k, presence, n_entered, place))
     if n_entered != len(entered):
-        spot.refuse(f"has {n_entered} atoms in its steps, and there are {len(entered)}")
+        refuse(f"{_PLACE}.steps", f"have {n_entered} atoms, and there are {len(entered)}")
     return steps
 
 
-def _read_removed(spot: Spot, presence: Presence) -> list[tuple[int, int]]:
-    """Give the atoms that left in a step, with their outputs, and let them leave."""
-    removed: list[tuple[int, int]] = []
-    for pair in spot.items():
-        output, place = pair.items(2)
-        one = output.whole(0, len(presence.atoms) - 1), place.whole()
-        if one in removed or one[1] not in presence.atoms[one[0]]:
-            pair.refuse("names an atom that the output does not have")
-        removed.append(one)
+def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
+    """Let atoms leave their outputs."""
+    for i, (output, atom) in enumerate(removed):
+        is_there = output < len(presence.atoms) and atom in presence.atoms[output]
+        if not is_there or removed.index((output, atom)) < i:
+            refuse(f"{place}.removed[{i}]", "names an atom that the output does not have")
     # Only now: outputs that share their atoms lose them together.
-    for one in removed:
-        presence.drop(*one)
-    return removed
+    for output, atom in removed:
+        presence.drop(output, atom)
 
 
-def _read_step(
-    fields: dict[str, Spot],
-    k: int,
-    changes: tuple[list[int], list[tuple[int, int]]],
-    presence: Presence,
-    n_entered: int,
-) -> Step:
-    chosen, removed = changes
-    n_outputs = len(presence.atoms)
-    coef, intercept = np.zeros((n_outputs, n_entered)), fields["intercept"].reals(n_outputs)
-    for row, own, spot in zip(coef, presence.atoms, fields["coef"].items(n_outputs), strict=True):
-        row[list(own)] = spot.reals(len(own))
-    for values in (coef, intercept):
-        values.setflags(write=False)
-    score = fields["validation_score"]
+def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, place: str) -> Step:
+    n_outputs, n_choices = len(presence.atoms), len(step.chosen)
+    coef, rows = np.zeros((n_outputs, n_entered)), sized(step.coef, n_outputs, f"{place}.coef")
+    for i, (values, own) in enumerate(zip(rows, presence.atoms, strict=True)):
+        coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
+    intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
+    for array in (coef, intercept):
+        array.setflags(write=False)
     return Step(
         k=k,
-        chosen=np.array(chosen, dtype=np.intp),
-        scores=fields["scores"].any_reals(len(chosen)),
-        objectives=fields["objectives"].any_reals(len(chosen)),
+        chosen=np.array(step.chosen, dtype=np.intp),
+        scores=numbers(step.scores, n_choices, f"{place}.scores"),
+        objectives=numbers(step.objectives, n_choices, f"{place}.objectives"),
         coef=coef,
         intercept=intercept,
-        solver_iterations=fields["solver_iterations"].whole(),
-        residual=fields["residual"].any_real(),
-        is_corrected=fields["is_corrected"].flag(),
-        seconds=float(fields["seconds"].number(0)),
-        validation_score=None if score.is_null else score.any_real(),
-        removed=np.array(removed, dtype=np.intp).reshape(-1, 2),
+        solver_iterations=step.solver_iterations,
+        residual=float(step.residual),
+        is_corrected=step.is_corrected,
+        seconds=step.seconds,
+        validation_score=None if step.validation_score is None else float(step.validation_score),
+        removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
         gone=presence.gone(n_entered),
     )
 
 
-def _check_same(spot: Spot, last: Model, model: Model) -> None:
+def _check_same(last: Model, model: Model) -> None:
     """Refuse a path that does not lead to the model."""
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
     if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
-        spot.refuse("does not lead to the coefficients of the model")
+        refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")

@@ -7,10 +7,11 @@ import re
 from textwrap import indent
 from typing import Any
 
+from fcgboost import __version__
 from fcgboost.export.c_input import input_code
 from fcgboost.export.c_sum import Code, sum_code
 from fcgboost.export.c_text import PRECISIONS, Precision, comment, text_table
-from fcgboost.export.formula import Formula, formula_of, package_version
+from fcgboost.export.formula import Formula, formula_of
 from fcgboost.files import write_whole
 from fcgboost.links import LARGEST, PowerLink
 
@@ -67,61 +68,61 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
 
 
 def save_c(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    precision: str = "double",
-    name: str = "fcgboost",
+    model: Any, path: str | os.PathLike[str], *, precision: str = "double", name: str = "fcgboost"
 ) -> int:
-    """Write `to_c` to a file, in full or not at all; give its size in bytes."""
+    """Write `to_c` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_c(model, precision=precision, name=name))
 
 
 def _text(formula: Formula, precision: Precision, name: str) -> str:
     if formula.encoder is None:
-        given = f"const {precision.real} x[{formula.n_features}]"
+        parameter = f"const {precision.real} x[{formula.n_features}]"
         parts = [sum_code(formula, name, precision, f"{name}_decision")]
     else:
-        given = f"const {name}_input *x"
+        parameter = f"const {name}_input *x"
         parts = [
             input_code(formula, name, precision),
             sum_code(formula, name, precision, f"{name}_sum"),
             _decision_of_input(formula, name, precision),
         ]
-    parts.append(_prediction(formula, name, precision, given))
+    parts.append(_prediction(formula, name, precision, parameter))
     if formula.probability is not None:
-        parts.append(_probabilities(formula, name, precision, given))
+        parts.append(_probabilities(formula, name, precision, parameter))
     parts.append(_label(formula, name))
     needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0].text)
     body = (
         f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
-        + f"\n{_constants(formula, name)}\n"
+        + f"\nenum {{ {name}_n_inputs = {formula.n_features}, "
+        + f"{name}_n_outputs = {formula.n_outputs}, "
+        + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
         + "\n".join("".join(table.text for table in part.tables) + part.text for part in parts)
         + "\n#endif\n"
     )
     tables = f"tables {sum(table.n_bytes for part in parts for table in part.tables)} bytes"
-    fixed = len(_introduction(formula, name, precision, given, f"{tables}, text  bytes") + body)
+    fixed = len(_introduction(formula, name, precision, parameter, f"{tables}, text  bytes") + body)
     # The size of the text counts its own digits.
     size = next(n for n in range(fixed, fixed + 20) if n == fixed + len(str(n)))
-    return _introduction(formula, name, precision, given, f"{tables}, text {size} bytes") + body
+    return _introduction(formula, name, precision, parameter, f"{tables}, text {size} bytes") + body
 
 
-def _introduction(formula: Formula, name: str, precision: Precision, given: str, sizes: str) -> str:
+def _introduction(
+    formula: Formula, name: str, precision: Precision, parameter: str, sizes: str
+) -> str:
     real, n_classes = precision.real, len(formula.labels)
     meaning = "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
     lines = [
-        f"{formula.sizes}; written by fcgboost {package_version()}.",
+        f"{formula.sizes}; written by fcgboost {__version__}.",
         *_shapes(formula),
         f"Size: {sizes}.",
         "",
-        f"int {name}_predict({given}): the index of the class.",
+        f"int {name}_predict({parameter}): the index of the class.",
         f"{_label_type(formula.labels)[0]}{name}_label(int index): the class of that index.",
-        f"void {name}_decision({given}, {real} out[{formula.n_outputs}]): {meaning}.",
+        f"void {name}_decision({parameter}, {real} out[{formula.n_outputs}]): {meaning}.",
     ]
     if formula.probability is not None:
         lines.append(
-            f"void {name}_proba({given}, {real} out[{n_classes}]): the classes' probabilities."
+            f"void {name}_proba({parameter}, {real} out[{n_classes}]): the classes' probabilities."
         )
     lines += _inputs(formula)
     if formula.names is not None:
@@ -131,32 +132,23 @@ def _introduction(formula: Formula, name: str, precision: Precision, given: str,
 
 
 def _inputs(formula: Formula) -> list[str]:
-    """Give lines that say what happens to inputs."""
-    lines = []
-    if formula.takes_missing and formula.encoder is None:
-        lines.append("Inputs may be NAN, which is a missing value.")
-    if formula.limits is not None and formula.blocks:
-        lines.append("Inputs are clipped to limits that the training data gave.")
+    """Return lines that say what happens to inputs."""
+    is_clipped = formula.limits is not None and bool(formula.blocks)
+    takes_missing = formula.takes_missing and formula.encoder is None
+    lines = ["Inputs may be NAN, which is a missing value."] * takes_missing
+    lines += ["Inputs are clipped to limits that the training data gave."] * is_clipped
     return ["", *lines] if lines else []
 
 
 def _shapes(formula: Formula) -> list[str]:
-    """Give lines that say what atoms are."""
+    """Return lines that say what atoms are."""
     shapes = [_SHAPES[block.kind].format(degree=block.degree) for block in formula.blocks]
     return ["Atoms are " + ",\n * ".join(shapes) + "."] if shapes else []
-
-
-def _constants(formula: Formula, name: str) -> str:
-    return (
-        f"enum {{ {name}_n_inputs = {formula.n_features}, {name}_n_outputs = {formula.n_outputs}, "
-        f"{name}_n_classes = {len(formula.labels)} }};\n"
-    )
 
 
 def _decision_of_input(formula: Formula, name: str, precision: Precision) -> Code:
     real = precision.real
     return Code(
-        [],
         f"static inline void {name}_decision(const {name}_input *x, "
         f"{real} out[{formula.n_outputs}]) {{\n"
         f"    {real} encoded[{formula.n_features}];\n"
@@ -166,16 +158,15 @@ def _decision_of_input(formula: Formula, name: str, precision: Precision) -> Cod
     )
 
 
-def _prediction(formula: Formula, name: str, precision: Precision, given: str) -> Code:
+def _prediction(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
     head = (
-        f"static inline int {name}_predict({given}) {{\n"
+        f"static inline int {name}_predict({parameter}) {{\n"
         f"    {precision.real} out[{formula.n_outputs}];\n"
         f"    {name}_decision(x, out);\n"
     )
     if formula.n_outputs == 1:
-        return Code([], f"{head}    return out[0] > 0;\n}}\n")
+        return Code(f"{head}    return out[0] > 0;\n}}\n")
     return Code(
-        [],
         f"{head}"
         "    int best = 0;\n"
         f"    for (int k = 1; k < {formula.n_outputs}; k++) if (out[k] > out[best]) best = k;\n"
@@ -184,10 +175,10 @@ def _prediction(formula: Formula, name: str, precision: Precision, given: str) -
     )
 
 
-def _probabilities(formula: Formula, name: str, precision: Precision, given: str) -> Code:
+def _probabilities(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
     """Write the probabilities of the link, or `class_probabilities` of the losses."""
     if isinstance(formula.probability, PowerLink):
-        return _linked(formula, name, precision, given)
+        return _link_probabilities(formula, name, precision, parameter)
     real = precision.real
     half = precision.number(0.5)
     if formula.probability == "linear":
@@ -203,7 +194,7 @@ def _probabilities(formula: Formula, name: str, precision: Precision, given: str
         "    if (f < -1) f = -1;\n"
         f"{result}}}\n\n"
     )
-    head = f"static inline void {name}_proba({given}, {real} out[{len(formula.labels)}]) {{\n"
+    head = f"static inline void {name}_proba({parameter}, {real} out[{len(formula.labels)}]) {{\n"
     if formula.n_outputs == 1:
         rest = (
             f"    {name}_decision(x, out);\n"
@@ -212,10 +203,10 @@ def _probabilities(formula: Formula, name: str, precision: Precision, given: str
         )
     else:
         rest = _projection(formula, name, precision)
-    return Code([], one + head + rest)
+    return Code(one + head + rest)
 
 
-def _linked(formula: Formula, name: str, precision: Precision, given: str) -> Code:
+def _link_probabilities(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
     """Write the log-odds of a link, and their softmax."""
     real, n, number = precision.real, len(formula.labels), precision.number
     link, most, each = formula.probability, number(LARGEST), f"for (int k = 0; k < {n}; k++)"
@@ -226,13 +217,12 @@ def _linked(formula: Formula, name: str, precision: Precision, given: str) -> Co
         odds = f"    {each} out[k] = {name}_log_odds(out[k]);\n"
     power = f"pow{precision.suffix}(1 + f * f, {number(0.5 * (link.power - 1.0))})"
     return Code(
-        [],
         f"static inline {real} {name}_log_odds({real} f) {{\n"
         f"    if (f > {most}) f = {most};\n"
         f"    if (f < -{most}) f = -{most};\n"
         f"    return {number(link.slope)} * f * {power};\n"
         "}\n\n"
-        f"static inline void {name}_proba({given}, {real} out[{n}]) {{\n"
+        f"static inline void {name}_proba({parameter}, {real} out[{n}]) {{\n"
         f"    {real} top, total = 0;\n"
         f"    {name}_decision(x, out);\n"
         f"{odds}"
@@ -277,7 +267,7 @@ def _projection(formula: Formula, name: str, precision: Precision) -> str:
 
 
 def _label_type(labels: list[Any]) -> tuple[str, list[str]]:
-    """Give the C type of labels, with the space or star that follows it, and its literals."""
+    """Return the C type of labels, with the space or star that follows it, and its literals."""
     if isinstance(labels[0], bool):
         return "int ", [str(int(label)) for label in labels]
     if isinstance(labels[0], int):
@@ -300,4 +290,4 @@ def _label(formula: Formula, name: str) -> Code:
     else:
         table = text_table("labels", formula.labels).text
     body = indent(f"{table}return labels[index];\n", "    ")
-    return Code([], f"static inline {kind}{name}_label(int index) {{\n{body}}}\n")
+    return Code(f"static inline {kind}{name}_label(int index) {{\n{body}}}\n")

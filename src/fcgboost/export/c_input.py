@@ -32,10 +32,8 @@ def input_code(formula: Formula, name: str, precision: Precision) -> Code:
         f"static inline void {name}_encode(const {name}_input *x, "
         f"{precision.real} out[{formula.n_features}]) {{\n"
     )
-    return Code(
-        [Table(_struct(formula, columns, fields, name, precision), 0), *tables],
-        f"{marker}{head}{body}",
-    )
+    struct = Table(_struct(formula, columns, fields, name, precision), 0)
+    return Code(f"{marker}{head}{body}", [struct, *tables])
 
 
 def _struct(
@@ -62,7 +60,7 @@ def _struct(
 def _encoding(
     column: Column, field: str, name: str, place: int, precision: Precision
 ) -> Iterator[str]:
-    """Give the lines that encode one column, whose first number is at a place."""
+    """Return the lines that encode one column, whose first number is at a place."""
     if isinstance(column, NumberColumn):
         fill = precision.number(column.fill)
         yield f"out[{place}] = isnan(x->{field}) ? {fill} : x->{field};"

@@ -21,8 +21,8 @@ _SEEN = 0.01
 _CENTERED = ("gauss", "elliptic")
 
 
-def moved(block: Block, origin: Array) -> Block:
-    """Give the atoms as functions of x - origin; trees stay as they are."""
+def shift_block(block: Block, origin: Array) -> Block:
+    """Return the atoms as functions of x - origin; trees stay as they are."""
     if block.kind == "tree":
         return block
     if block.kind in _CENTERED:
@@ -31,11 +31,11 @@ def moved(block: Block, origin: Array) -> Block:
 
 
 def origin_of(formula: Formula, precision: Precision) -> Array | None:
-    """Give a point amid the data, where differences from it keep digits of single precision.
+    """Return a point amid the data, where differences from it keep digits of single precision.
 
     Single precision holds the point itself, so these differences are exact, and what remains of
     centres and offsets is small. In double precision all is as in Python, where inputs are not
-    moved either.
+    shift_block either.
     """
     blocks = [block for block in formula.blocks if block.kind != "tree"]
     is_sparse = any(sparse.issparse(block.rows) for block in blocks)
@@ -51,14 +51,14 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
 
 
 def _origin_of_atoms(formula: Formula, blocks: list[Block]) -> Array:
-    """Give the point that centres tell, and planes in the columns that no centre tells."""
+    """Return the point that centres tell, and planes in the columns that no centre tells."""
     bells = [block for block in blocks if block.kind in _CENTERED]
     planes = [block for block in blocks if block.kind not in _CENTERED]
     origin, is_told = np.zeros(formula.n_features), np.zeros(formula.n_features, dtype=bool)
     if bells:
         origin, is_told = _origin_of_centers(formula, bells, has_planes=bool(planes))
     if planes and not is_told.all():
-        nearer = [moved(block, origin) for block in planes]
+        nearer = [shift_block(block, origin) for block in planes]
         origin = origin + _origin_of_planes(formula, nearer, ~is_told)
     return origin
 
@@ -66,11 +66,10 @@ def _origin_of_atoms(formula: Formula, blocks: list[Block]) -> Array:
 def _origin_of_centers(
     formula: Formula, bells: list[Block], *, has_planes: bool
 ) -> tuple[Array, Array]:
-    """Give the mean of the centres in columns that lie far from zero, zero in the others.
+    """Return the mean of the centres in columns far from zero, and which columns atoms look at.
 
     Far is many times the spread of the centres and the smallest width, since the narrowest atom
-    loses most; a plane loses as much as an atom of one unit's width. Also tells which columns
-    some atom looks at.
+    loses most; a plane loses as much as an atom of one unit's width.
     """
     centers = np.vstack([block.rows for block in bells])
     widths = np.vstack([_widths(formula, block) for block in bells])
@@ -84,7 +83,7 @@ def _origin_of_centers(
 
 
 def _widths(formula: Formula, block: Block) -> Array:
-    """Give the widths of atoms around centres in every column; infinity where one looks away."""
+    """Return the widths of atoms around centres in every column; infinity where one looks away."""
     if block.kind == "gauss":
         return np.outer(block.last, formula.scale)
     with np.errstate(divide="ignore"):
@@ -92,7 +91,7 @@ def _widths(formula: Formula, block: Block) -> Array:
 
 
 def _origin_of_planes(formula: Formula, blocks: list[Block], is_open: Array) -> Array:
-    """Give the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
+    """Return the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
 
     The planes of sigmoid and rectified linear atoms go through training inputs, those of a
     polynomial through their mean. The point is zero in the columns that are not open.

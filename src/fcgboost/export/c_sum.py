@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
 import numpy as np
 
-from fcgboost.export.c_origin import moved, origin_of
+from fcgboost.export.c_origin import origin_of, shift_block
 from fcgboost.export.c_text import (
-    Lists,
+    Csr,
     Precision,
     Table,
     index_table,
@@ -18,29 +19,20 @@ from fcgboost.export.c_text import (
     set_table,
 )
 from fcgboost.export.forests import Forest
-from fcgboost.export.formula import Block, Formula, gathered
+from fcgboost.export.formula import Block, Formula, merge_linear
 
 
 @dataclass(frozen=True)
 class Code:
     """Some text in C and the tables it reads."""
 
-    tables: list[Table]
     text: str
+    tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
-class _Step:
-    """A step of the loop over the atoms.
-
-    Attributes
-    ----------
-    tables : list of Table
-    before : str
-        What stands before the loop.
-    inside : str
-        What stands in it, where i is the number of the atom.
-    """
+class _Loop:
+    """Tables, and text before and inside the loop over the atoms, where i numbers the atom."""
 
     tables: list[Table]
     before: str
@@ -48,17 +40,7 @@ class _Step:
 
 
 def sum_code(formula: Formula, name: str, precision: Precision, function: str) -> Code:
-    """Write the function that gives decision values.
-
-    Parameters
-    ----------
-    formula : Formula
-    name : str
-        What the names of all tables begin with.
-    precision : Precision
-    function : str
-        The name of the function.
-    """
+    """Write the function of decision values; `name` is the prefix of its tables."""
     real, blocks = precision.real, formula.blocks
     is_clipped = formula.limits is not None and bool(blocks)
     head = (
@@ -69,21 +51,21 @@ def sum_code(formula: Formula, name: str, precision: Precision, function: str) -
     if is_clipped:
         parts.insert(0, _clipping(formula, name, precision))
     if not blocks:
-        parts.insert(0, Code([], "(void)x;\n"))
+        parts.insert(0, Code("(void)x;\n"))
     origin = origin_of(formula, precision)
     point = "x[j]" if origin is None else f"(x[j] - {name}_origin[j])"
     if origin is not None:
-        parts[-1].tables.append(real_table(f"{name}_origin", origin, precision))
+        parts.append(Code("", [real_table(f"{name}_origin", origin, precision)]))
     for block in blocks:
-        is_alone, own = len(blocks) == 1, block if origin is None else moved(block, origin)
+        is_alone, own = len(blocks) == 1, block if origin is None else shift_block(block, origin)
         # Several planes told where the data lie: their sum is one plane, which does not.
-        own = gathered(own)
+        own = merge_linear(own)
         inner = name if is_alone else f"{name}_{block.name}"
         code = _block_code(formula, own, point, inner, precision)
         text = code.text if is_alone else f"{{\n{indent(code.text, '    ')}}}\n"
-        parts.append(Code(code.tables, text))
+        parts.append(Code(text, code.tables))
     body = indent("".join(part.text for part in parts), "    ")
-    return Code([table for part in parts for table in part.tables], f"{head}{body}}}\n")
+    return Code(f"{head}{body}}}\n", [table for part in parts for table in part.tables])
 
 
 def _clipping(formula: Formula, name: str, precision: Precision) -> Code:
@@ -99,7 +81,7 @@ def _clipping(formula: Formula, name: str, precision: Precision) -> Code:
         f"    x[j] = raw[j] < {name}_low[j] ? {name}_low[j] : "
         f"raw[j] > {name}_high[j] ? {name}_high[j] : raw[j];\n"
     )
-    return Code(tables, text)
+    return Code(text, tables)
 
 
 def _block_code(
@@ -114,35 +96,35 @@ def _block_code(
         f"for (int i = 0; i < {block.n_atoms}; i++) {{\n"
         f"{indent(value.inside + addition.inside, '    ')}}}\n"
     )
-    return Code([*value.tables, *addition.tables], text)
+    return Code(text, [*value.tables, *addition.tables])
 
 
 def _start(formula: Formula, name: str, precision: Precision) -> Code:
     if formula.n_outputs == 1:
-        return Code([], f"out[0] = {precision.number(formula.intercept[0])};\n")
+        return Code(f"out[0] = {precision.number(formula.intercept[0])};\n")
     table = real_table(f"{name}_intercept", formula.intercept, precision)
     loop = f"for (int k = 0; k < {formula.n_outputs}; k++) out[k] = {name}_intercept[k];\n"
-    return Code([table], loop)
+    return Code(loop, [table])
 
 
-def _addition(block: Block, name: str, precision: Precision) -> _Step:
+def _addition(block: Block, name: str, precision: Precision) -> _Loop:
     coef, n_outputs = f"{name}_coef", len(block.coef)
     if np.array_equal(block.coef, np.eye(n_outputs)):
-        return _Step([], "", "out[i] += value;\n")
+        return _Loop([], "", "out[i] += value;\n")
     if n_outputs == 1:
         table = real_table(coef, block.coef[0], precision)
-        return _Step([table], "", f"out[0] += {coef}[i] * value;\n")
-    is_listed, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), precision)
-    if is_listed:
+        return _Loop([table], "", f"out[0] += {coef}[i] * value;\n")
+    is_sparse, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), precision)
+    if is_sparse:
         loop = f"for (; g < {coef}_ends[i]; g++) out[{coef}_places[g]] += {coef}[g] * value;\n"
-        return _Step(tables, "int g = 0;\n", loop)
+        return _Loop(tables, "int g = 0;\n", loop)
     loop = f"for (int k = 0; k < {n_outputs}; k++) out[k] += {coef}[i][k] * value;\n"
-    return _Step(tables, "", loop)
+    return _Loop(tables, "", loop)
 
 
-def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
-    """Give exp(-z), z the squared distance in units of sqrt(2) sigma."""
-    is_listed, tables = matrix_tables(f"{name}_centers", block.rows, precision)
+def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
+    """Return exp(-z), z the squared distance in units of sqrt(2) sigma."""
+    is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
     widths, units = np.sqrt(2.0) * block.last, 1.0 / formula.scale
     exponent = "-z"
     if (widths == widths[0]).all():
@@ -154,10 +136,10 @@ def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Pre
     if (units != units[0]).any():
         unit = f"{name}_units[j]"
         tables.append(real_table(f"{name}_units", units, precision))
-    distance = _listed_distance if is_listed else _distance
+    distance = _sparse_distance if is_sparse else _distance
     before, inside = distance(formula.n_features, name, precision.real, point, unit)
     value = f"const {precision.real} value = exp{precision.suffix}({exponent});\n"
-    return _Step(tables, before, inside + value)
+    return _Loop(tables, before, inside + value)
 
 
 def _distance(n_features: int, name: str, real: str, point: str, unit: str) -> tuple[str, str]:
@@ -171,10 +153,10 @@ def _distance(n_features: int, name: str, real: str, point: str, unit: str) -> t
     return "", inside
 
 
-def _listed_distance(
+def _sparse_distance(
     n_features: int, name: str, real: str, point: str, unit: str
 ) -> tuple[str, str]:
-    """Give |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each."""
+    """Return |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each."""
     before = (
         f"{real} length = 0;\n"
         "int e = 0;\n"
@@ -195,17 +177,17 @@ def _listed_distance(
     return before, inside
 
 
-def _elliptic(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
-    """Give exp(-z), z the squared distance in units of sqrt(2) times the atom's widths."""
+def _elliptic(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
+    """Return exp(-z), z the squared distance in units of sqrt(2) times the atom's widths."""
     real, sharpness = precision.real, block.last / np.sqrt(2.0)
     tables: list[Table] = []
-    lists = Lists.of(sharpness)
+    entries = Csr.of(sharpness)
     # A place and its part of an end, beside two numbers.
-    is_listed = len(lists.values) * 1.25 < sharpness.size
-    if is_listed:
-        places = np.repeat(np.arange(block.n_atoms), np.diff(lists.ends, prepend=0))
-        centers = real_table(f"{name}_centers", block.rows[places, lists.places], precision)
-        tables += [centers, *lists.tables(f"{name}_sharpness", precision)]
+    is_sparse = len(entries.values) * 1.25 < sharpness.size
+    if is_sparse:
+        places = np.repeat(np.arange(block.n_atoms), np.diff(entries.ends, prepend=0))
+        centers = real_table(f"{name}_centers", block.rows[places, entries.columns], precision)
+        tables += [centers, *entries.tables(f"{name}_sharpness", precision)]
         before, entry = "int e = 0;\n", "e"
         loop = f"for (; e < {name}_sharpness_ends[i]; e++) {{\n"
         loop += f"    const int j = {name}_sharpness_places[e];\n"
@@ -221,11 +203,11 @@ def _elliptic(formula: Formula, block: Block, point: str, name: str, precision: 
         "}\n"
         f"const {real} value = exp{precision.suffix}(-z);\n"
     )
-    return _Step(tables, before, inside)
+    return _Loop(tables, before, inside)
 
 
-def _trees(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
-    """Give the value of the leaf that the inputs arrive at."""
+def _trees(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
+    """Return the value of the leaf that the inputs arrive at."""
     forest = block.forest
     assert forest is not None
     # Below a threshold is at most the largest number of this type that is not above it.
@@ -249,7 +231,7 @@ def _trees(formula: Formula, block: Block, point: str, name: str, precision: Pre
         "}\n"
         f"const {precision.real} value = {name}_values[n];\n"
     )
-    return _Step(tables, "", inside)
+    return _Loop(tables, "", inside)
 
 
 def _turn(
@@ -274,14 +256,14 @@ def _turn(
     )
 
 
-def _plane(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Step:
-    """Give the profile of z = <w, x> + b."""
+def _plane(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
+    """Return the profile of z = <w, x> + b."""
     real = precision.real
-    is_listed, tables = matrix_tables(f"{name}_weights", block.rows, precision)
+    is_sparse, tables = matrix_tables(f"{name}_weights", block.rows, precision)
     offsets = block.last + (1.0 if block.kind == "polynomial" else 0.0)
     tables.append(real_table(f"{name}_offsets", offsets, precision))
     before, inside = "", f"{real} z = {name}_offsets[i];\n"
-    if is_listed:
+    if is_sparse:
         before = "int e = 0;\n"
         inside += (
             f"for (; e < {name}_weights_ends[i]; e++) {{\n"
@@ -292,18 +274,17 @@ def _plane(formula: Formula, block: Block, point: str, name: str, precision: Pre
     else:
         loop = f"for (int j = 0; j < {formula.n_features}; j++)"
         inside += f"{loop} z += {name}_weights[i][j] * {point};\n"
-    return _Step(tables, before, inside + _profile(block, precision))
+    return _Loop(tables, before, inside + _profile(block, precision))
 
 
 def _profile(block: Block, precision: Precision) -> str:
     real, half = precision.real, precision.number(0.5)
-    if block.kind == "linear":
-        return f"const {real} value = z;\n"
-    if block.kind == "step":
-        return f"const {real} value = z > 0 ? 1 : 0;\n"
-    if block.kind == "relu":
-        return f"const {real} value = z > 0 ? z : 0;\n"
-    if block.kind == "sigmoid":
-        curve = f"tanh{precision.suffix}({half} * z)"
-        return f"const {real} value = {half} * (1 + {curve});\n"
-    return f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
+    if block.kind == "polynomial":
+        return f"{real} value = z;\nfor (int p = 1; p < {block.degree}; p++) value *= z;\n"
+    profiles = {
+        "linear": "z",
+        "step": "z > 0 ? 1 : 0",
+        "relu": "z > 0 ? z : 0",
+        "sigmoid": f"{half} * (1 + tanh{precision.suffix}({half} * z))",
+    }
+    return f"const {real} value = {profiles[block.kind]};\n"

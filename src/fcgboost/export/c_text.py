@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fcgboost.export.formula import utf8
+
 _WIDTH = 100
 _LONGEST_NAME = 40
 _PLAIN = set(range(0x20, 0x7F)) - set(map(ord, '"\\?'))
@@ -32,28 +34,14 @@ _RESERVED_START = re.compile(r"(FP|HUGE|M|MATH|SNAN|DEC|INT|DBL|FLT|LDBL)(_|$)")
 
 @dataclass(frozen=True)
 class Precision:
-    """The type of all numbers.
-
-    Attributes
-    ----------
-    real : {"float", "double"}
-    suffix : str
-        What ends a literal and the name of a function of <math.h>.
-    dtype : type
-    """
+    """The type of all numbers: its name in C and its dtype."""
 
     real: str
-    suffix: str
+    suffix: str  # of literals and of the functions of <math.h>
     dtype: type[np.floating[Any]]
 
     def round(self, values: Any) -> Any:
-        """Give values as this type holds them.
-
-        Raises
-        ------
-        ValueError
-            Where a value is too large.
-        """
+        """Return values as this type holds them; one that is too large is a ValueError."""
         with np.errstate(over="ignore", under="ignore"):
             rounded = np.asarray(values, dtype=np.float64).astype(self.dtype)
         if not np.isfinite(rounded).all():
@@ -64,12 +52,12 @@ class Precision:
         return rounded
 
     def bounded(self, values: Any) -> Any:
-        """Give the largest number of this type for what is larger, and the smallest likewise."""
+        """Return the largest number of this type for what is larger, and the smallest likewise."""
         most = float(np.finfo(self.dtype).max)
         return np.clip(values, -most, most)
 
     def round_down(self, values: Any) -> Any:
-        """Give the largest finite numbers of this type that are not above some."""
+        """Return the largest finite numbers of this type that are not above some."""
         values = self.bounded(values)
         rounded = self.round(values)
         is_above = rounded.astype(np.float64) > values
@@ -98,7 +86,7 @@ class Table:
 
 
 def real_table(name: str, values: Any, precision: Precision) -> Table:
-    """Give a table of numbers with one or two axes."""
+    """Return a table of numbers with one or two axes."""
     values = precision.round(values)
     shape = "".join(f"[{length}]" for length in values.shape)
     items = list(map(precision.number, values.ravel()))
@@ -111,7 +99,7 @@ def real_table(name: str, values: Any, precision: Precision) -> Table:
 
 
 def index_table(name: str, values: list[int]) -> Table:
-    """Give a table of whole numbers from 0 on, in the smallest type that holds them."""
+    """Return a table of whole numbers from 0 on, in the smallest type that holds them."""
     # The largest one has a sign: loops run over int, and comparing the two must not warn.
     sizes = ((2**8, "unsigned char", 1), (2**16, "unsigned short", 2), (2**31, "int", 4))
     kind, n_bytes = next((kind, size) for limit, kind, size in sizes if max(values) < limit)
@@ -120,13 +108,13 @@ def index_table(name: str, values: list[int]) -> Table:
 
 
 def set_table(name: str, values: list[int]) -> Table:
-    """Give a table of sets, whose members are the bits of whole numbers."""
+    """Return a table of sets, whose members are the bits of whole numbers."""
     head = f"unsigned long long {name}[{len(values)}]"
     return Table(_declaration(head, [f"{value}ULL" for value in values]), 8 * len(values))
 
 
 def text_table(name: str, texts: Sequence[str]) -> Table:
-    """Give a table of strings; its size counts pointers of eight bytes."""
+    """Return a table of strings; its size counts pointers of eight bytes."""
     items = [string(text) for text in texts]
     n_bytes = sum(len(text.encode()) + 9 for text in texts)
     return Table(_declaration(f"char *const {name}[{len(texts)}]", items), n_bytes)
@@ -143,15 +131,15 @@ def _declaration(head: str, items: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Lists:
-    """A matrix with few entries as three tables: their values, their columns, the rows' ends."""
+class Csr:
+    """A sparse matrix as three tables: its values, their columns, the ends of its rows."""
 
     values: Any
-    places: Any
+    columns: Any
     ends: Any
 
     @classmethod
-    def of(cls, matrix: Any) -> Lists:
+    def of(cls, matrix: Any) -> Csr:
         """Take the entries that are not zero, row by row."""
         entries = sparse.csr_matrix(matrix)
         entries.sum_duplicates()
@@ -162,18 +150,18 @@ class Lists:
         """Declare NAME, NAME_places and NAME_ends."""
         return [
             real_table(name, self.values, precision),
-            index_table(f"{name}_places", self.places.tolist()),
+            index_table(f"{name}_places", self.columns.tolist()),
             index_table(f"{name}_ends", self.ends.tolist()),
         ]
 
 
 def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, list[Table]]:
-    """Declare a matrix in the smaller of two ways; tell whether that is as lists."""
-    lists = Lists.of(matrix)
+    """Declare a matrix in the smaller of two ways; return whether that is as a sparse one."""
+    entries = Csr.of(matrix)
     n_rows, n_columns = matrix.shape
     n_bytes = n_rows * n_columns * np.dtype(precision.dtype).itemsize
-    if len(lists.values):
-        tables = lists.tables(name, precision)
+    if len(entries.values):
+        tables = entries.tables(name, precision)
         if sum(table.n_bytes for table in tables) < n_bytes:
             return True, tables
     dense = matrix.toarray() if sparse.issparse(matrix) else matrix
@@ -182,10 +170,7 @@ def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, l
 
 def string(text: str) -> str:
     """Write a string literal in ASCII, as UTF-8 bytes; nothing in it can be a trigraph."""
-    try:
-        code = text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{text!r} cannot be written in C: it is no valid Unicode text.") from None
+    code = utf8(text, "C")
     if 0 in code:
         raise ValueError(f"{text!r} cannot be written in C: there, text ends at its first NUL.")
     # Three octal digits always: a digit that follows cannot be taken for one more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from fcgboost.dictionaries import Array
 _FIELDS = 4
 _MISSING_LEFT, _CATEGORIES = 1, 2
 
-Wholes = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,14 +34,14 @@ class Forest:
     roots, depths : ndarray of int64, shape (n_trees,)
     """
 
-    feature: Wholes
+    feature: Integers
     value: Array
-    left: Wholes
+    left: Integers
     is_missing_left: NDArray[np.bool_]
     is_category: NDArray[np.bool_]
     sets: list[int]
-    roots: Wholes
-    depths: Wholes
+    roots: Integers
+    depths: Integers
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -51,30 +51,23 @@ class Forest:
     @classmethod
     def joined(cls, forests: Sequence[Forest]) -> Forest:
         """Put forests one after the other."""
-        first, *others = forests
-        for other in others:
-            shifted = other.value + len(first.sets) * other.is_category
-            first = cls(
-                np.concatenate([first.feature, other.feature]),
-                np.concatenate([first.value, shifted]),
-                np.concatenate([first.left, other.left]),
-                np.concatenate([first.is_missing_left, other.is_missing_left]),
-                np.concatenate([first.is_category, other.is_category]),
-                [*first.sets, *other.sets],
-                np.concatenate([first.roots, other.roots + len(first.left)]),
-                np.concatenate([first.depths, other.depths]),
-            )
-        return first
+        n_nodes, shifted = 0, []
+        sets: list[int] = []
+        for one in forests:
+            value, roots = one.value + len(sets) * one.is_category, one.roots + n_nodes
+            shifted.append(vars(replace(one, value=value, roots=roots)))
+            n_nodes, sets = n_nodes + len(one.left), [*sets, *one.sets]
+        names = [field.name for field in fields(cls) if field.name != "sets"]
+        arrays = {name: np.concatenate([one[name] for one in shifted]) for name in names}
+        return cls(**arrays, sets=sets)
 
 
 def forest_of(atoms: Array) -> Forest:
     """Lay out rows of trees, of shape (n_trees, n_parameters)."""
     trees = [_tree_of(np.asarray(row, dtype=np.float64)) for row in atoms]
-    empty = np.zeros(0, dtype=np.int64)
-    none = Forest(
-        empty, np.zeros(0), empty, empty.astype(bool), empty.astype(bool), [], empty, empty
-    )
-    return Forest.joined([none, *trees])
+    none, no_flags = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    empty = Forest(none, np.zeros(0), none, no_flags, no_flags, [], none, none)
+    return Forest.joined([empty, *trees])
 
 
 def _tree_of(row: Array) -> Forest:

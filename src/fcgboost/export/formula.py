@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -90,7 +89,7 @@ class Block:
         return f"{self.kind}_{self.degree}" if self.kind == "polynomial" else self.kind
 
     def dense_rows(self) -> Array:
-        """Give centres or weights as a dense array."""
+        """Return centres or weights as a dense array."""
         return np.asarray(self.rows.toarray() if sparse.issparse(self.rows) else self.rows)
 
 
@@ -156,17 +155,7 @@ class Formula:
 
 
 def formula_of(model: Any) -> Formula:
-    """Take a fitted model apart.
-
-    Parameters
-    ----------
-    model : classifier of the package, or Pipeline of TableEncoder and such a classifier
-
-    Raises
-    ------
-    ValueError
-        For a dictionary, a loss or labels that no export knows how to write.
-    """
+    """Take a fitted model apart; a ValueError says what cannot be exported."""
     encoder, classifier = split_model(model)
     fitted = classifier.model_
     blocks = list(_blocks(fitted))
@@ -190,16 +179,8 @@ def formula_of(model: Any) -> Formula:
     )
 
 
-def package_version() -> str:
-    """Give the version of the package, for the files it writes."""
-    try:
-        return version("fcgboost")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _blocks(model: Model) -> Iterator[Block]:
-    """Give the atoms of every kind; an atom that no class uses adds nothing."""
+    """Return the atoms of every kind; an atom that no class uses adds nothing."""
     is_used = (model.coef != 0.0).any(axis=0)
     atoms = model.atoms.tocsr() if sparse.issparse(model.atoms) else model.atoms
     atoms, coef = atoms[is_used], model.coef[:, is_used]
@@ -216,7 +197,7 @@ def _blocks(model: Model) -> Iterator[Block]:
             found.setdefault(block.name, []).append(block)
     for several in found.values():
         if several[0].n_atoms:
-            yield several[0] if len(several) == 1 else _joined(several)
+            yield several[0] if len(several) == 1 else _concatenated(several)
 
 
 def _block(dictionary: Dictionary, atoms: Any, coef: Array, scale: Array) -> Block:
@@ -233,7 +214,7 @@ def _block(dictionary: Dictionary, atoms: Any, coef: Array, scale: Array) -> Blo
     return Block(kind, degree, atoms[:, :-1], last, coef)
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _concatenated(blocks: list[Block]) -> Block:
     """Put blocks of one kind together; atoms of a union are dense."""
     forests = [block.forest for block in blocks if block.forest is not None]
     return Block(
@@ -246,8 +227,8 @@ def _joined(blocks: list[Block]) -> Block:
     )
 
 
-def gathered(block: Block) -> Block:
-    """Give linear atoms as one for every output, where that is fewer."""
+def merge_linear(block: Block) -> Block:
+    """Return linear atoms as one for every output, where that is fewer."""
     n_outputs = len(block.coef)
     if block.kind != "linear" or block.n_atoms <= n_outputs:
         return block
@@ -261,7 +242,7 @@ def _kind(dictionary: Dictionary) -> str:
         if all(getattr(found, name, None) is getattr(known, name, None) for name in _VALUES):
             return kind
     raise ValueError(
-        f"{found.__name__} cannot be exported: the atoms that have a form in C and ONNX are those "
+        f"{found.__name__} cannot be exported: the atoms that C and ONNX can express are those "
         f"of {', '.join(known.__name__ for known in KINDS.values())}, and unions of these."
     )
 
@@ -272,8 +253,8 @@ def _probability(loss: Loss) -> str | None:
     form = _PROBABILITIES.get(type(loss).probability)
     if form is None:
         raise ValueError(
-            f"{type(loss).__name__} cannot be exported: the probabilities that have a form in C "
-            "and ONNX are those of SquaredHinge, Square and CubedHinge."
+            f"{type(loss).__name__} cannot be exported: the probabilities that C and ONNX can "
+            "express are those of SquaredHinge, Square and CubedHinge."
         )
     return form
 
@@ -287,3 +268,12 @@ def _labels(classes: Any) -> list[Any]:
         "Labels of mixed or unknown types cannot be exported: they must all be text, whole "
         f"numbers, numbers or booleans, got {labels}."
     )
+
+
+def utf8(text: str, language: str) -> bytes:
+    """Return the bytes of a text, if it has any."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        problem = f"{text!r} cannot be written in {language}: it is not valid Unicode text."
+        raise ValueError(problem) from None

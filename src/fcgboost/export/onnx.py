@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.export.formula import Formula, formula_of, gathered, package_version
+from fcgboost import __version__
+from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
 from fcgboost.export.onnx_atoms import values_of
-from fcgboost.export.onnx_graph import (
-    IR_VERSION,
-    ML,
-    ML_OPSET,
-    OPSET,
-    Graph,
-    import_onnx,
-    utf8,
-)
+from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.files import write_whole
 from fcgboost.links import LARGEST, PowerLink
 from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
@@ -76,17 +69,17 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     opsets = [helper.make_opsetid("", OPSET)]
     if any(node.domain == ML for node in graph.nodes):
         opsets.append(helper.make_opsetid(ML, ML_OPSET))
-    return _described(helper.make_model(made, opset_imports=opsets), formula, inputs)
+    return _add_metadata(helper.make_model(made, opset_imports=opsets), formula, inputs)
 
 
 def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
-    """Write `to_onnx` to a file, in full or not at all; give its size in bytes."""
+    """Write `to_onnx` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
 
 
-def _described(made: Any, formula: Formula, inputs: list[_Input]) -> Any:
+def _add_metadata(made: Any, formula: Formula, inputs: list[_Input]) -> Any:
     made.ir_version = IR_VERSION
-    made.producer_name, made.producer_version = "fcgboost", package_version()
+    made.producer_name, made.producer_version = "fcgboost", __version__
     made.doc_string = made.graph.doc_string
     facts = {
         "dictionary": formula.kind,
@@ -103,20 +96,7 @@ def _described(made: Any, formula: Formula, inputs: list[_Input]) -> Any:
 
 @dataclass(frozen=True)
 class _Input:
-    """An input of the graph.
-
-    Attributes
-    ----------
-    name : str
-        The name of the column, or another where that is taken.
-    column : str
-        The name of the column.
-    kind : int
-        The type of the elements.
-    width : int
-        The number of columns.
-    note : str
-    """
+    """An input of the graph: its name, that of its column, its element type and its width."""
 
     name: str
     column: str
@@ -125,7 +105,7 @@ class _Input:
     note: str
 
     def info(self) -> Any:
-        """Give the declaration."""
+        """Return the declaration."""
         helper = import_onnx().helper
         shape = ["n", self.width]
         return helper.make_tensor_value_info(self.name, self.kind, shape, doc_string=self.note)
@@ -141,7 +121,7 @@ def _inputs(formula: Formula, real: int) -> list[_Input]:
     for column in formula.encoder.columns_:
         if isinstance(column, SkippedColumn):
             continue
-        name = utf8(column.name).decode() or "column"
+        name = utf8(column.name, "ONNX").decode() or "column"
         while name in taken:
             name += "_"
         taken.add(name)
@@ -154,7 +134,7 @@ def _inputs(formula: Formula, real: int) -> list[_Input]:
 
 
 def _rows(graph: Graph, formula: Formula, inputs: list[_Input]) -> str:
-    """Give the inputs of the sum, of shape (n, n_features), in double precision."""
+    """Return the inputs of the sum, of shape (n, n_features), in double precision."""
     if formula.encoder is None:
         return _double(graph, inputs[0].name)
     columns = [
@@ -181,14 +161,14 @@ def _number(graph: Graph, column: NumberColumn, given: str) -> list[str]:
 
 
 def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
-    """Give zeros and ones: texts become places, which are compared with those of the outputs."""
+    """Return zeros and ones: texts become places, which are compared with those of the outputs."""
     n = len(column.levels)
     gap, other = n, n + 1
     places = graph.add(
         "LabelEncoder",
         given,
         domain=ML,
-        keys_strings=[*map(utf8, column.levels), b""],
+        keys_strings=[*(utf8(level, "ONNX") for level in column.levels), b""],
         values_int64s=list(range(n + 1)),
         default_int64=other,
     )
@@ -197,14 +177,14 @@ def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
 
 
 def _decision(graph: Graph, formula: Formula, x: str) -> str:
-    """Give decision values, of shape (n, n_outputs)."""
+    """Return decision values, of shape (n, n_outputs)."""
     intercept = graph.constant(formula.intercept[None, :])
     if not formula.blocks:
         n_rows = graph.add("Shape", x, start=0, end=1)
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
     x, total = _clipped(graph, formula, x), intercept
-    for block in map(gathered, formula.blocks):
+    for block in map(merge_linear, formula.blocks):
         coef = block.coef / 2.0 if block.kind == "sigmoid" else block.coef
         values = values_of(graph, formula, block, x)
         product = graph.add("MatMul", values, graph.constant(coef.T))
@@ -213,7 +193,7 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
 
 
 def _clipped(graph: Graph, formula: Formula, x: str) -> str:
-    """Give inputs within the limits; NaN is neither below nor above anything."""
+    """Return inputs within the limits; NaN is neither below nor above anything."""
     if formula.limits is None:
         return x
     for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
@@ -233,18 +213,18 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[A
     else:
         places = graph.add("ArgMax", decision, axis=1, keepdims=0)
     kind, dtype = _label_type(formula.labels)
-    graph.give(graph.add("Gather", graph.constant(formula.labels, dtype), places), "label")
+    graph.output(graph.add("Gather", graph.constant(formula.labels, dtype), places), "label")
     infos = [helper.make_tensor_value_info("label", kind, ["n"])]
     if formula.probability is not None:
-        graph.give(_probabilities(graph, formula, decision), "probabilities", real)
+        graph.output(_probabilities(graph, formula, decision), "probabilities", real)
         infos.append(helper.make_tensor_value_info("probabilities", real, ["n", n_classes]))
-    graph.give(squeezed if is_pair else decision, "decision", real)
+    graph.output(squeezed if is_pair else decision, "decision", real)
     shape = ["n"] if is_pair else ["n", n_classes]
     return [*infos, helper.make_tensor_value_info("decision", real, shape)]
 
 
 def _label_type(labels: list[Any]) -> tuple[int, Any]:
-    """Give the types of labels, in ONNX and in NumPy."""
+    """Return the types of labels, in ONNX and in NumPy."""
     kinds = import_onnx().TensorProto
     if isinstance(labels[0], bool):
         return kinds.BOOL, np.bool_
@@ -255,9 +235,9 @@ def _label_type(labels: list[Any]) -> tuple[int, Any]:
 
 
 def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
-    """Give the probabilities of the link, or `class_probabilities` of the losses."""
+    """Return the probabilities of the link, or `class_probabilities` of the losses."""
     if isinstance(formula.probability, PowerLink):
-        return _linked(graph, formula.probability, decision, formula.n_outputs)
+        return _apply_link(graph, formula.probability, decision, formula.n_outputs)
     one = graph.constant(1.0)
     clipped = graph.add("Clip", decision, graph.constant(-1.0), one)
     up = graph.add("Add", one, clipped)
@@ -270,11 +250,11 @@ def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
     if formula.n_outputs == 1:
         return graph.add("Concat", graph.add("Sub", one, chance), chance, axis=1)
     tails = graph.add("Mul", graph.add("Sub", decision, clipped), graph.constant(0.5))
-    return _projected(graph, graph.add("Add", chance, tails), formula.n_outputs)
+    return _project(graph, graph.add("Add", chance, tails), formula.n_outputs)
 
 
-def _linked(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str:
-    """Give the softmax of the log-odds; of two classes, half of them each with opposite signs."""
+def _apply_link(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str:
+    """Return the softmax of the log-odds; of two classes, half of them each with opposite signs."""
     f = graph.add("Clip", decision, graph.constant(-LARGEST), graph.constant(LARGEST))
     squares = graph.add("Add", graph.add("Mul", f, f), graph.constant(1.0))
     powers = graph.add("Pow", squares, graph.constant(0.5 * (link.power - 1.0)))
@@ -285,8 +265,8 @@ def _linked(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str
     return graph.add("Softmax", odds, axis=1)
 
 
-def _projected(graph: Graph, points: str, n: int) -> str:
-    """Give the projection onto the simplex."""
+def _project(graph: Graph, points: str, n: int) -> str:
+    """Return the projection onto the simplex."""
     points = graph.add("Sub", points, graph.add("ReduceMax", points, axes=[1], keepdims=1))
     largest = graph.add("TopK", points, graph.constant([n], np.int64), axis=1)
     # Row j of the triangle sums the first j + 1 entries: not every runtime has CumSum.

@@ -20,14 +20,9 @@ _N_CODES = 52
 
 
 def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
-    """Give the values of atoms of one kind, of shape (n, n_atoms); of sigmoids twice the value."""
-    if block.kind == "gauss":
-        return _gauss(graph, formula, block, x)
-    if block.kind == "elliptic":
-        return _elliptic(graph, block, x)
-    if block.kind == "tree":
-        return _trees(graph, formula, block, x)
-    return _planes(graph, block, x)
+    """Return the values of atoms of one kind, of shape (n, n_atoms); of sigmoids, twice these."""
+    write = {"gauss": _gauss, "elliptic": _elliptic, "tree": _trees}.get(block.kind, _planes)
+    return write(graph, formula, block, x)
 
 
 def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
@@ -40,7 +35,7 @@ def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
 
 
 def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
-    """Give exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
+    """Return exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
     centers, steepness = block.dense_rows(), 0.5 / block.last**2
     if not sparse.issparse(block.rows):
         # Distances do not change under a shift, and a small one keeps the three from cancelling.
@@ -62,8 +57,8 @@ def _decay(graph: Graph, exponents: str) -> str:
     return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
 
 
-def _elliptic(graph: Graph, block: Block, x: str) -> str:
-    """Give exp(-(p (x - c))^2 / 2) from a product with x^2 and x, in units from an origin."""
+def _elliptic(graph: Graph, formula: Formula, block: Block, x: str) -> str:
+    """Return exp(-(p (x - c))^2 / 2) from a product with x^2 and x, in units from an origin."""
     is_used = (block.last != 0.0).any(axis=0)
     if not is_used.any():
         is_used[0] = True
@@ -79,8 +74,8 @@ def _elliptic(graph: Graph, block: Block, x: str) -> str:
     return _decay(graph, graph.add("Sub", graph.add("MatMul", both, table), constants))
 
 
-def _planes(graph: Graph, block: Block, x: str) -> str:
-    """Give the profile of z = <w, x> + b; of a sigmoid, twice its value."""
+def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
+    """Return the profile of z = <w, x> + b; of a sigmoid, twice its value."""
     weights, offsets = block.dense_rows(), block.last
     if block.kind == "polynomial":
         offsets = 1.0 + offsets
@@ -103,7 +98,7 @@ def _planes(graph: Graph, block: Block, x: str) -> str:
 
 
 def _trees(graph: Graph, formula: Formula, block: Block, x: str) -> str:
-    """Give the values of leaves: all trees are walked at once, level by level.
+    """Return the values of leaves: all trees are walked at once, level by level.
 
     Common operators do: the trees of ai.onnx.ml 3 give single precision only.
     """
@@ -119,19 +114,12 @@ def _trees(graph: Graph, formula: Formula, block: Block, x: str) -> str:
 
 
 class _Walk:
-    """The tables of a forest in a graph.
-
-    Parameters
-    ----------
-    graph : Graph
-    forest : Forest
-    takes_missing : bool
-    """
+    """The tables of a forest in a graph, and the way down its trees."""
 
     def __init__(self, graph: Graph, forest: Forest, takes_missing: bool) -> None:
         self._graph, self._forest = graph, forest
         self.values = graph.constant(forest.value)
-        self._features, self._left = graph.wholes(forest.feature), graph.wholes(forest.left)
+        self._features, self._left = graph.integers(forest.feature), graph.integers(forest.left)
         # Codes that are none go where missing values go.
         is_asked = takes_missing or bool(forest.sets)
         self._missing = graph.constant(forest.is_missing_left, np.bool_) if is_asked else None
@@ -180,7 +168,7 @@ class _Walk:
         return self._choose(is_code, is_set, missing)
 
     def _choose(self, condition: str, first: str, second: str) -> str:
-        """Give one of two truth values: onnxruntime's Where takes numbers only."""
+        """Return one of two truth values: onnxruntime's Where takes numbers only."""
         graph = self._graph
         otherwise = graph.add("And", graph.add("Not", condition), second)
         return graph.add("Or", graph.add("And", condition, first), otherwise)

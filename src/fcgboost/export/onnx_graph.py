@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from fcgboost.export.formula import utf8
+
 # Known to all runtimes of the last years; Shape with a range needs 15, what follows nothing newer.
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 ML = "ai.onnx.ml"
 
 
 def import_onnx() -> Any:
-    """Give the package onnx."""
+    """Return the package onnx."""
     try:
         import onnx
     except ImportError as error:
@@ -22,24 +24,8 @@ def import_onnx() -> Any:
     return onnx
 
 
-def utf8(text: str) -> bytes:
-    """Give the bytes of a text, if it has any."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"{text!r} cannot be written in ONNX: it is no valid Unicode text."
-        ) from None
-
-
 class Graph:
-    """Nodes and constants. Tensors are known by their names.
-
-    Parameters
-    ----------
-    taken : iterable of str
-        The names of inputs and outputs.
-    """
+    """Nodes and constants; tensors are known by their names, of which some are taken."""
 
     def __init__(self, taken: Any) -> None:
         self._onnx = import_onnx()
@@ -48,7 +34,7 @@ class Graph:
         self.constants: list[Any] = []
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add a node with one output that is used; give its name."""
+        """Add a node with one output that is used; return its name."""
         output = self.name(operator)
         # TopK has a second output, the places, which the checker wants to see.
         outputs = [output, self.name("places")] if operator == "TopK" else [output]
@@ -57,19 +43,17 @@ class Graph:
         )
         return output
 
-    def give(self, tensor: str, name: str, cast: int | None = None) -> None:
-        """Give a tensor the name of an output, and a type if it has another."""
-        make_node = self._onnx.helper.make_node
-        if cast is None:
-            self.nodes.append(make_node("Identity", [tensor], [name]))
-        else:
-            self.nodes.append(make_node("Cast", [tensor], [name], to=cast))
+    def output(self, tensor: str, name: str, cast: int | None = None) -> None:
+        """Name a tensor as an output, and cast it where a type is given."""
+        operator, attributes = ("Identity", {}) if cast is None else ("Cast", {"to": cast})
+        node = self._onnx.helper.make_node(operator, [tensor], [name], **attributes)
+        self.nodes.append(node)
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Add an array, or a list of texts (dtype=str); give its name."""
+        """Add an array, or a list of texts (dtype=str); return its name."""
         name = self.name("constant")
         if dtype is str:
-            kind, texts = self._onnx.TensorProto.STRING, list(map(utf8, values))
+            kind, texts = self._onnx.TensorProto.STRING, [utf8(text, "ONNX") for text in values]
             tensor = self._onnx.helper.make_tensor(name, kind, [len(texts)], texts)
         else:
             array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
@@ -77,15 +61,15 @@ class Graph:
         self.constants.append(tensor)
         return name
 
-    def wholes(self, values: Any) -> str:
-        """Add whole numbers from 0 on, which take few bytes each; give them as int64."""
+    def integers(self, values: Any) -> str:
+        """Add whole numbers from 0 on, which take few bytes each; return them as int64."""
         types: list[Any] = [np.uint8, np.int16, np.int32, np.int64]
         largest = int(np.max(values, initial=0))
         small = next(dtype for dtype in types if largest <= np.iinfo(dtype).max)
         return self.add("Cast", self.constant(values, small), to=self._onnx.TensorProto.INT64)
 
     def name(self, word: str) -> str:
-        """Give a name that is not taken, and take it."""
+        """Return a name that is not taken, and take it."""
         count = len(self._taken)
         while f"{word}_{count}" in self._taken:
             count += 1

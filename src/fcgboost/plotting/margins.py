@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fcgboost.colors import BLUE, ORANGE, VERMILION
 from fcgboost.losses import Square
-from fcgboost.plotting import fitted
-from fcgboost.plotting.canvas import (
-    Array,
-    Display,
-    check_matplotlib,
-    farther_out,
-    ink,
-    legend_below,
-    set_labels,
-    usual_range,
-)
+from fcgboost.plotting import base
+from fcgboost.plotting.base import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,54 +19,24 @@ if TYPE_CHECKING:
 _N_BINS, _MOST_BINS = 40, 120
 # Margins that differ by less than this from the others are always drawn.
 _NEAR = 5.0
-_Y_LABELS = {"histogram": "rows", "ecdf": "share of rows below"}
-_LEAD = "margin: value of the true class − largest of the others"
-# What the rows are called that are not an active set.
-_NO_SET = "unsure or wrong"
-_ERROR_COLOR, _ACTIVE_COLOR, _DONE_COLOR = "#D55E00", "#E69F00", "#0072B2"
 
 
-class MarginDisplay(Display):
+@dataclass(eq=False, repr=False)
+class MarginDisplay(base.Display):
     """The margins y f(x) of rows, with the active set y f < 1 and the errors y f < 0.
 
     Margins far from all others are left out of the picture, not of the shares; the label of the
-    axis counts them.
-
-    With the squared hinge and its kin only the rows of the active set have a loss and pull at the
-    coefficients. With several classes the margin is f_y, the value of the row's class, less the
-    largest value of the others.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n_samples,)
-    xlabel : str, default="margin $y$ $f(x)$"
-    active_name : str, default="active set"
-        What rows with a margin below 1 are called.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from fcgboost.plotting import MarginDisplay
-    >>> y, f = ["no", "no", "yes", "yes"], [-1.5, 0.5, 0.5, 2.0]
-    >>> display = MarginDisplay.from_predictions(y, f)
-    >>> display.margins, display.active_share
-    (array([ 1.5, -0.5,  0.5,  2. ]), 0.5)
+    axis counts them. With the squared hinge and its kin only the rows of the active set have a loss
+    and pull at the coefficients. With several classes the margin is f_y, the value of the row's
+    class, less the largest value of the others.
     """
 
-    def __init__(
-        self,
-        margins: Array,
-        *,
-        xlabel: str = "margin $y$ $f(x)$",
-        active_name: str = "active set",
-    ) -> None:
-        self.margins = margins
-        self.xlabel = xlabel
-        self.active_name = active_name
+    margins: Array
+    _: KW_ONLY
+    #: Whether they are those of several classes.
+    is_lead: bool = False
+    #: Whether rows with a margin above 1 have no loss.
+    has_active_set: bool = True
 
     @property
     def error_share(self) -> float:
@@ -92,16 +55,7 @@ class MarginDisplay(Display):
         return int(np.sum((self.margins < edges[0]) | (self.margins > edges[-1])))
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        kind: Literal["histogram", "ecdf"] = "histogram",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
         """Draw the margins of a classifier.
 
         Parameters
@@ -110,24 +64,14 @@ class MarginDisplay(Display):
             Of this package, or another with decision values; without them, 2 p - 1 counts as f.
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        kind : {"histogram", "ecdf"}, default="histogram"
-        ax : matplotlib Axes or None, default=None
         **kwargs :
-            For `Axes.hist` or `Axes.ecdf`.
-
-        Returns
-        -------
-        MarginDisplay
+            For `plot`.
         """
-        check_matplotlib(cls.__name__)
-        _, classifier = fitted.split(estimator)
-        decision = fitted.decision_values(estimator, X)
-        # With the square every row has a loss, so there is no active set.
-        loss = vars(classifier).get("_loss_")
-        display = cls._of(
-            y, decision, estimator.classes_, has_active_set=not isinstance(loss, Square)
-        )
-        return display.plot(ax, kind=kind, **kwargs)
+        _, classifier = base.split(estimator, cls)
+        display = cls._of(y, _decision_values(estimator, X), estimator.classes_)
+        # With the square every row has a loss.
+        display.has_active_set &= not isinstance(vars(classifier).get("_loss_"), Square)
+        return display.plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -136,8 +80,6 @@ class MarginDisplay(Display):
         decision: ArrayLike,
         *,
         classes: ArrayLike | None = None,
-        kind: Literal["histogram", "ecdf"] = "histogram",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the margins of known decision values.
@@ -149,29 +91,19 @@ class MarginDisplay(Display):
             Positive values stand for the second of two classes.
         classes : array-like of shape (n_classes,) or None, default=None
             None is the sorted labels of `y_true`.
-        kind : {"histogram", "ecdf"}, default="histogram"
-        ax : matplotlib Axes or None, default=None
         **kwargs :
-            For `Axes.hist` or `Axes.ecdf`.
-
-        Returns
-        -------
-        MarginDisplay
+            For `plot`.
         """
-        check_matplotlib(cls.__name__)
-        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
-        values = np.asarray(decision, dtype=np.float64)
-        return cls._of(y_true, values, known).plot(ax, kind=kind, **kwargs)
+        display = cls._of(y_true, np.asarray(decision, dtype=np.float64), classes)
+        return display.plot(**kwargs)
 
     @classmethod
-    def _of(
-        cls, y: ArrayLike, decision: Array, classes: NDArray[Any], has_active_set: bool = True
-    ) -> Self:
-        """Give the display of decision values; several classes have no single active set."""
-        margins = margins_of(_checked_codes(y, decision, classes), decision)
-        if decision.ndim == 1:
-            return cls(margins, active_name="active set" if has_active_set else _NO_SET)
-        return cls(margins, xlabel=_LEAD, active_name=_NO_SET)
+    def _of(cls, y: ArrayLike, decision: Array, classes: ArrayLike | None) -> Self:
+        codes, known = base.class_codes(y, classes, decision, "decision")
+        is_lead = decision.ndim == 2
+        if not is_lead and len(known) != 2:
+            raise ValueError(f"A decision of one column is for 2 classes, not {known.tolist()}.")
+        return cls(margins_of(codes, decision), is_lead=is_lead, has_active_set=not is_lead)
 
     def plot(
         self,
@@ -180,67 +112,46 @@ class MarginDisplay(Display):
         kind: Literal["histogram", "ecdf"] = "histogram",
         **kwargs: Any,
     ) -> Self:
-        """Draw into Axes, or into a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-        kind : {"histogram", "ecdf"}, default="histogram"
-        **kwargs :
-            For `Axes.hist` or `Axes.ecdf`.
-
-        Returns
-        -------
-        MarginDisplay
-        """
-        if kind not in _Y_LABELS:
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.hist` or `Axes.ecdf`."""
+        draw = {"histogram": self._draw_histogram, "ecdf": self._draw_ecdf}.get(kind)
+        if draw is None:
             raise ValueError(f"kind must be 'histogram' or 'ecdf', got {kind!r}.")
-        ax = self._take(ax)
-        edges = _edges(self.margins)
-        low, high = edges[0], edges[-1]
-        if kind == "histogram":
-            self._draw_histogram(ax, edges, kwargs)
-        else:
-            self._draw_ecdf(ax, kwargs)
-        label = f"{self.active_name} (margin < 1): {self.active_share:.1%}"
-        ax.axvspan(
-            low, min(1.0, high), color=_ACTIVE_COLOR, alpha=0.2, lw=0, zorder=0.5, label=label
-        )
-        for place, style in ((0.0, "-"), (1.0, ":")):
-            ax.axvline(place, color=ink(ax), linestyle=style, linewidth=1.0)
-        ax.set_xlim(low, high)
-        far = f"\n{farther_out(self.n_outside)}" if self.n_outside else ""
-        set_labels(ax, self.xlabel + far, _Y_LABELS[kind])
-        legend_below(ax, ncols=2)
+        ax, edges = self._start(ax), _edges(self.margins)
+        ylabel = draw(ax, edges, f"error (margin < 0): {self.error_share:.1%}", kwargs)
+        name = "active set" if self.has_active_set else "unsure or wrong"
+        style: dict[str, Any] = {"color": ORANGE, "alpha": 0.2, "linewidth": 0, "zorder": 0.5}
+        style["label"] = f"{name} (margin < 1): {self.active_share:.1%}"
+        ax.axvspan(edges[0], min(1.0, edges[-1]), **style)
+        for place, line in ((0.0, "-"), (1.0, ":")):
+            ax.axvline(place, color=base.text_color(ax), linestyle=line, linewidth=1.0)
+        ax.set_xlim(edges[0], edges[-1])
+        lead = "margin: value of the true class − largest of the others"
+        far = f"\nrows farther out: {self.n_outside}" if self.n_outside else ""
+        base.set_labels(ax, (lead if self.is_lead else "margin $y$ $f(x)$") + far, ylabel)
+        base.legend_below(ax, ncols=2)
         return self
 
-    def _draw_histogram(self, ax: Axes, edges: Array, options: dict[str, Any]) -> None:
-        wrong, right = self.margins[self.margins < 0.0], self.margins[self.margins >= 0.0]
-        style = {"bins": edges, **options}
-        ax.hist(right, **{"color": _DONE_COLOR, "label": self._right_name(), **style})
-        ax.hist(wrong, **{"color": _ERROR_COLOR, "label": self._error_name(), **style})
+    def _draw_histogram(self, ax: Axes, edges: Array, error: str, options: dict[str, Any]) -> str:
+        """Draw one histogram of the right rows, another of the wrong ones; return the y label."""
+        is_wrong, label = self.margins < 0.0, f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
+        style = {"bins": edges, "color": BLUE, "label": label, **options}
+        ax.hist(self.margins[~is_wrong], **style)
+        ax.hist(self.margins[is_wrong], **{**style, "color": VERMILION, "label": error, **options})
         ax.locator_params(axis="y", integer=True)
+        return "rows"
 
-    def _draw_ecdf(self, ax: Axes, options: dict[str, Any]) -> None:
-        ax.ecdf(self.margins, **{"color": _DONE_COLOR, "label": "share of rows", **options})
-        ax.plot(0.0, self.error_share, "o", color=_ERROR_COLOR, label=self._error_name())
-        ax.plot(1.0, self.active_share, "o", color=_ACTIVE_COLOR)
-
-    def _error_name(self) -> str:
-        return f"error (margin < 0): {self.error_share:.1%}"
-
-    def _right_name(self) -> str:
-        return f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
+    def _draw_ecdf(self, ax: Axes, _: Array, error: str, options: dict[str, Any]) -> str:
+        """Draw the shares of rows below every margin; return the y label."""
+        ax.ecdf(self.margins, **{"color": BLUE, "label": "share of rows", **options})
+        ax.plot(0.0, self.error_share, "o", color=VERMILION, label=error)
+        ax.plot(1.0, self.active_share, "o", color=ORANGE)
+        return "share of rows below"
 
 
 def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
-    """Give y f, or f_y less the largest value of the other classes.
+    """Return y f, or f_y less the largest value of the other classes.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        The places of the true classes; -1 for a label that is none, which is a mistake.
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    The code of a label that is none of the classes is -1; it is a mistake.
     """
     if decision.ndim == 1:
         return np.where(codes < 0, -np.abs(decision), np.where(codes == 1, decision, -decision))
@@ -251,22 +162,20 @@ def margins_of(codes: NDArray[np.intp], decision: Array) -> Array:
     return np.asarray(own - others.max(axis=1))
 
 
-def _checked_codes(y: ArrayLike, decision: Array, classes: NDArray[Any]) -> NDArray[np.intp]:
-    codes = fitted.codes_of(y, classes)
-    if decision.shape[:1] != codes.shape or decision.ndim > 2:
-        raise ValueError(f"y has {len(codes)} rows, but the decision has shape {decision.shape}.")
-    n_columns = 2 if decision.ndim == 1 else decision.shape[1]
-    if n_columns != len(classes):
-        raise ValueError(
-            f"A decision of shape {decision.shape} is for {n_columns} classes, "
-            f"but they are {classes.tolist()}."
-        )
-    return codes
+def _decision_values(estimator: Any, X: Any) -> Array:
+    """Return values whose sign, for several classes whose largest, is the predicted class."""
+    n_classes = len(estimator.classes_)
+    if hasattr(estimator, "decision_function"):  # a user's classifier; forests have none
+        decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        if decision.ndim == 1 or decision.shape[1] == n_classes:
+            return decision
+    proba = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    return 2.0 * proba[:, 1] - 1.0 if n_classes == 2 else proba
 
 
 def _edges(margins: Array) -> Array:
-    """Give edges of equal bins, 0 and as a rule 1 among them, that hold the usual margins."""
-    usual = usual_range(margins, _NEAR)
+    """Return edges of equal bins, 0 and as a rule 1 among them, that hold the usual margins."""
+    usual = base.usual_range(margins, _NEAR)
     low, high = min(0.0, usual[0]), max(1.0, usual[1])
     # Bins have whole numbers of units, or units have whole numbers of bins.
     per_unit = max(1, round(_N_BINS / (high - low)))

@@ -1,97 +1,53 @@
-"""Errors along a path."""
+"""Errors and coefficients along a path."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.plotting import fitted
-from fcgboost.plotting.canvas import (
-    DICTIONARY_COLORS,
-    Array,
-    Display,
-    check_matplotlib,
-    ink,
-    legend_below,
-)
+from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, PALETTE, SKY, VERMILION
+from fcgboost.plotting import base
+from fcgboost.plotting.base import Array
+from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 # The same thing has the same colour in every picture.
 _CURVE_COLORS = {
     **DICTIONARY_COLORS,
-    "train": "#E69F00",
-    "validation": "#0072B2",
-    "cross-validation": "#0072B2",
-    "test": "#D55E00",
+    **{"train": ORANGE, "validation": BLUE, "cross-validation": BLUE, "test": VERMILION},
 }
-# For curves of other names; the Axes' own ink comes before these.
-_OTHER_COLORS = ("#E69F00", "#56B4E9", "#999999")
+# Atoms that have no name are grey.
+_NAMED_COLORS = [color for color in PALETTE if color != GREY]
 
 
-class PathDisplay(Display):
+@dataclass(eq=False, repr=False)
+class PathDisplay(base.Display):
     """Errors against the number of atoms or steps, with k0 and the chosen number marked.
-
-    Parameters
-    ----------
-    curves : mapping from str to ndarray
-        The values of each curve. Dictionaries have their colours.
-    steps : mapping from str to ndarray or None, default=None
-        The numbers of steps they belong to; 1, 2, ... for names that are not there.
-    atoms : ndarray of shape (n_steps + 1,) or None, default=None
-        The number of atoms after 0, 1, ... steps, if the curves are to be drawn against it.
-    k0 : int or None, default=None
-        The number of steps of the theory, `theory_steps(n_samples)`: a dotted line.
-    chosen : mapping from str to int or None, default=None
-        Numbers of steps to mark on the curves.
-    ylabel : str, default="error"
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : dict from str to matplotlib Line2D
-        The curves.
-    marks_ : dict from str to matplotlib Line2D
-        The chosen points on them.
-
-    Examples
-    --------
-    >>> from fcgboost import FCGBoostClassifier
-    >>> from fcgboost.datasets import make_simulation
-    >>> from fcgboost.plotting import PathDisplay
-    >>> X, y = make_simulation(200, random_state=0)
-    >>> clf = FCGBoostClassifier(validation_fraction=0.2, random_state=0).fit(X, y)
-    >>> display = PathDisplay.from_estimator(clf, X, y)
-    >>> sorted(display.curves)
-    ['train', 'validation']
+    lines_, chosen_ : dict from str to matplotlib Line2D
+        The curves, and the chosen points on them.
     """
 
-    lines_: dict[str, Line2D]
-    marks_: dict[str, Line2D]
-
-    def __init__(
-        self,
-        curves: Mapping[str, Array],
-        *,
-        steps: Mapping[str, Array] | None = None,
-        atoms: Array | None = None,
-        k0: int | None = None,
-        chosen: Mapping[str, int] | None = None,
-        ylabel: str = "error",
-    ) -> None:
-        self.curves = curves
-        self.steps = steps
-        self.atoms = atoms
-        self.k0 = k0
-        self.chosen = chosen
-        self.ylabel = ylabel
+    #: The values after 1, 2, ... steps, NaN where there is none. Dictionaries have their colours.
+    curves: Mapping[str, Array]
+    _: KW_ONLY
+    #: The number of atoms after 1, 2, ... steps, if the curves are to be drawn against it.
+    atoms: Array | None = None
+    #: The number of steps of the theory, `theory_steps(n_samples)`: a dotted line.
+    k0: int | None = None
+    #: Numbers of steps to mark on the curves.
+    chosen: Mapping[str, int] | None = None
+    ylabel: str = "error"
 
     @classmethod
     def from_estimator(
@@ -103,7 +59,6 @@ class PathDisplay(Display):
         y_val: ArrayLike | None = None,
         *,
         x: Literal["atoms", "steps"] = "atoms",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the errors of a classifier along its whole path.
@@ -112,34 +67,28 @@ class PathDisplay(Display):
         ----------
         estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
         X, y : data of the fit, or None, default=None
-            Give the curve "train".
+            For the curve "train".
         X_val, y_val : other data, or None, default=None
-            Give the curve "validation". Without them it is what the fit wrote down, if it had
+            For the curve "validation". Without them it is what the fit wrote down, if it had
             validation data; for a search, the mean over the folds, "cross-validation".
         x : {"atoms", "steps"}, default="atoms"
             Several classes choose several atoms in one step.
-        ax : matplotlib Axes or None, default=None
         **kwargs :
-            For `Axes.plot`.
-
-        Returns
-        -------
-        PathDisplay
+            For `plot`.
         """
-        check_matplotlib(cls.__name__)
         if x not in ("atoms", "steps"):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
-        before, classifier = fitted.split_boosted(estimator, cls)
-        fitted.check_path(classifier)
-        given: dict[str, tuple[Any, Any]] = {"train": (X, y), "validation": (X_val, y_val)}
-        curves = {
-            name: path_error(classifier, fitted.prepared(before, rows), labels)
-            for name, (rows, labels) in given.items()
-            if _is_given(name, rows, labels)
-        }
-        recorded, steps, ylabel = fitted.recorded(classifier)
+        before, classifier = _with_path(estimator, cls)
+        curves = {}
+        for name, rows, labels in (("train", X, y), ("validation", X_val, y_val)):
+            if (rows is None) != (labels is None):
+                raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
+            if rows is not None and labels is not None:
+                seen = rows if before is None else before.transform(rows)
+                curves[name] = path_error(classifier, seen, labels)
+        known, ylabel = recorded(classifier)
         if X_val is None and (ylabel == "error" or not curves):
-            curves |= recorded
+            curves |= known
         else:
             ylabel = "error"
         if not curves:
@@ -147,16 +96,12 @@ class PathDisplay(Display):
                 "There is no error to draw: pass X and y, or fit with validation data "
                 "(validation_fraction, or X_val and y_val)."
             )
-        counts = np.array([0, *classifier.trace_.column("n_atoms")], dtype=np.float64)
-        display = cls(
-            curves,
-            steps=steps,
-            atoms=counts if x == "atoms" else None,
-            k0=fitted.theory_k0(classifier, None if X is None else np.shape(X)[0]),
-            chosen=dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None,
-            ylabel=ylabel,
-        )
-        return display.plot(ax, **kwargs)
+        display = cls(curves, ylabel=ylabel)
+        if x == "atoms":
+            display.atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
+        display.k0 = theory_k0(classifier, None if X is None else np.shape(X)[0])
+        display.chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
+        return display.plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -166,7 +111,6 @@ class PathDisplay(Display):
         k0: int | None = None,
         chosen: Mapping[str, int] | None = None,
         ylabel: str = "error",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw known curves over the number of steps.
@@ -176,99 +120,145 @@ class PathDisplay(Display):
         curves : mapping from names to array-like of shape (n_steps,), or one such array
             The values after 1, 2, ... steps: of `path_error`, or of
             ``clf.trace_.column("validation_score")``. Names of dictionaries have their colours.
-        k0 : int or None, default=None
-        chosen : mapping from names to int or None, default=None
-        ylabel : str, default="error"
-        ax : matplotlib Axes or None, default=None
-        **kwargs :
-            For `Axes.plot`.
-
-        Returns
-        -------
-        PathDisplay
-
-        Examples
-        --------
-        >>> curves = {"gauss": [0.3, 0.2, 0.1], "relu": [0.3, 0.1, 0.2]}
-        >>> display = PathDisplay.from_predictions(curves, k0=2)
-        >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
-        ['gauss', 'relu', '$k_0$ = 2']
+        k0, chosen, ylabel, **kwargs :
+            As in the class; for `plot`.
         """
-        check_matplotlib(cls.__name__)
         named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
         if not named:
             raise ValueError("curves must name at least one curve.")
-        checked = {name: _check_curve(name, values) for name, values in named.items()}
+        values = {name: np.asarray(curve, dtype=np.float64) for name, curve in named.items()}
+        for name, curve in values.items():
+            if curve.ndim != 1 or len(curve) == 0:
+                raise ValueError(f"The curve {name!r} must hold one number per step.")
         for name, k in (chosen or {}).items():
-            if name not in checked or not 1 <= k <= len(checked[name]):
+            if name not in values or not 1 <= k <= len(values[name]):
                 raise ValueError(f"chosen has {name!r} at step {k}, where there is no curve.")
-        return cls(checked, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax, **kwargs)
+        return cls(values, k0=k0, chosen=chosen, ylabel=ylabel).plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-        **kwargs :
-            For `Axes.plot`.
-
-        Returns
-        -------
-        PathDisplay
-        """
-        ax = self._take(ax)
-        others = iter((ink(ax), *_OTHER_COLORS) * len(self.curves))
-        self.lines_, self.marks_ = {}, {}
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
+        ax = self._start(ax)
+        others = iter((base.text_color(ax), ORANGE, SKY, GREY) * len(self.curves))
+        self.lines_: dict[str, Any] = {}
         for name, values in self.curves.items():
             color = _CURVE_COLORS.get(name.lower()) or next(others)
             marker = "o" if len(values) == 1 else None
             style = {"color": color, "label": name or "_nolegend_", "marker": marker, **kwargs}
-            (self.lines_[name],) = ax.plot(self._places(self._ks(name)), values, **style)
+            places = self._places(len(values))
+            is_known = np.isfinite(places + values)
+            (self.lines_[name],) = ax.plot(places[is_known], values[is_known], **style)
         self._mark_chosen(ax)
-        self._mark_k0(ax)
+        if self.k0 is not None and np.isfinite(place := self._places(self.k0)[-1]):
+            ax.axvline(place, label=f"$k_0$ = {self.k0}", color=base.text_color(ax), linestyle=":")
         ax.set(xlabel="steps $k$" if self.atoms is None else "atoms", ylabel=self.ylabel)
         ax.set_xlim(0, None)
-        legend_below(ax)
+        base.legend_below(ax)
         return self
 
-    def _ks(self, name: str) -> Array:
-        default = np.arange(1.0, len(self.curves[name]) + 1)
-        return (self.steps or {}).get(name, default)
-
-    def _places(self, ks: Array) -> Array:
-        """Give the places of steps on the axis; NaN for steps that no one has made."""
-        if self.atoms is None:
-            return ks
-        last = len(self.atoms) - 1
-        known = self.atoms[np.minimum(ks, last).astype(int)]
+    def _places(self, n: int) -> Array:
+        """Return the places of the first steps on the axis; NaN for steps that no one has made."""
+        steps = np.arange(1.0, n + 1)
         # Where every step brings one atom, the number of atoms is known for all steps.
-        beyond = ks if (np.diff(self.atoms) == 1.0).all() else np.full(len(ks), np.nan)
-        return np.where(ks <= last, known, beyond)
+        if self.atoms is None or (self.atoms == np.arange(1, len(self.atoms) + 1)).all():
+            return steps
+        return np.append(self.atoms, np.full(n, np.nan))[:n]
 
     def _mark_chosen(self, ax: Axes) -> None:
+        self.chosen_: dict[str, Any] = {}
         for name, k in (self.chosen or {}).items():
-            here = self._ks(name) == k
-            if here.any():
-                places, color = self._places(self._ks(name))[here], self.lines_[name].get_color()
-                (self.marks_[name],) = ax.plot(
-                    places, self.curves[name][here], "o", color=color, markersize=8
-                )
-        if self.marks_ and self.chosen:
+            values = self.curves[name]
+            if 1 <= k <= len(values) and np.isfinite(values[k - 1]):
+                point = self._places(k)[-1], values[k - 1]
+                style: dict[str, Any] = {"color": self.lines_[name].get_color(), "markersize": 8}
+                (self.chosen_[name],) = ax.plot(*point, "o", **style)
+        if self.chosen_ and self.chosen:
             ks = set(self.chosen.values())
             label = f"chosen $k$ = {ks.pop()}" if len(ks) == 1 else "chosen number of steps"
-            ax.plot([], [], "o", color="grey", markersize=6, label=label)
+            ax.plot([], [], "o", color=GREY, markersize=6, label=label)
 
-    def _mark_k0(self, ax: Axes) -> None:
-        if self.k0 is not None:
-            (place,) = self._places(np.array([float(self.k0)]))
-            if np.isfinite(place):
-                style: dict[str, Any] = {"color": ink(ax), "linestyle": ":"}
-                ax.axvline(place, label=f"$k_0$ = {self.k0}", **style)
+
+@dataclass(eq=False, repr=False)
+class CoefficientPathDisplay(base.Display):
+    """The coefficient of every atom against the number of steps; the largest have names.
+
+    They are named in the order of their size in the chosen model. Under full correction all
+    coefficients move in every step, under the classical schemes only one does.
+
+    Attributes
+    ----------
+    lines_ : dict from int to matplotlib Line2D
+        By the atoms' numbers.
+    """
+
+    #: After 1, 2, ... steps, of shape (n_steps, n_atoms); NaN before an atom entered.
+    coefs: Array
+    #: The number of each atom in order of entry, from 1.
+    atoms: NDArray[np.intp]
+    _: KW_ONLY
+    #: The number of steps of the theory.
+    k0: int | None = None
+    #: The number of steps of the model.
+    chosen: int | None = None
+    #: The class the coefficients speak for.
+    class_name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        class_of_interest: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coefficients of a classifier along its whole path.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
+        class_of_interest : label or None, default=None
+            Of several classes, the one whose coefficients are drawn; None is the first.
+        **kwargs :
+            For `plot`.
+        """
+        _, classifier = _with_path(estimator, cls)
+        output, value = base.output_of(classifier, class_of_interest)
+        coefs, own = _coefficients(classifier.trace_, output)
+        display = cls(coefs, own + 1, class_name=base.label_name(value))
+        display.k0, display.chosen = theory_k0(classifier, None), classifier.n_iter_
+        return display.plot(**kwargs)
+
+    def plot(self, ax: Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
+        """Draw into Axes or a new figure, and name so many atoms; `kwargs` for `Axes.plot`."""
+        ax, n_steps = self._start(ax), len(self.coefs)
+        sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))
+        named = np.argsort(-sizes, kind="stable")[: min(n_named, int(np.count_nonzero(sizes)))]
+        colors = dict(zip(named.tolist(), _NAMED_COLORS * len(named), strict=False))
+        # In the order of the legend.
+        places = [*colors, *(j for j in range(len(self.atoms)) if j not in colors)]
+        self.lines_: dict[int, Any] = {}
+        for j in places:
+            atom = int(self.atoms[j])
+            style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "zorder": 1.9}
+            if j in colors:
+                style = {"color": colors[j], "linewidth": 1.6, "label": f"atom {atom}"}
+            style |= {"marker": "o" if n_steps == 1 else None, **kwargs}
+            (self.lines_[atom],) = ax.plot(np.arange(1, n_steps + 1), self.coefs[:, j], **style)
+        ax.axhline(0.0, color=base.text_color(ax), linewidth=0.8)
+        if self.k0 is not None and self.k0 <= n_steps:
+            style = {"linestyle": ":", "label": f"$k_0$ = {self.k0}"}
+            ax.axvline(self.k0, color=base.text_color(ax), **style)
+        if self.chosen is not None and self.chosen < n_steps:
+            style = {"linestyle": "--", "linewidth": 1.0, "label": f"chosen $k$ = {self.chosen}"}
+            ax.axvline(self.chosen, color=base.text_color(ax), **style)
+        of_class = "" if self.class_name is None else f" for label {self.class_name}"
+        base.set_labels(ax, "steps $k$", f"coefficient{of_class}")
+        ax.set_xlim(1, max(2, n_steps))
+        base.legend_below(ax, ncols=4)
+        return self
 
 
 def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
-    """Give the share of wrong predictions after every step of a classifier's whole path.
+    """Return the share of wrong predictions after every step of a classifier's whole path.
 
     Parameters
     ----------
@@ -285,14 +275,59 @@ def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
     return np.array([np.mean(predicted != np.asarray(y)) for predicted in whole.staged_predict(X)])
 
 
-def _is_given(name: str, X: Any, y: Any) -> bool:
-    if (X is None) != (y is None):
-        raise ValueError(f"The curve {name!r} needs rows and their labels, got only one of them.")
-    return X is not None
+def _with_path(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
+    """Split an estimator whose classifier must know its path."""
+    before, classifier = base.split_boosted(estimator, display)
+    if len(classifier.trace_) < max(1, classifier.n_iter_):
+        raise ValueError(
+            "The model has no path to draw: it was saved with trace=False, or its fit made no step."
+        )
+    return before, classifier
 
 
-def _check_curve(name: str, values: ArrayLike) -> Array:
-    curve = np.asarray(values, dtype=np.float64)
-    if curve.ndim != 1 or len(curve) == 0:
-        raise ValueError(f"The curve {name!r} must hold one number per step, got {curve.shape}.")
-    return curve
+def theory_k0(classifier: Any, n_samples: int | None) -> int | None:
+    """Return the theory's number of steps of the fit, or of so many samples if it is unknown."""
+    k0 = vars(vars(classifier).get("best_estimator_", classifier)).get("_k0_")
+    if k0 is not None:
+        return int(k0)
+    return None if n_samples is None else theory_steps(n_samples)
+
+
+def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
+    """Return what the fit wrote down about other data, by step, and its unit.
+
+    The unit is "error", or "score (...)" where it was another score. Without validation there is
+    no curve.
+    """
+    scoring = vars(classifier).get("scoring")
+    is_accuracy = scoring in (None, "accuracy")
+    name, values = "validation", classifier.trace_.column("validation_score")
+    if (results := vars(classifier).get("cv_results_")) is not None:
+        name, best = "cross-validation", classifier.best_params_
+        scores = {
+            setting["max_iter"]: score
+            for setting, score in zip(results["params"], results["mean_test_score"], strict=True)
+            if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
+        }
+        values = np.array([scores.get(k, np.nan) for k in range(1, max(scores) + 1)])
+    if len(values) == 0 or values.dtype == object:  # None in every step: no validation data
+        return {}, "error"
+    unit = "error" if is_accuracy else f"score ({scoring})"
+    return {name: 1.0 - values if is_accuracy else np.asarray(values, dtype=np.float64)}, unit
+
+
+def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
+    """Return the coefficients of the atoms that one output chose, and the places of these atoms."""
+    coefs = np.full((len(trace), len(trace.entered)), np.nan)
+    entered: dict[int, int] = {}
+    for step in trace:
+        coefs[step.k - 1, : step.n_entered] = step.coef[output]
+        # Of an average every path has chosen one.
+        for atom in step.chosen[output :: len(step.coef)].tolist():
+            if atom >= 0:
+                entered.setdefault(atom, step.k)
+    # An atom of several outputs enters each of them at a step of its own.
+    for atom, k in entered.items():
+        coefs[: k - 1, atom] = np.nan
+    own = np.array(sorted(entered), dtype=np.intp)
+    return coefs[:, own], own

@@ -2,125 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.calibration import CalibrationDisplay, calibration_curve
 
-from fcgboost.plotting import fitted
-from fcgboost.plotting.canvas import (
-    CLASS_COLORS,
-    Array,
-    Display,
-    check_matplotlib,
-    ink,
-    label_name,
-    legend_below,
-    set_labels,
-)
-from fcgboost.scores import Score, wilson
+from fcgboost.colors import CLASS_COLORS, GREY
+from fcgboost.plotting import base
+from fcgboost.plotting.base import Array
+from fcgboost.scores import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # The strip of counts below the diagram, in units of probability: its foot, and its height.
 _FOOT, _HEIGHT = -0.32, 0.18
-# What happens or not, of several classes: that the predicted one is the true one.
-_TOP = "the predicted class"
 
 
-class ReliabilityDisplay(Display):
-    """A reliability diagram: how often what was said to happen with probability p happens.
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay(CalibrationDisplay, base.Display):
+    """scikit-learn's reliability diagram, with intervals and counts.
 
     Rows are put into bins by their probability. Bars are 95 % intervals of Wilson; a calibrated
     classifier has the diagonal within most of them. The strip below shows the counts.
 
-    Parameters
-    ----------
-    prob_true, prob_pred : ndarray of shape (n_bins,)
-        The share of hits, and the mean probability, of every bin that is not empty.
-    counts : ndarray of shape (n_bins,)
-        The rows in it.
-    edges : ndarray of shape (n_bins, 2)
-        Its ends.
-    brier : float
-        The mean squared difference of probability and hit. Of the predicted class among several
-        it is not the Brier score of all classes, and is called the top-label Brier score.
-    event : str, default="the second class"
-        What the probabilities are of.
-
     Attributes
     ----------
-    low, high : ndarray of shape (n_bins,)
-        Wilson's intervals for `prob_true`.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    line_ : matplotlib ErrorbarContainer
+    line_ : matplotlib Line2D
+    errorbar_ : matplotlib ErrorbarContainer
     bars_ : matplotlib BarContainer
         The counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fcgboost.plotting import ReliabilityDisplay
-    >>> y, p = np.array([0, 0, 0, 1]), np.array([0.1, 0.2, 0.3, 0.8])
-    >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=2, strategy="uniform")
-    >>> display.counts, display.prob_true
-    (array([3, 1]), array([0., 1.]))
     """
 
-    line_: Any
-    bars_: Any
-
-    def __init__(
-        self,
-        prob_true: Array,
-        prob_pred: Array,
-        counts: NDArray[np.intp],
-        edges: Array,
-        brier: float,
-        *,
-        event: str = "the second class",
-    ) -> None:
-        self.prob_true = prob_true
-        self.prob_pred = prob_pred
-        self.counts = counts
-        self.edges = edges
-        self.brier = brier
-        self.event = event
+    #: The share of hits in every bin that is not empty.
+    prob_true: Array
+    #: The mean probability in every bin that is not empty.
+    prob_pred: Array
+    y_prob: Array
+    #: The rows in every bin that is not empty.
+    counts: NDArray[np.intp]
+    #: The ends of the bins that are not empty, of shape (n_bins, 2).
+    edges: Array
+    #: The mean squared difference of probability and hit; of the predicted class among several it
+    #: is not the Brier score of all classes, and is called the top-label Brier score.
+    brier: float
+    _: KW_ONLY
+    #: The class whose probability it is; None if it is that of the predicted one among several.
+    pos_label: Any = None
+    estimator_name: None = field(default=None, init=False)
 
     @property
-    def is_top_label(self) -> bool:
-        """Whether the probabilities are those of the predicted class, whichever it is."""
-        return self.event == _TOP
-
-    @property
-    def low(self) -> Array:
-        """The lower ends of Wilson's intervals."""
-        return np.array([one.low for one in self._intervals()])
-
-    @property
-    def high(self) -> Array:
-        """The upper ends of Wilson's intervals."""
-        return np.array([one.high for one in self._intervals()])
-
-    def _intervals(self) -> list[Score]:
+    def intervals(self) -> Array:
+        """The lower and the upper ends of Wilson's intervals for `prob_true`, as rows."""
         pairs = zip(self.prob_true, self.counts, strict=True)
-        return [wilson(float(share * n), float(n)) for share, n in pairs]
+        found = [wilson(float(share * n), float(n)) for share, n in pairs]
+        return np.transpose([(one.low, one.high) for one in found])
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        pos_label: Any = None,
-        n_bins: int = 10,
-        strategy: Literal["quantile", "uniform"] = "quantile",
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **kwargs: Any) -> Self:
         """Draw the diagram of a classifier with `predict_proba`.
 
         Parameters
@@ -129,32 +70,12 @@ class ReliabilityDisplay(Display):
             Of this package or of scikit-learn.
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        pos_label : label or None, default=None
-            The class whose probability is judged. None is the second of two classes; of several
-            it is the predicted one, whichever that is (top label).
-        n_bins : int, default=10
-        strategy : {"quantile", "uniform"}, default="quantile"
-            Bins with as many rows each, or of the same width.
-        ax : matplotlib Axes or None, default=None
         **kwargs :
-            For `Axes.errorbar`.
-
-        Returns
-        -------
-        ReliabilityDisplay
+            For `from_predictions`.
         """
-        check_matplotlib(cls.__name__)
-        _, classifier = fitted.split(estimator)
-        if not hasattr(estimator, "predict_proba"):  # a hinge, or a user's classifier
-            raise AttributeError(
-                f"{type(classifier).__name__} has no predict_proba here, so there are no "
-                "probabilities to judge: use loss='squared_hinge', or calibrate it with "
-                "sklearn.calibration.CalibratedClassifierCV."
-            )
+        base.split(estimator, cls)
         proba = estimator.predict_proba(X)
-        options = {"n_bins": n_bins, "strategy": strategy, "ax": ax, **kwargs}
-        classes = estimator.classes_
-        return cls.from_predictions(y, proba, classes=classes, pos_label=pos_label, **options)
+        return cls.from_predictions(y, proba, classes=estimator.classes_, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -166,7 +87,6 @@ class ReliabilityDisplay(Display):
         pos_label: Any = None,
         n_bins: int = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
-        ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the diagram of known probabilities.
@@ -178,97 +98,75 @@ class ReliabilityDisplay(Display):
             The probability of `pos_label`, or of all classes.
         classes : array-like of shape (n_classes,) or None, default=None
             None is the sorted labels of `y_true`.
-        pos_label, n_bins, strategy, ax, **kwargs :
-            As in `from_estimator`.
-
-        Returns
-        -------
-        ReliabilityDisplay
+        pos_label : label or None, default=None
+            The class whose probability is judged. None is the second of two classes; of several
+            it is the predicted one, whichever that is (top label).
+        n_bins : int, default=10
+        strategy : {"quantile", "uniform"}, default="quantile"
+            Bins with as many rows each, or of the same width.
+        **kwargs :
+            For `plot`.
         """
-        check_matplotlib(cls.__name__)
-        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
-        hits, prob, event = _events(y_true, np.asarray(y_prob, dtype=np.float64), known, pos_label)
-        bins, edges = _bins(prob, n_bins, strategy)
-        all_counts = np.bincount(bins, minlength=len(edges))
-        full = all_counts > 0
-        counts = all_counts[full]
-        sums = [np.bincount(bins, values, minlength=len(edges))[full] for values in (hits, prob)]
+        values = np.asarray(y_prob, dtype=np.float64)
+        hits, prob, label = _events(y_true, values, classes, pos_label)
+        shares, means = calibration_curve(
+            hits, prob, pos_label=True, n_bins=n_bins, strategy=strategy
+        )
+        # It does not return its bins.
+        parts = np.linspace(0.0, 1.0, n_bins + 1)
+        ends = parts if strategy == "uniform" else np.percentile(prob, 100.0 * parts)
+        counts = np.bincount(np.searchsorted(ends[1:-1], prob), minlength=n_bins)
+        edges = np.stack([ends[:-1], ends[1:]], axis=1)[counts > 0]
         brier = float(np.mean((prob - hits) ** 2))
-        display = cls(sums[0] / counts, sums[1] / counts, counts, edges[full], brier, event=event)
-        return display.plot(ax, **kwargs)
+        display = cls(shares, means, prob, counts[counts > 0], edges, brier, pos_label=label)
+        return display.plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw into Axes, or into a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-        **kwargs :
-            For `Axes.errorbar`.
-
-        Returns
-        -------
-        ReliabilityDisplay
-        """
-        ax = self._take(ax)
-        ax.plot([0.0, 1.0], [0.0, 1.0], ":", color=ink(ax), label="perfectly calibrated")
-        reach = np.stack([self.prob_true - self.low, self.high - self.prob_true])
-        label = "share of hits, 95 % interval"
-        style = {"fmt": "o-", "color": CLASS_COLORS[1], "capsize": 3, "label": label, **kwargs}
-        self.line_ = ax.errorbar(self.prob_pred, self.prob_true, np.maximum(reach, 0.0), **style)
+        """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
+        ax, color = self._start(ax), {"color": CLASS_COLORS[1], **kwargs}["color"]
+        # scikit-learn's own line is black, which dark backgrounds hide.
+        line: dict[str, Any] = {"color": base.text_color(ax), "label": "perfectly calibrated"}
+        ax.plot([0.0, 1.0], [0.0, 1.0], ":", **line)
+        name = "share of hits, 95 % interval"
+        super().plot(ax=ax, name=name, ref_line=False, **{"marker": "o", **kwargs, "color": color})
+        reach = np.abs(self.intervals - self.prob_true)
+        style: dict[str, Any] = {"fmt": "none", "color": color, "capsize": 3}
+        self.errorbar_ = ax.errorbar(self.prob_pred, self.prob_true, reach, **style)
         self._draw_counts(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(_FOOT - 0.02, 1.02), yticks=np.linspace(0.0, 1.0, 6))
-        set_labels(ax, f"predicted probability of {self.event}", "share of hits")
+        is_top = self.pos_label is None
+        event = "the predicted class" if is_top else f"label {base.label_name(self.pos_label)}"
+        base.set_labels(ax, f"predicted probability of {event}", "share of hits")
         # A line in the legend without anything in the picture.
-        name = "top-label Brier score" if self.is_top_label else "Brier score"
-        ax.plot([], [], " ", label=f"{name} {self.brier:.3f}")
-        legend_below(ax, ncols=2)
+        score = "top-label Brier score" if is_top else "Brier score"
+        ax.plot([], [], " ", label=f"{score} {self.brier:.3f}")
+        base.legend_below(ax, ncols=2)
         return self
 
     def _draw_counts(self, ax: Axes) -> None:
         """Draw the counts as a strip below the diagram."""
-        widths = np.maximum(np.diff(self.edges, axis=1)[:, 0], 0.004)
-        heights = _HEIGHT * self.counts / self.counts.max()
-        style: dict[str, Any] = {"bottom": _FOOT, "color": "#999999", "linewidth": 0.5}
-        self.bars_ = ax.bar(
-            self.edges[:, 0], heights, widths, align="edge", edgecolor=ink(ax), **style
-        )
-        ax.axhline(-0.04, color=ink(ax), linewidth=0.6)
-        note = f"rows (at most {self.counts.max()})"
-        ax.text(0.5, -0.055, note, ha="center", va="top", fontsize="small", color=ink(ax))
+        most, color = self.counts.max(), base.text_color(ax)
+        left, right = self.edges.T
+        heights, widths = _HEIGHT * self.counts / most, np.maximum(right - left, 0.004)
+        style: dict[str, Any] = {"bottom": _FOOT, "color": GREY, "edgecolor": color}
+        self.bars_ = ax.bar(left, heights, widths, align="edge", linewidth=0.5, **style)
+        ax.axhline(-0.04, color=color, linewidth=0.6)
+        style = {"ha": "center", "va": "top", "fontsize": "small", "color": color}
+        ax.text(0.5, -0.055, f"rows (at most {most})", **style)
 
 
 def _events(
-    y: ArrayLike, prob: Array, classes: NDArray[Any], pos_label: Any
-) -> tuple[Array, Array, str]:
-    """Give hits (0 or 1), their probabilities and what they are."""
-    codes = fitted.codes_of(y, classes)
-    if prob.shape[:1] != codes.shape or prob.ndim > 2:
-        raise ValueError(f"y has {len(codes)} rows, but the probabilities have shape {prob.shape}.")
-    if prob.ndim == 2 and prob.shape[1] != len(classes):
-        raise ValueError(f"{prob.shape[1]} columns of probabilities for {len(classes)} classes.")
+    y: ArrayLike, prob: Array, classes: ArrayLike | None, pos_label: Any
+) -> tuple[NDArray[np.bool_], Array, Any]:
+    """Return whether what was predicted happened, its probability, and its class."""
+    codes, known = base.class_codes(y, classes, prob, "probability")
     if not ((prob >= 0.0) & (prob <= 1.0)).all():
         raise ValueError("Probabilities must lie between 0 and 1.")
-    if pos_label is None and len(classes) > 2 and prob.ndim == 2:
-        return (codes == prob.argmax(axis=1)) * 1.0, prob.max(axis=1), _TOP
-    if pos_label is None and len(classes) != 2:
+    if pos_label is None and len(known) > 2 and prob.ndim == 2:
+        return codes == prob.argmax(axis=1), prob.max(axis=1), None
+    if pos_label is None and len(known) != 2:
         raise ValueError(
-            f"Which of the classes {classes.tolist()} are the probabilities of? Pass pos_label."
+            f"Which of the classes {known.tolist()} are the probabilities of? Pass pos_label."
         )
-    code = 1 if pos_label is None else fitted.position(classes, pos_label)[0]
-    chosen = prob if prob.ndim == 1 else prob[:, code]
-    return (codes == code) * 1.0, chosen, f"label {label_name(classes[code])}"
-
-
-def _bins(prob: Array, n_bins: int, strategy: str) -> tuple[NDArray[np.intp], Array]:
-    """Give the bin of every row, and the ends of the bins."""
-    if strategy not in ("quantile", "uniform"):
-        raise ValueError(f"strategy must be 'quantile' or 'uniform', got {strategy!r}.")
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins!r}.")
-    parts = np.linspace(0.0, 1.0, n_bins + 1)
-    # Many rows of the same probability, such as 0 and 1, leave fewer different quantiles.
-    edges = parts if strategy == "uniform" else np.unique(np.quantile(prob, parts))
-    inner = edges[1:-1]
-    ends = np.stack([np.r_[edges[0], inner], np.r_[inner, edges[-1]]], axis=1)
-    return np.searchsorted(inner, prob, side="right"), ends
+    code = 1 if pos_label is None else base.class_code(known, pos_label)
+    return codes == code, prob if prob.ndim == 1 else prob[:, code], known[code]

@@ -7,21 +7,19 @@ graph hold the same few values and do the same.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fcgboost.tables.cells import (
     Array,
-    CellError,
-    column_array,
+    Cells,
     factorize,
     is_missing,
     number_of,
     numbers_in,
+    read_column,
     text_of,
 )
 
@@ -39,35 +37,18 @@ class Column(ABC):
 
     @abstractmethod
     def output_names(self) -> tuple[str, ...]:
-        """Give the names of the columns of numbers it becomes."""
-
-    def encode(self, values: Any) -> Array:
-        """Give the numbers of all values.
-
-        Parameters
-        ----------
-        values : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_outputs)
-
-        Raises
-        ------
-        ValueError
-            Names the column, the row and the value that does not fit.
-        """
-        numbers = np.zeros((len(values), self.n_outputs))
-        self.encode_into(numbers, values)
-        return numbers
+        """Return the names of the columns of numbers it becomes."""
 
     @abstractmethod
-    def encode_into(self, numbers: Array, values: Any) -> None:
-        """Write the numbers of all values into an array of zeros."""
+    def encode(self, values: Any) -> Array:
+        """Return the numbers of all values, of shape (n_samples, n_outputs).
+
+        A ValueError names the column, the row and the value that does not fit.
+        """
 
     @abstractmethod
     def unknown_share(self, values: Any) -> float:
-        """Give the share of the values that are there, but are no level, or no number."""
+        """Return the share of levels or texts that are unknown among what is not missing."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +61,7 @@ class NumberColumn(Column):
     fill : float
         What stands for a missing value: the median of the training rows.
     is_marked : bool
-        Whether one more column says which values are missing. If so, a text that is no number
+        Whether one more column says which values are missing. If so, a text that is not a number
         counts as missing, else it is an error.
     unit : {"number", "days"}
     """
@@ -92,18 +73,17 @@ class NumberColumn(Column):
     def output_names(self) -> tuple[str, ...]:
         return (self.name, f"{self.name} is missing") if self.is_marked else (self.name,)
 
-    def encode_into(self, numbers: Array, values: Any) -> None:
-        found = numbers_of(self.name, column_array(values), self.unit, self.is_marked)
+    def encode(self, values: Any) -> Array:
+        found = numbers_in(self.name, read_column(values), self.unit, self.is_marked)
         is_gap = np.isnan(found)
-        numbers[:, 0] = np.where(is_gap, self.fill, found)
-        if self.is_marked:
-            numbers[:, 1] = is_gap
+        filled = np.where(is_gap, self.fill, found)
+        return np.column_stack((filled, is_gap) if self.is_marked else (filled,))
 
     def unknown_share(self, values: Any) -> float:
-        found = column_array(values)
-        if found.dtype.kind != "O":
+        column = read_column(values)
+        if not isinstance(column, Cells):
             return 0.0
-        return _share_without(found, lambda cell: number_of(cell, self.unit) is not None)
+        return _share([(number_of(cell, self.unit) is None, n) for cell, n in column.present()])
 
 
 @dataclass(frozen=True)
@@ -131,19 +111,20 @@ class CategoryColumn(Column):
         names += [f"{self.name} is missing"] * self.is_marked
         return tuple(names)
 
-    def encode_into(self, numbers: Array, values: Any) -> None:
-        codes, cells = factorize(column_array(values))
-        place_of = {level: place for place, level in enumerate(self.levels)}
+    def encode(self, values: Any) -> Array:
+        codes, cells = factorize(read_column(values))
+        output_of = {level: output for output, level in enumerate(self.levels)}
         other = len(self.levels) if self.has_other else -1
         gap = self.n_outputs - 1 if self.is_marked else -1
-        places = [gap if is_missing(cell) else place_of.get(text_of(cell), other) for cell in cells]
-        place = np.array(places, dtype=np.intp)[codes]
-        rows = np.flatnonzero(place >= 0)
-        numbers[rows, place[rows]] = 1.0
+        outputs = [
+            gap if is_missing(cell) else output_of.get(text_of(cell), other) for cell in cells
+        ]
+        output = np.array(outputs, dtype=np.intp)[codes]
+        return np.equal.outer(output, np.arange(self.n_outputs)).astype(np.float64)
 
     def unknown_share(self, values: Any) -> float:
-        levels = set(self.levels)
-        return _share_without(column_array(values), lambda cell: text_of(cell) in levels)
+        present, levels = factorize(read_column(values)).present(), set(self.levels)
+        return _share([(text_of(cell) not in levels, n) for cell, n in present])
 
 
 @dataclass(frozen=True)
@@ -155,25 +136,13 @@ class SkippedColumn(Column):
     def output_names(self) -> tuple[str, ...]:
         return ()
 
-    def encode_into(self, numbers: Array, values: Any) -> None:
-        pass
+    def encode(self, values: Any) -> Array:
+        return np.zeros((len(values), 0))
 
     def unknown_share(self, values: Any) -> float:
         return 0.0
 
 
-def _share_without(values: NDArray[Any], is_known: Callable[[Any], bool]) -> float:
-    codes, cells = factorize(values)
-    counts = np.bincount(codes, minlength=len(cells)).tolist()
-    there = [(cell, n) for cell, n in zip(cells, counts, strict=True) if not is_missing(cell)]
-    n_unknown: int = sum(n for cell, n in there if not is_known(cell))
-    n_there: int = sum(n for _, n in there)
-    return n_unknown / max(n_there, 1)
-
-
-def numbers_of(name: str, values: NDArray[Any], unit: str, takes_strays: bool) -> Array:
-    """Give a column as floats, or raise a ValueError that names it."""
-    try:
-        return numbers_in(values, unit, takes_strays)
-    except CellError as error:
-        raise ValueError(f"Column {name!r}, {error}.") from None
+def _share(marked: list[tuple[bool, int]]) -> float:
+    """Return the share of the rows that are marked."""
+    return sum(n for is_marked, n in marked if is_marked) / max(sum(n for _, n in marked), 1)

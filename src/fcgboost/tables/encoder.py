@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fcgboost.tables.columns import Column, NumberColumn, SkippedColumn
-from fcgboost.tables.learning import Learned, learn_column
-from fcgboost.tables.names import closest
+from fcgboost.tables.learning import learn_column
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -87,7 +88,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def from_columns(
         cls, columns: Iterable[Column], names_in: Sequence[str] | None = None
     ) -> TableEncoder:
-        """Give a fitted encoder from what another one learned.
+        """Return a fitted encoder from what another one learned.
 
         Parameters
         ----------
@@ -97,8 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             Its `feature_names_in_`; None if columns are found by position.
         """
         encoder = cls()
-        encoder.columns_ = tuple(columns)
-        encoder.notes_ = ()
+        encoder.columns_, encoder.notes_ = tuple(columns), ()
         encoder.n_features_in_ = len(encoder.columns_)
         if names_in is not None:
             if len(names_in) != len(encoder.columns_):
@@ -123,28 +123,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
         table = _open_table(X, min_rows=2)
-        learned = list(self._learn(table))
-        columns = tuple(one.column for one in learned)
-        _check_something_left(columns)
+        learned = [self._learn(name, values) for name, values in table.columns.items()]
+        columns = tuple(column for column, _ in learned)
+        if all(isinstance(column, SkippedColumn) for column in columns):
+            reasons = " ".join(note for _, notes in learned[:5] for note in notes[:1])
+            raise ValueError(f"No column of X tells one row from another. {reasons}")
         self.columns_ = columns
-        self.notes_ = tuple(note for one in learned for note in one.notes)
+        self.notes_ = tuple(note for _, notes in learned for note in notes)
         self.n_features_in_ = len(columns)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if table.has_names:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
+            self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return self
 
-    def _learn(self, table: Table) -> Iterator[Learned]:
-        for place, name in enumerate(table.names):
-            if table.matrix is not None:
-                yield Learned(NumberColumn(name, 0.0, False))
-            else:
-                values = table.column(place)
-                yield learn_column(name, values, self.max_levels, self.min_count)
+    def _learn(self, name: str, values: Any) -> tuple[Column, list[str]]:
+        if values is None:  # sparse
+            return NumberColumn(name, 0.0, False), []
+        return learn_column(name, values, self.max_levels, self.min_count)
 
     def transform(self, X: Any) -> Any:
-        """Give the numbers of a table.
+        """Return the numbers of a table.
 
         Parameters
         ----------
@@ -157,20 +155,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = _open_table(X, min_rows=0)
-        places = self._places_in(table)
+        matched = self._match(table)
         if table.matrix is not None:
             return self._transform_sparse(table.matrix)
-        numbers = np.zeros((table.n_rows, sum(column.n_outputs for column in self.columns_)))
+        numbers = np.empty((table.n_rows, sum(column.n_outputs for column in self.columns_)))
         start = 0
-        for column, place in zip(self.columns_, places, strict=True):
+        for column, values in matched:
             end = start + column.n_outputs
-            if end > start:
-                column.encode_into(numbers[:, start:end], table.column(place))
+            numbers[:, start:end] = column.encode(values)
             start = end
         return numbers
 
     def unknown_share(self, X: Any) -> dict[str, float]:
-        """Say how much of a table the training rows did not know.
+        """Measure how much of a table the training rows did not know.
 
         Parameters
         ----------
@@ -179,41 +176,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         dict from str to float
-            By the names of columns, the share of values that are there but have no column of their
-            own, or are texts in a column of numbers that takes them as missing. Columns of which
-            all is known are left out. Where rare texts were pooled these count too: a share far
-            from 1 need not mean anything.
+            By name of column, the share of the values present that have no column of their own, or
+            are text in a column of numbers; columns without any are left out. Rare texts that were
+            pooled count, too: a share far from 1 need not mean anything.
         """
         check_is_fitted(self)
         table = _open_table(X, min_rows=0)
-        places = self._places_in(table)
         if table.matrix is not None:
             return {}
         shares = {
-            column.name: column.unknown_share(table.column(place))
-            for column, place in zip(self.columns_, places, strict=True)
-            if not isinstance(column, SkippedColumn)
+            column.name: column.unknown_share(values) for column, values in self._match(table)
         }
         return {name: share for name, share in shares.items() if share > 0.0}
 
-    def _places_in(self, table: Table) -> list[int]:
-        """Find the columns of a table; a skipped one need not be there (-1)."""
+    def _match(self, table: Table) -> list[tuple[Column, Any]]:
+        """Return the columns that are not skipped, with their values in a table."""
         if table.has_names and hasattr(self, "feature_names_in_"):  # X of fit may have had no names
-            place_of = {name: place for place, name in enumerate(table.names)}
-            missing = [
-                column.name
-                for column in self.columns_
-                if not isinstance(column, SkippedColumn) and column.name not in place_of
-            ]
-            if missing:
-                raise ValueError(_describe_missing(missing, table.names))
-            return [place_of.get(column.name, -1) for column in self.columns_]
-        if len(table.names) != self.n_features_in_:
+            names = [column.name for column in self.columns_]
+        elif len(table.columns) == self.n_features_in_:
+            names = list(table.columns)
+        else:
             raise ValueError(
-                f"X has {len(table.names)} features, but {type(self).__name__} is expecting "
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        return list(range(self.n_features_in_))
+        pairs = zip(self.columns_, names, strict=True)
+        used = [pair for pair in pairs if not isinstance(pair[0], SkippedColumn)]
+        missing = [name for _, name in used if name not in table.columns]
+        if missing:
+            raise ValueError(_describe_missing(missing, table.columns))
+        return [(column, table.columns[name]) for column, name in used]
 
     def _transform_sparse(self, matrix: Any) -> Any:
         for column in self.columns_:
@@ -225,7 +217,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return matrix.astype(np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Give the names of the columns of numbers.
+        """Return the names of the columns of numbers.
 
         Parameters
         ----------
@@ -235,38 +227,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         columns = self.columns_
         if input_features is not None:
-            names = [str(name) for name in input_features]
-            known = getattr(self, "feature_names_in_", None)
-            if known is not None and names != known.tolist():
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(names) != len(columns):
-                raise ValueError(
-                    "input_features should have length equal to number of features "
-                    f"({len(columns)}), got {len(names)}"
-                )
+            names = _check_feature_names_in(self, input_features)
             columns = tuple(
-                replace(column, name=name) for column, name in zip(columns, names, strict=True)
+                replace(column, name=str(name)) for column, name in zip(columns, names, strict=True)
             )
         outputs = [name for column in columns for name in column.output_names()]
         return np.array(outputs, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = True
+        for name in ("allow_nan", "categorical", "string", "sparse"):
+            setattr(tags.input_tags, name, True)
         return tags
 
 
-@dataclass(frozen=True)
-class Table:
-    """Columns by their place, whatever X is; of a sparse X the whole matrix."""
+class Table(NamedTuple):
+    """A table of any library: its columns by name; of a CSR matrix only their names."""
 
-    names: tuple[str, ...]
+    columns: dict[str, Any]
     has_names: bool
     n_rows: int
-    column: Callable[[int], Any]
     matrix: Any = None
 
 
@@ -274,48 +254,43 @@ def _open_table(X: Any, min_rows: int) -> Table:
     if hasattr(X, "columns"):  # a data frame of any library
         return _open_frame(X, min_rows)
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):  # lists of numbers and texts
-        as_array = np.asarray(X)
-        X = np.asarray(X, dtype=object) if as_array.dtype.kind in "UST" else as_array
+        X = np.asarray(X, dtype=object)
+    is_sparse = sparse.issparse(X)
     X = check_array(
         X,
         accept_sparse="csr",
         dtype=None,
         # Sparse columns are not looked at one by one: what is not finite is refused here.
-        ensure_all_finite=sparse.issparse(X),
+        ensure_all_finite=is_sparse,
         ensure_min_samples=min_rows,
         input_name="X",
     )
-    names = tuple(f"x{place}" for place in range(X.shape[1]))
-    matrix = X if sparse.issparse(X) else None
-    return Table(names, False, X.shape[0], lambda place: X[:, place], matrix)
+    columns = {f"x{j}": None if is_sparse else X[:, j] for j in range(X.shape[1])}
+    return Table(columns, False, X.shape[0], X if is_sparse else None)
 
 
 def _open_frame(X: Any, min_rows: int) -> Table:
     labels = list(X.columns)
-    names = tuple(str(label) for label in labels)
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
+    columns = {str(label): X[label] for label in labels}
+    if len(columns) < len(labels):
+        twice = next(name for name, n in Counter(map(str, labels)).items() if n > 1)
         raise ValueError(f"Two columns of X are named {twice!r}: give each its own name.")
     if not labels:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if len(X) < min_rows:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of {min_rows} is required.")
-    has_names = all(isinstance(label, str) for label in labels)
-    return Table(names, has_names, len(X), lambda place: X[labels[place]])
+    return Table(columns, all(isinstance(label, str) for label in labels), len(X))
 
 
-def _check_something_left(columns: tuple[Column, ...]) -> None:
-    skipped = [column for column in columns if isinstance(column, SkippedColumn)]
-    if len(skipped) == len(columns):
-        reasons = "; ".join(f"{column.name!r}: {column.reason}" for column in skipped[:5])
-        raise ValueError(
-            "No column of X tells one row from another: "
-            f"{reasons}{'; ...' if len(columns) > 5 else ''}."
-        )
-
-
-def _describe_missing(missing: list[str], names: tuple[str, ...]) -> str:
+def _describe_missing(missing: list[str], names: Iterable[str]) -> str:
     shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
     close = closest(missing[0], names)
-    hint = "" if close is None else f" Is {missing[0]!r} named {close!r} there?"
+    hint = "" if close is None else f" Is {close!r} meant to be {missing[0]!r}?"
     return f"X lacks {len(missing)} of the columns the encoder was fitted on: {shown}.{hint}"
+
+
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like another one, ignoring case; None if none is like it."""
+    lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), lower, n=1)
+    return lower[close[0]] if close else None

@@ -117,7 +117,7 @@ class TreeDictionary(GrownDictionary):
         return TreeGrower(self, self.categories(sample.n_features))
 
     def check_rows(self, X: Any) -> None:
-        """Refuse codes of categories that can not be told apart and would count as missing."""
+        """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
             values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
             bad = values[(values >= N_CODES) & (values == np.floor(values))]

@@ -1,0 +1,146 @@
+"""Text with a header line and fields between separators: CSV, TSV and their like."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Any
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from fcgboost.cli.row_file import RowFile
+
+_SEPARATORS = ",;\t|"
+_BLOCK = 2**20
+_LONGEST_HEADER = 2**24
+_N_SNIFFED = 50
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORECASE)
+#: The fields of a line that is put after the last one.
+_END = "\x1c"
+
+
+def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile:
+    """Open a file of text; a separator of None is found out."""
+    head = _read_head(name, file)
+    separator = separator or max(_SEPARATORS, key=lambda one: _fit(head, one))
+    header = [column.strip() for column in next(_records(head, separator), [])]
+    are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
+    if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
+        raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
+    columns = [column or f"Unnamed: {i}" for i, column in enumerate(header)]
+    # The header, and blank lines before it.
+    n_skipped = 1 + len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
+    options = arrow_csv.ReadOptions(
+        use_threads=False,
+        # A row must fit into a block; few are many times as long as the header.
+        block_size=max(_BLOCK, 16 * len("".join(columns))),
+        column_names=columns,
+        skip_rows_after_names=n_skipped,
+    )
+
+    def blocks(wanted: list[str]) -> Iterator[Any]:
+        file.seek(0)
+        try:
+            yield from _without_end(_read_texts(file, options, separator, wanted), n_skipped)
+        except pa.ArrowInvalid as error:
+            problem = _explain(str(error), n_skipped)
+            raise ValueError(f"{name}, {problem}") from None
+
+    return RowFile(name, tuple(columns), blocks, decimal="," if separator == ";" else ".")
+
+
+def _read_texts(file: IO[bytes], options: Any, separator: str, wanted: list[str]) -> Any:
+    """Open a reader of columns as the texts they are, and of a line put after the last one."""
+    end = "\n" + separator.join([_END] * len(options.column_names)) + "\n"
+    return arrow_csv.open_csv(
+        pa.PythonFile(_Joined(file, end.encode()), mode="r"),
+        read_options=options,
+        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=wanted,
+            column_types=dict.fromkeys(wanted, pa.string()),
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
+    """Yield batches without the last line, which a quote that is never closed swallows."""
+    n_rows, held = 0, None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held, n_rows = batch, n_rows + batch.num_rows
+    if held is None or held.column(0)[-1].as_py() != _END:
+        raise pa.ArrowInvalid(f"Row #{n_rows + n_skipped}")
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _explain(problem: str, n_skipped: int) -> str:
+    """Say what an error of Arrow's parser means."""
+    found = re.search(r"Row #(\d+)", problem)
+    row = "" if found is None else f"row {int(found[1]) - n_skipped}: "
+    if "UTF8" in problem:
+        return row + _not_utf8("LATIN1")
+    ragged = re.search(r"Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL)
+    if "straddling" in problem:
+        return "a row is too long, or a quote is opened and never closed."
+    if ragged is None or _END in ragged[3]:
+        return f"{row}a quote is opened and never closed."
+    hint = "; is a quote opened and never closed?" if "\n" in ragged[3] else "."
+    return f"{row}expected {ragged[1]} fields as in the header, found {ragged[2]}{hint}"
+
+
+class _Joined(io.RawIOBase):
+    """A file, and bytes after it."""
+
+    def __init__(self, file: IO[bytes], rest: bytes) -> None:
+        self._file, self._rest = file, io.BytesIO(rest)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        return data + self._rest.read(size - len(data))
+
+
+def _not_utf8(encoding: str) -> str:
+    return f"the text is not UTF-8; convert it first: iconv -f {encoding} -t UTF-8 OLD > NEW."
+
+
+def _read_head(name: str, file: IO[bytes]) -> str:
+    """Return the text at the beginning of a file: the header at least."""
+    head = file.read(_BLOCK)
+    if not re.search(b"[\r\n]", head):
+        head += file.read(_LONGEST_HEADER)
+    if not head.strip():
+        raise ValueError(f"{name} is empty.")
+    if file.read(1):  # there is more: to the end of a line
+        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+    if not head:
+        raise ValueError(f"{name}: the first line does not end. Is it a table of text?")
+    try:
+        head.lstrip().splitlines()[0].decode()
+    except UnicodeDecodeError:
+        is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        problem = _not_utf8("UTF-16" if is_wide else "LATIN1")
+        raise ValueError(f"{name}: {problem}") from None
+    return head.decode("utf-8-sig", errors="replace")  # of a later row it is said which
+
+
+def _records(head: str, separator: str) -> Iterator[list[str]]:
+    try:
+        yield from filter(None, csv.reader(io.StringIO(head, newline=""), delimiter=separator))
+    except csv.Error:
+        return
+
+
+def _fit(head: str, separator: str) -> tuple[bool, int]:
+    """Say how well a separator fits: whether all records have several fields, and how many."""
+    widths = [len(record) for record in islice(_records(head, separator), _N_SNIFFED)]
+    return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0

@@ -1,0 +1,215 @@
+"""An opened file of rows, and what its columns of text hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+from scipy import sparse
+
+from fcgboost.tables import CategoryColumn, Column, NumberColumn
+from fcgboost.tables.encoder import closest
+
+#: Texts that stand for a missing value, spaces around them left out.
+_MISSING = pa.array(
+    ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
+)
+_EMPTY = pa.array([""])
+_N_SHOWN = 20
+_TRUTHS = pa.array(["true", "false", None])
+_TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """An opened file of rows: a table, or sparse rows."""
+
+    #: What messages call it.
+    name: str
+    columns: tuple[str, ...] = ()
+    #: Takes names of columns and yields their values as Arrow's record batches.
+    blocks: Callable[[list[str]], Iterable[Any]] = lambda wanted: ()
+    #: The decimal mark, a point or a comma, of numbers in text; None where the file has types.
+    decimal: str | None = None
+    #: The columns that were categories in pandas.
+    categories: tuple[str, ...] = ()
+    #: The column with the labels, if the format says which it is.
+    default_target: str | None = None
+    #: Sparse rows as a CSR matrix, their labels, and what their indices count from.
+    matrix: Any = None
+    labels: Any = None
+    first_index: int | None = None
+
+    def __post_init__(self) -> None:
+        column, n = Counter(self.columns).most_common(1)[0] if self.columns else ("", 1)
+        if n > 1:
+            raise ValueError(f"{self.name}: two columns are named {column!r}.")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are no table."""
+        return self.matrix is not None
+
+    def read(self, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
+        """Return all rows of a table as a data frame, and their labels as an array.
+
+        A column of text becomes what all of its fields are. Labels become numbers if all of them
+        are, else exactly the texts; only an empty field is a missing label.
+        """
+        self.check_columns([target, *drop])
+        if target in drop:
+            raise ValueError(f"The target {target!r} cannot be dropped.")
+        wanted = [column for column in self.columns if column not in set(drop)]
+        table = pa.Table.from_batches(list(self._rows(wanted)))
+        if self.decimal is not None:
+            values = {c: _values(table[c], self.decimal) for c in wanted if c != target}
+            table = pa.table({**values, target: _labels(table[target])})
+        X = table.to_pandas(ignore_metadata=True)
+        X = X.astype({c: "category" for c in self.categories if c in X})
+        y = X.pop(target).to_numpy()
+        for column in X.columns[[dtype.kind == "f" for dtype in X.dtypes]]:
+            is_infinite = np.isinf(X[column].to_numpy())
+            if is_infinite.any():
+                place = f"row {is_infinite.argmax() + 1}, column {column!r}"
+                raise ValueError(f"{self.name}, {place}: the number is infinite.")
+        return X, y
+
+    def batches(
+        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield the columns of a model as data frames, and columns as the file has them.
+
+        Types are those of the model's columns, whatever the rows of a batch look like.
+        """
+        self.check_columns([*columns, *keep])
+        kept = list(dict.fromkeys(keep))
+        blocks = self._rows([*columns, *(name for name in kept if name not in columns)])
+        for table in _recut(blocks, n_rows):
+            values = {name: table[name] for name in columns}
+            if self.decimal is not None:
+                values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
+            yield pa.table(values).to_pandas(), table.select(kept)
+
+    def with_features(self, n_features: int) -> Any:
+        """Return sparse rows with as many features as wanted."""
+        n_rows, n = self.matrix.shape
+        if n > n_features:
+            raise ValueError(f"{self.name} has {n} features, but the model knows {n_features}.")
+        parts = (self.matrix.data, self.matrix.indices, self.matrix.indptr)
+        return sparse.csr_matrix(parts, shape=(n_rows, n_features))
+
+    def labels_in(self, column: Any) -> Any:
+        """Return labels of a batch as an array, those of a file of text as texts."""
+        labels = column if self.decimal is None else _cleaned(column, _EMPTY)
+        return labels.to_pandas().to_numpy()
+
+    def check_columns(self, wanted: Iterable[str]) -> None:
+        """Raise a ValueError that lists the columns if one of those wanted is not among them."""
+        there = set(self.columns)
+        absent = next((name for name in wanted if name not in there), None)
+        if absent is None:
+            return
+        if self.is_sparse:
+            raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
+        close = closest(absent, self.columns)
+        hint = "." if close is None else f"; did you mean {close!r}?"
+        shown = ", ".join(self.columns[:_N_SHOWN]) + ", ..." * (len(self.columns) > _N_SHOWN)
+        raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
+
+    def _rows(self, wanted: list[str]) -> Iterator[Any]:
+        n_rows = 0
+        for block in self.blocks(wanted):
+            yield block
+            n_rows += block.num_rows
+        if n_rows == 0:
+            raise ValueError(f"{self.name} has no rows.")
+
+
+def _recut(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Yield batches as tables that have as many rows as wanted, but for the last."""
+    held = None
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        held = table if held is None else pa.concat_tables([held, table])
+        while held.num_rows >= n_rows:
+            yield held.slice(0, n_rows)
+            held = held.slice(n_rows)
+    if held is not None and held.num_rows:
+        yield held
+
+
+def _values(texts: Any, decimal: str) -> Any:
+    """Return fields as what all of them are: truth values, numbers, times, else texts."""
+    texts = _cleaned(texts, _MISSING)
+    lower = compute.utf8_lower(texts)
+    is_truth = compute.all(compute.is_in(lower, value_set=_TRUTHS)).as_py()
+    if is_truth and texts.null_count < len(texts):
+        truths = compute.equal(lower, "true")
+        return truths.cast(pa.float64()) if truths.null_count else truths
+    numbers = _numbers(_with_points(texts, decimal))
+    times = (_cast(texts, time) for time in _TIMES)
+    return next(values for values in chain([numbers], times, [texts]) if values is not None)
+
+
+def _labels(texts: Any) -> Any:
+    """Return labels as numbers if all of them are and floats tell them apart, else as texts."""
+    texts = _cleaned(texts, _EMPTY)
+    numbers = _numbers(texts)
+    if numbers is None or numbers.type == pa.int64():
+        return texts if numbers is None else numbers
+    is_exact = compute.less(compute.abs(numbers), 2.0**53)  # not of NaN: a class may be "nan"
+    is_safe = compute.all(compute.or_(is_exact, compute.is_inf(numbers))).as_py()
+    return numbers if is_safe else texts
+
+
+def _values_for(column: Column, texts: Any, decimal: str) -> Any:
+    """Return fields as a column of an encoder takes them, which judges what is no number."""
+    is_number = isinstance(column, NumberColumn) and column.unit == "number"
+    numbers = _cast(texts, pa.float64()) if is_number else None
+    if numbers is not None:  # most often there is nothing to clean
+        return numbers
+    texts = _cleaned(texts, _MISSING)
+    if is_number:
+        texts = _with_points(texts, decimal)
+        numbers = _cast(texts, pa.float64())
+    elif isinstance(column, CategoryColumn):
+        # A level 1 may have become 1.0 in a later file; 01 and 1.50 are texts of their own.
+        is_level = compute.is_in(texts, value_set=pa.array(column.levels, pa.string()))
+        whole = compute.replace_substring_regex(texts, r"^(-?(0|[1-9]\d*))\.0$", r"\1")
+        texts = compute.if_else(is_level, texts, whole)
+    return texts if numbers is None else numbers
+
+
+def _with_points(texts: Any, decimal: str) -> Any:
+    """Write numbers that have a decimal comma with a point."""
+    pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
+    is_comma = decimal == ","
+    return compute.replace_substring_regex(texts, pattern, r"\1.\2") if is_comma else texts
+
+
+def _cleaned(texts: Any, missing: Any) -> Any:
+    """Take the spaces around texts away; null where a text stands for a missing value."""
+    trimmed = compute.utf8_trim_whitespace(texts)
+    is_missing = compute.is_in(trimmed, value_set=missing)
+    return compute.if_else(is_missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def _cast(texts: Any, to: Any) -> Any:
+    try:
+        return compute.cast(texts, to)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _numbers(texts: Any) -> Any:
+    """Return texts as whole numbers or floats; None if one of them is no number."""
+    # Floats first: as whole numbers, and only as these, hexadecimal ones are read too.
+    floats = _cast(texts, pa.float64())
+    whole = None if floats is None or texts.null_count else _cast(texts, pa.int64())
+    return floats if whole is None else whole

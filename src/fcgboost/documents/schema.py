@@ -1,0 +1,222 @@
+"""The shape of model files, as types that they are read into and that their schema follows from."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+
+from fcgboost.stopping import Status
+from fcgboost.validation import FAMILIES
+
+FORMAT, VERSION = "fcgboost model", 2
+
+_MAX = sys.float_info.max
+_Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+_NotNegative = Annotated[float, Meta(ge=0, le=_MAX)]
+# Numbers that JSON does not have are written by their names.
+Special = Literal["NaN", "Infinity", "-Infinity"]
+_AnyReal = _Real | Special
+# These stay whole where they are.
+_Number = int | _Real
+_WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
+_WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
+_Positive = Annotated[float, Meta(gt=0, le=_MAX)]
+_Fraction = Annotated[float, Meta(gt=0, lt=1)]
+_Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+_Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
+_PerOutput = Annotated[list[_Real], Meta(min_length=1)]
+_Label = str | bool | int | _Real
+#: A parameter of a part, parts and lists left out.
+Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | _Real | None
+_StatusName: Any = Literal[tuple(Status.__members__)]
+
+
+class _Record(Struct, forbid_unknown_fields=True):
+    pass
+
+
+class PartRecord(_Record):
+    """A loss, dictionary or the like: the name of its class, and its parameters."""
+
+    part: str
+    parameters: dict[str, Any]
+
+
+def _part_or(*names: str) -> Any:
+    return PartRecord | Literal[names]
+
+
+#: Of the classifier's parameters, those that do not belong to one machine.
+PARAMETERS: dict[str, Any] = {
+    "dictionary": _part_or(*FAMILIES["dictionary"][1]),
+    "loss": _part_or(*FAMILIES["loss"][1]),
+    "scheme": _part_or(*FAMILIES["scheme"][1]),
+    "solver": _part_or("auto", *FAMILIES["solver"][1]),
+    "selection": _part_or("auto", *FAMILIES["selection"][1]),
+    "removal": _part_or(*FAMILIES["removal"][1]) | _Fraction | None,
+    "n_candidates": _WholePositive | None,
+    "max_iter": Literal["auto", "theory"] | _WholePositive,
+    "l2": Literal["auto"] | _WholeNotNegative | _NotNegative,
+    "fit_intercept": bool,
+    "standardize": bool,
+    "clip": Literal["auto"] | _WholePositive | _Positive | None,
+    "normalize": bool,
+    "reselect": bool,
+    "multiclass": Literal["one_vs_rest", "shared"],
+    "link": Literal["auto", "theory", "power"],
+    "validation_fraction": _Fraction | None,
+    "n_iter_no_change": _WholePositive | None,
+    "scoring": str | None,
+    "tol": _WholeNotNegative | _NotNegative,
+    # JSON's objects have no keys but strings.
+    "class_weight": Literal["balanced"] | list[tuple[_Label, _WholePositive | _Positive]] | None,
+    "warm_start": bool,
+    "device": str,
+    "n_jobs": Annotated[int, Meta(ge=-(2**31), le=2**31)] | None,
+    "random_state": Annotated[int, Meta(ge=0, le=2**32 - 1)] | None,
+    "verbose": bool | _WholeNotNegative,
+}
+_Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
+
+
+class ClassesRecord(_Record):
+    """The class labels in growing order, and their type in NumPy."""
+
+    dtype: Annotated[
+        str, Meta(pattern=r"^(bool|u?int(8|16|32|64)|float(16|32|64)|U[1-9][0-9]{0,6}|object)$")
+    ]
+    values: Annotated[list[_Label], Meta(min_length=2)]
+
+
+class LinkRecord(_Record):
+    """The log-odds of a decision value f are slope f (1 + f^2)^((power - 1) / 2)."""
+
+    slope: Annotated[float, Meta(gt=0, le=1000)]
+    power: Annotated[float, Meta(gt=0, le=4)]
+
+
+class LimitsRecord(_Record):
+    """Inputs beyond them count as at the limit."""
+
+    low: list[_Real]
+    high: list[_Real]
+
+
+class StorageRecord(_Record):
+    """Whether atoms are dense or sparse, their type in NumPy, their length."""
+
+    kind: Literal["dense", "csr_matrix", "csr_array"]
+    dtype: Literal["float64", "float32", "int64", "int32"]
+    n_parameters: Annotated[int, Meta(ge=1, le=2**31 - 2)]
+
+
+class AtomRecord(_Record):
+    """The step at which an atom entered; its row, or where the row is not zero and what it is."""
+
+    step: _Count
+    row: list[_Number] | UnsetType = UNSET
+    places: list[_Place] | UnsetType = UNSET
+    values: list[_Number] | UnsetType = UNSET
+
+
+class ModelAtomRecord(AtomRecord, kw_only=True):
+    """An atom with its coefficients."""
+
+    coef: _PerOutput
+
+
+class ModelRecord(_Record):
+    """The decision values are the intercept and the sum of coefficients times atoms."""
+
+    dictionary: PartRecord
+    loss: PartRecord
+    scale: Annotated[list[_Positive], Meta(min_length=1)]
+    limits: LimitsRecord | None
+    intercept: _PerOutput
+    storage: StorageRecord
+    atoms: list[ModelAtomRecord]
+
+
+class StepRecord(_Record):
+    """A step: of every output the coefficients of the atoms that it has, in its own order."""
+
+    chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]
+    removed: list[tuple[_Place, _Place]]
+    scores: list[_AnyReal]
+    objectives: list[_AnyReal]
+    intercept: _PerOutput
+    coef: Annotated[list[list[_Real]], Meta(min_length=1)]
+    solver_iterations: _WholeNotNegative
+    residual: _AnyReal
+    is_corrected: bool
+    seconds: _NotNegative
+    validation_score: _AnyReal | None
+
+
+class PathRecord(_Record):
+    """Every step of the fit, and the atoms that are gone or entered after n_iter steps."""
+
+    start: _PerOutput
+    endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
+    is_shared: bool
+    gone: list[_Place]
+    atoms: list[AtomRecord]
+    steps: list[StepRecord]
+
+
+class NumberRecord(_Record, tag_field="kind", tag="number"):
+    """A column of numbers."""
+
+    name: str
+    fill: _Real
+    is_marked: bool
+    unit: Literal["number", "days"]
+
+
+class CategoryRecord(_Record, tag_field="kind", tag="category"):
+    """A column of texts."""
+
+    name: str
+    levels: tuple[str, ...]
+    has_other: bool
+    is_marked: bool
+
+
+class SkippedRecord(_Record, tag_field="kind", tag="skipped"):
+    """A column that is not used."""
+
+    name: str
+    reason: str
+
+
+class EncoderRecord(_Record):
+    """A TableEncoder, whose outputs are the features of the model."""
+
+    max_levels: _WholePositive
+    min_count: _WholePositive
+    has_names: bool
+    columns: Annotated[list[NumberRecord | CategoryRecord | SkippedRecord], Meta(min_length=1)]
+
+
+class Document(_Record):
+    """A fitted classifier of fcgboost. See docs/model-file.md."""
+
+    format: Literal["fcgboost model"]
+    version: Literal[2]
+    written_by: str
+    about: dict[str, Any]
+    encoder: EncoderRecord | None
+    n_features: _Count
+    feature_names: list[str] | None
+    classes: ClassesRecord
+    parameters: _Parameters
+    n_iter: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    k0: _Count
+    l2: _NotNegative
+    status: _StatusName
+    feature_importances: list[_AnyReal] | None
+    link: LinkRecord | None
+    model: ModelRecord
+    path: PathRecord | None

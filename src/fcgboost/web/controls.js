@@ -1,0 +1,132 @@
+// The playground's controls: their settings, their labels, and the address that holds both.
+
+const find = (id) => document.getElementById(id);
+const DEFAULTS = JSON.parse(find("controls").dataset.defaults);
+const MOST_STEPS = 200;
+
+// Positions of a slider on a logarithmic scale, as round numbers.
+const scale = (n, value) => Array.from({ length: n }, (_, i) => Number(value(i).toPrecision(2)));
+const SCALES = {
+  width: scale(41, (i) => 0.05 * 100 ** (i / 40)),
+  l2: [0, ...scale(29, (i) => 10 ** (i / 4 - 6))],
+};
+const log = (value) => Math.log(value || 1e-9);
+const isRidgeAuto = () => find("l2-auto").getAttribute("aria-pressed") === "true";
+const pressRidgeAuto = (isPressed) => find("l2-auto").setAttribute("aria-pressed", isPressed);
+
+function readControl(name) {
+  const control = find(name);
+  if (control.type === "checkbox") return control.checked;
+  if (name === "l2" && isRidgeAuto()) return "auto";
+  if (name in SCALES) return SCALES[name][Number(control.value)];
+  const isText = control.options && Number.isNaN(Number(control.value));
+  return isText ? control.value : Number(control.value);
+}
+
+function writeControl(name, value) {
+  const control = find(name);
+  if (name === "l2") pressRidgeAuto(value === "auto");
+  if (control.type === "checkbox") control.checked = value;
+  else if (!(name in SCALES)) control.value = value;
+  else if (value !== "auto") control.value = nearest(SCALES[name].map(log), log(value));
+  // A slider keeps its range by itself, a field does not.
+  if (control.type === "number") {
+    control.value = clamp(Math.round(value), Number(control.min), Number(control.max));
+  }
+}
+
+const readSettings = () =>
+  Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, readControl(name)]));
+const writeSettings = (settings) =>
+  Object.entries(settings).forEach(([name, value]) => writeControl(name, value));
+
+function keepOutliersWithSimulation() {
+  const isOutlier = find("noise").value === "outlier";
+  if (find("data").value !== "simulation" && isOutlier) find("noise").value = "uniform";
+}
+
+// Labels, and which controls mean something.
+function writeLabels() {
+  const settings = readSettings();
+  const { data, noise, level, n_samples: m, dictionary, width, degree, scheme, l2 } = settings;
+  const corrects = scheme === "fully_corrective";
+  const ridge = l2 === "auto" ? `1 / m = ${Number((1 / m).toPrecision(2))}` : l2;
+  const texts = {
+    level: `${Math.round(100 * level)} %`,
+    n_samples: m,
+    width: dictionary === "gauss" ? width : "–",
+    degree,
+    l2: corrects ? ridge : "–",
+  };
+  for (const [id, text] of Object.entries(texts)) {
+    document.querySelector(`output[for="${id}"]`).textContent = text;
+    find(id).setAttribute("aria-valuetext", text);
+  }
+  enable("level", noise !== "none", "There is no noise.");
+  find("noise").querySelector('[value="outlier"]').disabled = data !== "simulation";
+  find("width-field").hidden = dictionary === "polynomial";
+  find("degree-field").hidden = dictionary !== "polynomial";
+  enable("width", dictionary === "gauss", "These atoms have no width.");
+  enable("l2", corrects, "Only full correction has a ridge.");
+  find("l2-auto").disabled = !corrects;
+  if (l2 === "auto") find("l2").value = nearest(SCALES.l2.map(log), log(1 / m));
+}
+
+function enable(id, isOn, why) {
+  find(id).disabled = !isOn;
+  const field = find(id).closest(".field");
+  field.classList.toggle("off", !isOn);
+  field.title = isOn ? "" : why;
+}
+
+// Says what is wrong with the one setting that is typed; gives whether it is right.
+function markSeed(drawnSeed) {
+  const seed = find("seed");
+  const isRight = seed.checkValidity();
+  const range = `Must be a whole number from ${seed.min} to ${seed.max}.`;
+  seed.setAttribute("aria-invalid", !isRight);
+  const text = isRight ? "" : `${range} Until then the pictures are of seed ${drawnSeed}.`;
+  find("seed-trouble").textContent = text;
+  return isRight;
+}
+
+function rememberInAddress(settings, k) {
+  const changed = Object.entries(settings).filter(([name, value]) => value !== DEFAULTS[name]);
+  if (k !== null) changed.push(["k", k]);
+  const fragment = new URLSearchParams(changed).toString();
+  history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname);
+}
+
+// What a text of the address means to a control; undefined where it means nothing.
+function meaning(name, text) {
+  const { options } = find(name);
+  if (options) return [...options].some((option) => option.value === text) ? text : undefined;
+  if (typeof DEFAULTS[name] === "boolean") return { true: true, false: false }[text];
+  if (DEFAULTS[name] === "auto" && text === "auto") return text;
+  return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
+}
+
+// Sets what the address says; gives the step, and sentences on what could not be set like that.
+function readAddress() {
+  const complaints = [];
+  let k = null;
+  writeSettings(DEFAULTS);
+  const given = [...new URLSearchParams(location.hash.slice(1))];
+  for (const [name, text] of given) {
+    const value = Object.hasOwn(DEFAULTS, name) ? meaning(name, text) : undefined;
+    if (value !== undefined) writeControl(name, value);
+    const isStep = /^\d{1,3}$/.test(text) && Number(text) <= MOST_STEPS;
+    if (name === "k") k = isStep ? Number(text) : null;
+  }
+  keepOutliersWithSimulation();
+  for (const [name, text] of given) {
+    const said = `${name.slice(0, 20)}=${text.slice(0, 20)}`;
+    if (name === "k" && k === null) complaints.push(`${said} is no step`);
+    if (name === "k") continue;
+    if (!Object.hasOwn(DEFAULTS, name)) complaints.push(`${name.slice(0, 20)} is no setting`);
+    else if (String(readControl(name)) !== String(meaning(name, text))) {
+      complaints.push(`${said} became ${readControl(name)}`);
+    }
+  }
+  return { k, complaints };
+}

@@ -1,0 +1,106 @@
+"""What a model's predictions owe to each column: permutation importance, partial dependence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.inspection import permutation_importance
+
+from fcgboost.plotting.base import usual_range
+from fcgboost.prediction import winners
+from fcgboost.tables import CategoryColumn, NumberColumn
+from fcgboost.web.models import Array, Evaluation, FittedModel
+
+_N_REPEATS = 5
+_MOST_COLUMNS, _MOST_ROWS, _FEWEST_ROWS = 60, 2000, 100
+# Products of a row and an atom that all permutations may take, a few seconds' worth.
+_MOST_PRODUCTS = 2_000_000_000
+# Rows with margins farther from all others than this have no part in means.
+_NEAR = 10.0
+_N_VALUES, _MOST_MEANS, _MOST_LEVELS = 25, 300, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """What the accuracy loses when the values of each column are permuted among so many rows."""
+
+    places: list[int]
+    mean: Array
+    std: Array
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """The mean decision values, of shape (n_values, n_outputs), of rows given a column's value."""
+
+    place: int
+    values: Any
+    means: Array
+
+
+def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances | None:
+    """Permute every column of some rows; None for a constant, or where it would take too long."""
+    if model.classifier.n_atoms_ == 0:
+        return None
+    places, parts = model.largest(_MOST_COLUMNS), model.parts
+    n_tries = 1 + _N_REPEATS * len(places)
+    cost = n_tries * max(1, model.classifier.n_atoms_) * len(model.feature_names)
+    most = min(_MOST_ROWS, _MOST_PRODUCTS // cost)
+    if most < min(_FEWEST_ROWS, len(evaluation)):
+        return None
+    rows = evaluation.some(most)
+    inputs = evaluation.dense_inputs(rows)
+
+    def accuracy(classifier: Any, sources: Any, y: Any) -> float:
+        changed = inputs.copy()
+        for place, source in zip(places, sources.T, strict=True):
+            changed[:, parts[place]] = inputs[source, parts[place]]
+        decision = np.asarray(classifier.model_.decision(changed))
+        values = decision[:, 0] if decision.shape[1] == 1 else decision
+        return float(np.mean(winners(values, classifier.classes_) == y))
+
+    # A column may be several features: what is permuted is the row that all of them come from.
+    sources = np.tile(np.arange(len(rows))[:, None], len(places))
+    options = {"scoring": accuracy, "n_repeats": _N_REPEATS, "random_state": 0}
+    found = permutation_importance(model.classifier, sources, evaluation.y[rows], **options)
+    return Importances(places, found.importances_mean, found.importances_std, len(rows))
+
+
+def find_dependences(
+    model: FittedModel, evaluation: Evaluation, importances: Importances, most: int
+) -> list[Dependence]:
+    """Return the partial dependence on the most important columns, from some rows.
+
+    scikit-learn's `partial_dependence` sets one feature at a time, and a column may be several.
+    """
+    rows = evaluation.some(min(_MOST_MEANS, importances.n_rows))
+    # One broken row must not be all of a mean.
+    margins = evaluation.margins[rows]
+    low, high = usual_range(margins, _NEAR)
+    inputs = evaluation.dense_inputs(rows[(margins >= low) & (margins <= high)])
+    order = np.argsort(-importances.mean, kind="stable")[:most]
+    return [_dependence(model, inputs, importances.places[i]) for i in order]
+
+
+def _dependence(model: FittedModel, inputs: Array, place: int) -> Dependence:
+    column, part = model.columns[place], model.parts[place]
+    identity = np.eye(part.stop - part.start)
+    values: Any = []
+    settings = identity[:0]
+    if isinstance(column, NumberColumn):
+        low, high = np.quantile(inputs[:, part.start], [0.05, 0.95])
+        values = np.linspace(low, high, _N_VALUES) if low < high else np.array([low])
+        settings = values[:, None] * identity[:1]
+    elif isinstance(column, CategoryColumn):
+        often = np.argsort(-inputs[:, part].sum(axis=0), kind="stable")
+        shown = sorted(j for j in often[:_MOST_LEVELS] if j < len(column.levels))
+        values, settings = [column.levels[j] for j in shown], identity[shown]
+    means = []
+    for setting in settings:
+        changed = inputs.copy()
+        changed[:, part] = setting
+        means.append(np.asarray(model.classifier.model_.decision(changed)).mean(axis=0))
+    return Dependence(place, values, np.array(means))

@@ -1,0 +1,310 @@
+"""The page about a fitted model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from itertools import pairwise
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from fcgboost.dictionaries import UnionDictionary
+from fcgboost.importances import n_numbers_of
+from fcgboost.schemes import FullyCorrective
+from fcgboost.scores import Score
+from fcgboost.web import text
+from fcgboost.web.atoms import atom_table, dictionary_name
+from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Section, Table
+from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
+from fcgboost.web.page import write_page
+from fcgboost.web.path import PathRecord, find_path, path_data
+from fcgboost.web.pictures import draw_boundary, draw_path, draw_pictures
+from fcgboost.web.plane import find_plane
+from fcgboost.web.tables import class_table, column_table, mistake_blocks
+from fcgboost.web.text import count, percent, quoted, shortened
+
+_CODE = """\
+from fcgboost import load_model
+
+model = load_model("model.json")
+model.predict(X){then}
+"""
+
+
+def write_model_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    title: str | None = None,
+) -> Path:
+    """Write one HTML page about a fitted model, which needs no network to be read.
+
+    With data the page shows how the model does on these rows, so they should be rows that the fit
+    has not seen. Without, it shows what the model itself knows.
+
+    Parameters
+    ----------
+    path : path
+        The page is there in full or not at all.
+    model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
+    X : data frame, array-like or sparse matrix of shape (n_samples, n_features), default=None
+    y : array-like of shape (n_samples,), default=None
+    title : str or None, default=None
+        The heading of the page.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fcgboost import FCGBoostClassifier
+    >>> from fcgboost.datasets import make_simulation
+    >>> from fcgboost.web import write_model_report
+    >>> clf = FCGBoostClassifier("relu", random_state=0).fit(*make_simulation(300, random_state=0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "report.html"
+    ...     _ = write_model_report(page, clf, *make_simulation(200, random_state=1))
+    ...     page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    True
+    """
+    if (X is None) != (y is None):
+        raise ValueError("A model is evaluated on rows and their labels: pass X and y, or neither.")
+    fitted, evaluation = take_apart(model), None
+    if X is not None:
+        evaluation = evaluate_model(fitted, X, y)
+        fitted = evaluation.model
+    target = fitted.about.get("target")
+    known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
+    lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)
+    return write_page(path, title or known, lead, cards, _sections(fitted, evaluation))
+
+
+def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section]:
+    sections: list[Section] = [
+        ("data", "Data", _data(model, evaluation)),
+        ("path", "Path", _path(model, evaluation)),
+    ]
+    if pictures := draw_pictures(model, evaluation):
+        blocks: list[Block] = [pictures]
+        is_shuffled = any(one.name == "shuffled" for one in pictures)
+        if evaluation is not None and model.classifier.n_atoms_ and not is_shuffled:
+            blocks.append("The model is too large to shuffle its columns in short time.")
+        sections.append(("pictures", "Pictures", blocks))
+    if evaluation is not None:
+        sections.append(("mistakes", "Mistakes", mistake_blocks(model, evaluation)))
+    return [*sections, ("making", "How it was made", _making(model))]
+
+
+def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
+    """Say in plain words what the model is and how good it is."""
+    classifier, names = model.classifier, [quoted(value) for value in model.classes]
+    atoms = count(classifier.n_atoms_, f"{dictionary_name(classifier.model_.dictionary)} atom")
+    tell = "tells" if classifier.n_atoms_ == 1 else "tell"
+    what = f"{names[1]} from {names[0]}" if len(names) == 2 else f"apart {text.listed(names)}"
+    fitted, loop = _time(model)
+    lines = [f"{atoms}{fitted} {tell} {what}.{loop}"]
+    if evaluation is None:
+        lines.append("No data was given, so the page shows what the model itself knows.")
+        n = model.about_part("test").get("n_samples")
+        rows = count(n, "row") if isinstance(n, int) else "rows"
+        scored = f"The scores are those of {rows} that were held out when it was fitted."
+        return [*lines, scored] if _recorded_scores(model) else lines
+    accuracy = evaluation.scores["accuracy"]
+    shares = [float((evaluation.codes == i).mean()) for i in range(len(names))]
+    return [
+        *lines,
+        f"Of {count(len(evaluation), 'row')} given to this report it is right about "
+        f"{percent(accuracy.value)} (95 % interval: {text.interval('accuracy', accuracy)}). Always "
+        f"saying {names[shares.index(max(shares))]} would be right about {percent(max(shares))}.",
+    ]
+
+
+def _time(model: FittedModel) -> tuple[str, str]:
+    """Say how long the fit took, or in a sentence of its own how long its loop did."""
+    recorded, k = model.about.get("seconds"), model.classifier.n_iter_
+    if isinstance(recorded, Real):
+        return f", fitted in {text.seconds(float(recorded))},", ""
+    loop = model.classifier.trace_[k - 1].seconds if model.has_path and k else 0.0
+    return "", f" The loop that chose them took {text.seconds(loop)}." if loop > 0.0 else ""
+
+
+def _cards(model: FittedModel, evaluation: Evaluation | None) -> list[Card]:
+    scores = _recorded_scores(model) if evaluation is None else evaluation.scores
+    notes = text.score_notes(scores, len(model.classes))
+    cards = []
+    for name, one in scores.items():
+        value, ends = text.score(name, one.value), text.interval(name, one)
+        cards.append(Card(text.score_title(name), value, ends, notes.get(name, "")))
+    classifier, n_numbers = model.classifier, n_numbers_of(model.classifier.model_)
+    return [
+        *cards,
+        Card("Atoms", count(classifier.n_atoms_), f"in {count(classifier.n_iter_, 'step')}"),
+        Card("Size", f"{8 * n_numbers / 1000:,.1f} kB", count(n_numbers, "number")),
+    ]
+
+
+def _recorded_scores(model: FittedModel) -> dict[str, Score]:
+    """Return the scores that travel along in a model file, as far as they are scores."""
+    recorded, found = model.about_part("test").get("scores"), {}
+    for name, value in recorded.items() if isinstance(recorded, Mapping) else ():
+        parts = value if isinstance(value, Mapping) else {}
+        ends = [parts.get(key) for key in ("value", "low", "high")]
+        if all(isinstance(end, Real) for end in ends):
+            found[str(name)] = Score(*(float(end) for end in ends if end is not None))
+    return found
+
+
+def _data(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
+    if evaluation is None:
+        return [column_table(model, None)]
+    words = (
+        f"{count(len(evaluation), 'row')} with {count(len(model.columns), 'column')}, as given to "
+        "this report. If the model was fitted to the same rows, all scores are too good."
+    )
+    return [words, class_table(model, evaluation), column_table(model, evaluation)]
+
+
+def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
+    plane = find_plane(model, evaluation)
+    stills = [] if plane is None else [draw_boundary(plane)]
+    if not model.has_path:
+        why = "The model file does not hold the path (trace=False), only the final model."
+        if model.classifier.n_iter_ == 0:
+            why = "The fit made no step: the model is a constant."
+        return [f"{why} {_ending(model)}", *([stills] if stills else []), atom_table(model)]
+    path = find_path(model, evaluation, plane)
+    shown = "the boundary" if plane is not None else "the coefficients"
+    sentences = [_step(model), _marked_lines(path), _choice(path)]
+    if len(path.frames) < path.n_steps:
+        sentences.append(
+            f"The curves have all {count(path.n_steps, 'step')}; {shown} can be seen after "
+            f"{count(len(path.frames))} of them."
+        )
+    if plane is not None and (n := plane.n_outside):
+        sentences.append(f"The picture leaves out {count(n, 'row')} far from all others.")
+    sentences.append(_ending(model))
+    hint = f"Move over the curves, or use the slider, to see {shown} after k steps."
+    explorer = Explorer("path", path_data(path, plane), hint, [draw_path(path), *stills])
+    return [" ".join(filter(None, sentences)), explorer, atom_table(model)]
+
+
+def _marked_lines(path: PathRecord) -> str:
+    """Explain the lines that the picture of the path has."""
+    chosen, k0 = path.model.classifier.n_iter_, path.model.k0
+    has_k0 = k0 is not None and k0 <= path.n_steps and k0 != chosen
+    if chosen == 0:
+        line = "The model is cut down to no step at all: it is a constant."
+        return f"{line} The dotted line is the theory's k₀." if has_k0 else line
+    also = ", which is the theory's k₀ as well" if k0 == chosen else ""
+    line = f"The dashed line is the chosen number of steps{also}"
+    return f"{line}, the dotted one the theory's k₀." if has_k0 else f"{line}."
+
+
+def _choice(path: PathRecord) -> str:
+    """Say why the chosen step need not be the lowest point of the curve."""
+    classifier: Any = path.model.classifier
+    is_validated = bool(path.score) or bool({"validation", "cross-validation"} & set(path.curves))
+    k, k0 = classifier.n_iter_, path.model.k0
+    if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
+        return ""
+    if _is_preset(_found(path.model)) or k == 0 or (k % k0 and k != path.n_steps):
+        return ""
+    return (
+        'With max_iter="auto" only multiples of k₀ and the end of the path can be chosen, so the '
+        "curve may be lower elsewhere."
+    )
+
+
+def _step(model: FittedModel) -> str:
+    """Say what happens in a step."""
+    found = _found(model)
+    is_shared = vars(found).get("multiclass") == "shared" and len(model.classes) > 2
+    several = " for all classes" if is_shared else " for every class"
+    each = "" if len(model.classes) == 2 else several
+    scheme = found.scheme
+    if scheme != "fully_corrective" and not isinstance(scheme, FullyCorrective):
+        return f"In every step the coefficient of one atom moves{each}."
+    # Atoms leave by the user's wish or, as a preset has it, by the path.
+    sizes = [step.n_atoms for step in found.trace_]
+    removes = found.removal is not None or any(b < a for a, b in pairwise(sizes))
+    leave = " Atoms that are missed least leave again." if removes else ""
+    # A step of a mean of paths has the objectives of all.
+    n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept) if sizes else 1
+    mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
+    step = "In every step of each" if n_paths > 1 else "In every step"
+    enters = "up to three atoms enter" if is_shared else "an atom enters"
+    return f"{mean}{step} {enters}{each}, and the coefficients of all are fitted again.{leave}"
+
+
+def _found(model: FittedModel) -> Any:
+    """Return the classifier; of a search, the one that it found."""
+    return vars(model.classifier).get("best_estimator_", model.classifier)
+
+
+def _is_preset(found: Any) -> bool:
+    """Whether a name stands for several families, with their ridge and steps to be chosen."""
+    is_union = isinstance(found.model_.dictionary, UnionDictionary)
+    return isinstance(found.dictionary, str) and is_union
+
+
+def _ending(model: FittedModel) -> str:
+    found = _found(model)
+    is_chosen = _is_preset(found) and found.max_iter == found.l2 == "auto"
+    if is_chosen and found.status_.name == "STEP_LIMIT":
+        return "The number of steps was chosen on rows set aside."
+    return f"How the fit ended: {model.classifier.status_.value}"
+
+
+def _making(model: FittedModel) -> list[Block]:
+    found = _found(model)
+    clipped = "clipped to limits that the training rows gave"
+    facts = {
+        "dictionary": repr(found.model_.dictionary),
+        "loss": repr(found._loss_),
+        "inputs": None if found.model_.limits is None else clipped,
+        "ridge λ": text.number(found.l2_),
+        "link": "theory" if found.link_ is None else repr(found.link_),
+        "k₀ of the theory": None if model.k0 is None else count(model.k0),
+        "steps": f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}",
+        "ended": found.status_.name.lower().replace("_", " "),
+        "fcgboost": version("fcgboost"),
+        **_recorded_facts(model),
+    }
+    then = "\nmodel.predict_proba(X)" if hasattr(found, "predict_proba") else ""  # not the hinge
+    load = "If the model is saved as model.json, for example by save_model, this loads it:"
+    known = {name: fact for name, fact in facts.items() if fact is not None}
+    return [known, _parameters(found), load, Code(_CODE.format(then=then))]
+
+
+def _recorded_facts(model: FittedModel) -> dict[str, str]:
+    """Return what a model file says about its fit and its data, as far as it makes sense."""
+    about, data, test = model.about, model.about_part("data"), model.about_part("test")
+    counts = data.get("class_counts")
+    facts: list[tuple[str, Any, type, Any]] = [
+        ("created", about.get("created"), str, shortened),
+        ("fitted with fcgboost", about.get("fcgboost"), str, shortened),
+        ("time of the fit", about.get("seconds"), Real, text.seconds),
+        ("file", data.get("file"), str, shortened),
+        ("rows fitted to", data.get("n_samples"), int, count),
+        ("rows held out", test.get("n_samples"), int, count),
+    ]
+    for name, n in counts.items() if isinstance(counts, Mapping) else ():
+        facts.append((f"rows of {quoted(name)}", n, int, count))
+    return {name: write(fact) for name, fact, kind, write in facts if isinstance(fact, kind)}
+
+
+def _parameters(found: Any) -> Table:
+    defaults = type(found)().get_params(deep=False)
+    rows = [
+        [Cell(name), Cell(shortened(repr(value))), Cell(shortened(repr(defaults[name])))]
+        for name, value in sorted(found.get_params(deep=False).items())
+    ]
+    heads = [Head("parameter"), Head("value", "text"), Head("default", "text")]
+    return Table("All parameters.", heads, rows, is_folded=True)

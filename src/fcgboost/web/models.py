@@ -1,0 +1,200 @@
+"""What a report is about: a fitted model, and its predictions for the rows it is evaluated on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost.io import split_model
+from fcgboost.plotting.margins import margins_of
+from fcgboost.plotting.paths import theory_k0
+from fcgboost.prediction import BaseFCGBoost
+from fcgboost.scores import Score, score_predictions
+from fcgboost.stopping import theory_steps
+from fcgboost.tables import Column, NumberColumn, TableEncoder
+from fcgboost.web.text import listed
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A classifier, what encodes tables for it, and the columns of such a table."""
+
+    encoder: TableEncoder | None
+    classifier: BaseFCGBoost
+    columns: tuple[Column, ...]
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        return self.classifier.classes_
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What travels along in a model file: how it was made, and how good it was then."""
+        return self.classifier.about_
+
+    def about_part(self, key: str) -> Mapping[str, Any]:
+        """Return a mapping of what travels along; empty where there is none."""
+        found = self.about.get(key)
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [name for column in self.columns for name in column.output_names()]
+
+    @property
+    def k0(self) -> int | None:
+        """The theory's number of steps for the data of the fit, where it is known."""
+        known, m = theory_k0(self.classifier, None), self.about_part("data").get("n_samples")
+        return theory_steps(m) if known is None and isinstance(m, int) else known
+
+    @cached_property
+    def feature_influence(self) -> Array | None:
+        """The share of every feature in the model's slopes; None where no slope is known."""
+        try:
+            return self.classifier.feature_importances_
+        except AttributeError:
+            return None
+
+    @cached_property
+    def influence(self) -> Array | None:
+        """The share of every column, summed over the features that it becomes."""
+        found = self.feature_influence
+        return None if found is None else np.array([found[part].sum() for part in self.parts])
+
+    @property
+    def parts(self) -> list[slice]:
+        """Where the features are that every column becomes."""
+        ends = np.cumsum([0, *(column.n_outputs for column in self.columns)]).tolist()
+        return [slice(start, end) for start, end in pairwise(ends)]
+
+    def largest(self, most: int) -> list[int]:
+        """Return the places of the columns that matter most and are not left out, in order."""
+        places = [j for j, column in enumerate(self.columns) if column.n_outputs]
+        influence = self.influence
+        if influence is not None:
+            places.sort(key=lambda j: -influence[j])
+        return sorted(places[:most])
+
+    @property
+    def has_dollars(self) -> bool:
+        """Whether a name has a sign that pictures could take for the beginning of a formula."""
+        return any("$" in name for name in (*self.feature_names, *map(str, self.classes)))
+
+    @property
+    def has_path(self) -> bool:
+        """Whether every step of the path is known."""
+        return len(self.classifier.trace_) >= max(1, self.classifier.n_iter_)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Rows and their true labels, and what a model predicts for them.
+
+    X is as the user gave it, `inputs` what the classifier sees; the model has X's column names.
+    """
+
+    model: FittedModel
+    X: Any
+    inputs: Any
+    y: NDArray[Any]
+    labels: NDArray[Any]
+    decision: Array
+    proba: Array | None
+    scores: Mapping[str, Score]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def codes(self) -> NDArray[np.intp]:
+        """The place of every true label among the classes; -1 for a label that is none."""
+        is_one = self.y[:, None] == self.model.classes[None, :]
+        return np.where(is_one.any(axis=1), is_one.argmax(axis=1), -1)
+
+    @cached_property
+    def margins(self) -> Array:
+        """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
+        return margins_of(self.codes, self.decision)
+
+    def values(self, place: int) -> Any:
+        """Return a column of X as it is; None for one that X does not have."""
+        if not hasattr(self.X, "columns"):  # no data frame of any library
+            is_sparse = sparse.issparse(self.X)
+            return self.X[:, [place]].toarray()[:, 0] if is_sparse else self.X[:, place]
+        if self.model.encoder is None and hasattr(self.X, "iloc"):  # pandas: a name may repeat
+            return self.X.iloc[:, place]
+        by_name = {str(label): label for label in self.X.columns}
+        name = self.model.columns[place].name
+        return self.X[by_name[name]] if name in by_name else None
+
+    def some_inputs(self, rows: NDArray[np.intp]) -> Any:
+        """Return some rows of the inputs, whatever these are."""
+        is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
+        return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
+
+    def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
+        """Return some rows of the inputs as a new array."""
+        inputs = self.some_inputs(rows)
+        return np.array(inputs.toarray() if sparse.issparse(inputs) else inputs, dtype=np.float64)
+
+    def some(self, most: int, *, known: bool = False) -> NDArray[np.intp]:
+        """Draw at most so many rows, or rows whose class is known; the same ones at every call."""
+        rows = np.flatnonzero(self.codes >= 0) if known else np.arange(len(self))
+        if len(rows) <= most:
+            return rows
+        return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def take_apart(model: Any) -> FittedModel:
+    """Return the parts of a classifier, or of a Pipeline of an encoder and one."""
+    encoder, classifier = split_model(model)
+    if encoder is not None:
+        return FittedModel(encoder, classifier, encoder.columns_)
+    names = vars(classifier).get("feature_names_in_")
+    if names is None:
+        names = [f"feature {i}" for i in range(1, classifier.n_features_in_ + 1)]
+    columns = tuple(NumberColumn(str(name), 0.0, False) for name in names)
+    return FittedModel(None, classifier, columns)
+
+
+def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
+    """Let a model predict for rows."""
+    if not hasattr(X, "columns"):  # no data frame of any library
+        X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    truth, classifier = np.asarray(y), model.classifier
+    if truth.ndim != 1 or len(truth) != X.shape[0] or len(truth) == 0:
+        raise ValueError(
+            f"X and y must have one row and one label each for at least one row: X has "
+            f"{X.shape[0]} rows, y has shape {truth.shape}."
+        )
+    if not any(np.any(truth == value) for value in classifier.classes_):
+        raise ValueError(
+            f"No label in y is a class of the model: y begins with {truth[:3].tolist()}, the "
+            f"classes are {listed([repr(value) for value in classifier.classes_.tolist()])}."
+        )
+    inputs = X if model.encoder is None else model.encoder.transform(X)
+    labels, decision = np.asarray(classifier.predict(inputs)), classifier.decision_function(inputs)
+    has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
+    proba = np.asarray(classifier.predict_proba(inputs)) if has_proba else None
+    scores = score_predictions(truth, labels, proba, classifier.classes_)
+    named = replace(model, columns=_named_as(model, X))
+    return Evaluation(named, X, inputs, truth, labels, np.asarray(decision), proba, scores)
+
+
+def _named_as(model: FittedModel, X: Any) -> tuple[Column, ...]:
+    """Name the columns as a data frame does, where the model has seen no names."""
+    names = getattr(X, "columns", None)
+    known = model.encoder or model.classifier
+    if names is None or "feature_names_in_" in vars(known) or len(names) != len(model.columns):
+        return model.columns
+    pairs = zip(model.columns, names, strict=True)
+    return tuple(replace(column, name=str(name)) for column, name in pairs)

@@ -1,0 +1,146 @@
+"""The decision of a model of two numbers over the plane, after the steps of its path."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.plotting.atoms import AtomPositions, atom_positions
+from fcgboost.plotting.boundaries import grid_side, like
+from fcgboost.tables import NumberColumn, SkippedColumn
+from fcgboost.web.models import Array, Evaluation, FittedModel
+from fcgboost.web.text import label
+
+# Bytes of decision values, which grow by a third as text; points drawn.
+_MOST_BYTES = 900_000
+_MOST_POINTS = 500
+# Grids are finer where there are few steps, and never coarser than the last.
+_LARGEST_SIDE, _USUAL_SIDE, _LEAST_SIDE = 96, 32, 16
+_LARGEST_WHOLE = 2**31 - 1
+# With more classes a picture of them all says little, and takes too much room.
+_MOST_CLASSES = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Two columns of numbers that are all a model looks at, and the rows of data there."""
+
+    model: FittedModel
+    evaluation: Evaluation
+    #: Where the two numbers are among the features.
+    places: tuple[int, int]
+    names: tuple[str, str]
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.model.classifier.intercept_)
+
+    @property
+    def most_frames(self) -> int:
+        return max(12, _MOST_BYTES // (4 * self.n_outputs * _USUAL_SIDE**2))
+
+    @property
+    def points(self) -> Array:
+        return self.evaluation.dense_inputs(np.arange(len(self.evaluation)))[:, list(self.places)]
+
+    @property
+    def n_outside(self) -> int:
+        """How many rows lie so far from all others that the picture leaves them out."""
+        low, high = np.array(self.sides(2)).T
+        return int(((self.points < low) | (self.points > high)).any(axis=1).sum())
+
+    def sides(self, n: int) -> tuple[Array, Array]:
+        first, second = self.points.T
+        return grid_side(first, n), grid_side(second, n)
+
+    def inputs(self, first: Array, second: Array) -> Any:
+        """Return the points of a grid as rows for the classifier, the first side fastest."""
+        return self.rows(np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2))
+
+    def rows(self, points: Array) -> Any:
+        """Return points of the plane as rows for the classifier."""
+        rows = np.zeros((len(points), len(self.model.feature_names)))
+        rows[:, self.places] = points
+        return like(self.evaluation.inputs, rows)
+
+    def positions(self, model: Any) -> AtomPositions | None:
+        """Return where the atoms of a model lie, if the plane shows that."""
+        return atom_positions(model, self.points) if len(self.model.feature_names) == 2 else None
+
+
+def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | None:
+    """Return the plane of a model that looks at two numbers only."""
+    if evaluation is None or len(model.classes) > _MOST_CLASSES:
+        return None
+    columns = [column for column in model.columns if not isinstance(column, SkippedColumn)]
+    if len(columns) != 2 or not all(isinstance(column, NumberColumn) for column in columns):
+        return None
+    names = (columns[0].name, columns[1].name)
+    return Plane(model, evaluation, (0, columns[0].n_outputs), names)
+
+
+def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
+    """Return the decision values on a grid after some steps, and what lies there, for JSON.
+
+    Values are whole numbers, four bytes each, of a unit per step: the error is below a billionth
+    of the step's largest value in the picture.
+    """
+    room = math.isqrt(_MOST_BYTES // (4 * plane.n_outputs * len(frames)))
+    first, second = plane.sides(min(_LARGEST_SIDE, max(_LEAST_SIDE, room)))
+    values = _decisions(plane, plane.inputs(first, second), frames)
+    largest = np.abs(values).max(axis=(1, 2))
+    units = np.where(largest > 0.0, largest, 1.0) / _LARGEST_WHOLE
+    rows = plane.evaluation.some(_MOST_POINTS)
+    x, y = plane.points[rows].T
+    return {
+        "xs": first.tolist(),
+        "ys": second.tolist(),
+        "names": list(plane.names),
+        "classes": [label(value) for value in plane.model.classes],
+        "outputs": plane.n_outputs,
+        "units": units.tolist(),
+        "values": packed(np.round(values / units[:, None, None]).astype(np.int32)),
+        "points": {"x": plain(x), "y": plain(y), "c": plane.evaluation.codes[rows].tolist()},
+        "atoms": _atoms(plane),
+    }
+
+
+def packed(values: NDArray[Any]) -> str:
+    """Return the bytes of an array as text."""
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+
+
+def plain(values: Array) -> list[float | None]:
+    """Return six digits of numbers for JSON, None for what is not finite."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]
+
+
+def _decisions(plane: Plane, rows: Any, frames: Sequence[int]) -> Array:
+    """Return the values after steps, of shape (n_steps, n_outputs, n_rows)."""
+    wanted = set(frames)
+    staged = plane.model.classifier.truncate(frames[-1]).staged_decision_function(rows)
+    found = [decision for k, decision in enumerate(staged, 1) if k in wanted]
+    return np.stack([np.asarray(decision).reshape(len(rows), -1).T for decision in found])
+
+
+def _atoms(plane: Plane) -> dict[str, Any] | None:
+    """Return where the atoms of the whole path lie, if the plane shows that."""
+    classifier = plane.model.classifier
+    positions = plane.positions(classifier.truncate(len(classifier.trace_)).model_)
+    if positions is None:
+        return None
+    is_point = positions.kind == "centre"
+    names = {"centre": "centres of atoms", "hinge": "hinges of atoms"}
+    return {
+        "kind": "points" if is_point else "lines",
+        "name": names.get(positions.kind, "half-way lines of atoms"),
+        "shown": is_point,
+        "rows": [plain(place) for place in positions.places],
+    }

@@ -1,0 +1,374 @@
+// The playground: what is asked of the server, and when something is drawn.
+
+// A fit that is slower than this is given up for a newer one; a faster one is drawn first.
+const PATIENCE = 300;
+// What takes longer is announced.
+const WAIT = 400;
+const WAITING = "Waiting for a fit … Fits of several tabs are made one after another.";
+const GONE = "The playground does not answer. Is it still running in the terminal?";
+// The server leaves the older of two fits of the same tab, in whatever order they come in.
+const tab = crypto.randomUUID();
+let nSent = 0;
+
+// What is shown: the answer to the last fit, and its steps that have come in.
+const shown = { fit: null, settings: null, step: null, steps: new Map(), redraws: 0 };
+let asked = null; // the settings of the last fit that was asked for
+let wantedSteps = null; // null: the theory's number
+let cursor = null;
+let chosenAtom = null;
+let stepAt = () => null;
+let atomAt = () => null;
+let isPlaying = false;
+
+// ---- What is asked of the server ----
+
+let token = "";
+
+// A ticket of the address works once; its token is kept for all tabs of this page's origin.
+async function enter() {
+  const ticket = new URLSearchParams(location.search).get("ticket");
+  if (ticket !== null) history.replaceState(null, "", location.pathname + location.hash);
+  token = storage((kept) => kept.getItem("fcgboost-token")) ?? "";
+  if (ticket !== null) {
+    try {
+      token = (await ask("/enter", { ticket })).token;
+      storage((kept) => kept.setItem("fcgboost-token", token));
+    } catch (error) {
+      // An address that was used before is no harm to a browser that was let in.
+      if (error.status !== 403) return complain(error);
+    }
+  }
+  return token ? start() : refuse();
+}
+
+// A browser may forbid to keep anything; then only this tab is let in.
+function storage(use) {
+  try {
+    return use(localStorage);
+  } catch {
+    return null;
+  }
+}
+
+function refuse() {
+  find("refused").hidden = false;
+  document.body.dataset.busy = "false";
+}
+
+async function ask(path, body, signal) {
+  const headers = { "Content-Type": "application/json", "X-Fcgboost-Token": token };
+  const options = { method: "POST", headers, body: JSON.stringify(body), signal };
+  const response = await fetch(path, options);
+  const answer = await response.json();
+  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
+  return answer;
+}
+
+// One request at a time; of those that come in meanwhile, the newest is next.
+function newestOnly(path, take) {
+  let current = null;
+  let next = null;
+  async function run(settings, k) {
+    current = { abort: new AbortController(), started: performance.now() };
+    markBusy();
+    try {
+      const body = { settings, k: k ?? "auto", tab, order: nSent++ };
+      take(await ask(path, body, current.abort.signal), settings);
+    } catch (error) {
+      if (error.name !== "AbortError" && next === null) complain(error);
+    }
+    current = null;
+    const following = next;
+    next = null;
+    if (following === null) markBusy();
+    else run(...following);
+  }
+  const submit = (...job) => {
+    if (current === null) return run(...job);
+    next = job;
+    const slow = current;
+    const left = Math.max(0, PATIENCE - (performance.now() - slow.started));
+    return setTimeout(() => current === slow && next !== null && slow.abort.abort(), left);
+  };
+  return { submit, isBusy: () => current !== null };
+}
+
+const fits = newestOnly("/fit", (answer, settings) => {
+  const { milliseconds, path, step } = answer;
+  Object.assign(shown, { fit: answer, settings, steps: new Map([[step.k, step]]) });
+  showStep(step);
+  // The steps may have been moved while the fit was under way.
+  if (step.k !== sliderSteps()) goTo(wantedSteps);
+  const isShort = milliseconds < 1000;
+  const time = isShort ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+  say(`${lastStep()} steps in ${time}. ${path.status}`, path.is_cut);
+});
+const steps = newestOnly("/step", ({ step }, settings) => {
+  // A fit that came in meanwhile has other steps.
+  if (settings !== shown.settings) return;
+  shown.steps.set(step.k, step);
+  if (shown.step.k !== sliderSteps()) showStep(step);
+});
+const isBusy = () => fits.isBusy() || steps.isBusy();
+
+let told = ["Fitting …", false];
+let waiting = null;
+
+function markBusy() {
+  document.body.dataset.busy = isBusy();
+  if (isBusy()) waiting ??= setTimeout(() => writeStatus(WAITING, false), WAIT);
+  else say(...told);
+}
+
+function say(sentence, isTrouble = false) {
+  clearTimeout(waiting);
+  waiting = null;
+  told = [sentence, isTrouble];
+  writeStatus(sentence, isTrouble);
+}
+
+function writeStatus(sentence, isTrouble) {
+  if (find("status").textContent !== sentence) find("status").textContent = sentence;
+  find("status").classList.toggle("trouble", isTrouble);
+}
+
+function complain(error) {
+  if (error.status === 403) refuse();
+  say(error.status ? error.message : GONE, true);
+}
+
+// ---- What is drawn ----
+
+const lastStep = () => shown.fit.path.test.length - 1;
+// Where the slider stands: where it was moved to, also while that step has not come in.
+const sliderSteps = () => Math.min(wantedSteps ?? shown.step.k, lastStep());
+const cursorPoint = () => cursor && [shown.fit.grid.xs[cursor[0]], shown.fit.grid.ys[cursor[1]]];
+
+function showStep(step) {
+  shown.step = step;
+  if (chosenAtom >= step.coef.length) chosenAtom = null;
+  redraw();
+  shown.redraws += 1;
+  document.body.dataset.redraws = shown.redraws;
+}
+
+function redraw() {
+  if (shown.fit === null) return;
+  redrawPlane();
+  redrawPath();
+  redrawAtoms();
+  writeLabels();
+}
+
+function redrawPlane() {
+  if (shown.fit === null) return;
+  const { grid, truth, points, atoms } = shown.fit;
+  const { decision, coef } = shown.step;
+  const isOn = (id) => find(id).checked;
+  const largest = Math.max(...coef.map(Math.abs), 1e-300);
+  const sizeOf = (value) => Math.abs(value) / largest;
+  const signOf = (value) => ({ code: Number(value > 0), isFor: true, size: sizeOf(value) });
+  paintPlane(find("plane"), {
+    ...grid,
+    names: ["x₁", "x₂"],
+    ahead: leads(decision, 1),
+    points: isOn("show-points") && points,
+    truth: isOn("show-truth") && truth,
+    atoms: isOn("show-atoms") && { ...atoms, signs: coef.map(signOf), selected: chosenAtom },
+    cursor,
+  });
+  find("readout").textContent = "Point at the plane to read its value.";
+  if (cursor === null) return;
+  const value = decision[cursor[1] * grid.xs.length + cursor[0]];
+  const [x, y, f] = [...cursorPoint(), value].map((one) => minus(one.toFixed(2)));
+  find("readout").textContent = `x = (${x}, ${y}):  f = ${f}, label ${value > 0 ? "+1" : "−1"}`;
+}
+
+function redrawPath() {
+  const { path, flipped, bayes } = shown.fit;
+  const { k, coef } = shown.step;
+  const n = lastStep();
+  const curves = [
+    { name: "training error", values: path.training, style: "training" },
+    { name: "clean test error", values: path.test, style: "test" },
+  ];
+  const panels = [{ title: "error", percent: true, level: flipped, curves, height: 150 }];
+  const marks = [{ k: path.k0, name: `k₀ = ${path.k0}`, style: "mark" }];
+  const ks = path.test.map((_, step) => step);
+  const chart = drawCurves(find("path"), find("path").clientWidth, { ks, panels, marks });
+  chart.show(k);
+  stepAt = chart.placeAt;
+  find("path-legend").replaceChildren(...legendItems(panels, k));
+  const label = `Errors along the path of ${n} steps, clean test error ${percent(path.test[k])}`;
+  find("path").setAttribute("aria-label", label);
+  find("steps").max = n;
+  find("steps").value = sliderSteps();
+  find("theory").disabled = path.k0 > n;
+  const texts = {
+    "test-error": percent(path.test[k]),
+    bayes: `at best ${percent(bayes)}`,
+    "training-error": percent(path.training[k]),
+    flipped: `${percent(flipped)} flipped`,
+    "n-atoms": coef.length,
+    "after-steps": `after ${k} ${k === 1 ? "step" : "steps"}`,
+    "steps-value": `${k} of ${n}`,
+    theory: `theory: k₀ = ${path.k0}`,
+  };
+  for (const [id, text] of Object.entries(texts)) find(id).textContent = text;
+}
+
+function redrawAtoms() {
+  const { coef, intercept } = shown.step;
+  const { kind, rows, entered } = shown.fit.atoms;
+  const fixed = (value, digits) => minus(value.toFixed(digits));
+  const textOf = (j) => {
+    const [x, y] = rows[j];
+    const where = kind === "points" ? `, centre (${fixed(x, 2)}, ${fixed(y, 2)})` : "";
+    return `Atom ${j + 1}, entered at step ${entered[j]}: coefficient ${fixed(coef[j], 3)}${where}`;
+  };
+  const styleOf = (j) => (j === chosenAtom ? "selected" : "");
+  const n = Math.max(12, coef.length);
+  const stems = { coef, n, height: 110, title: "coefficient", styleOf, textOf };
+  atomAt = drawStems(find("atoms"), find("atoms").clientWidth, stems);
+  const none = `Constant ${fixed(intercept, 3)}. Point at a stem to see its atom.`;
+  find("atom-text").textContent = chosenAtom === null ? none : textOf(chosenAtom);
+}
+
+// ---- When something is moved ----
+
+function refit() {
+  notify([]);
+  keepOutliersWithSimulation();
+  writeLabels();
+  if (!markSeed(asked?.seed)) return;
+  asked = readSettings();
+  rememberInAddress(asked, wantedSteps);
+  fits.submit(asked, wantedSteps);
+}
+
+function goTo(k) {
+  wantedSteps = k;
+  rememberInAddress(asked, k);
+  if (shown.fit === null) return;
+  const step = shown.steps.get(sliderSteps());
+  if (step) showStep(step);
+  else steps.submit(shown.settings, sliderSteps());
+}
+
+function followAddress() {
+  const { k, complaints } = readAddress();
+  wantedSteps = k;
+  refit();
+  notify(complaints);
+}
+
+function notify(complaints) {
+  find("notice").hidden = complaints.length === 0;
+  const list = complaints.slice(0, 8).join(", ");
+  find("notice").textContent = list && `Not all is as the address said: ${list}.`;
+}
+
+async function play() {
+  isPlaying = !isPlaying;
+  find("play").textContent = isPlaying ? "❚❚" : "▶";
+  find("play").setAttribute("aria-label", isPlaying ? "Pause" : "Play the path");
+  if (!isPlaying) return;
+  if (shown.step.k >= lastStep()) goTo(0);
+  while (isPlaying && wantedSteps !== lastStep()) {
+    await new Promise((done) => setTimeout(done, 90));
+    if (isPlaying && !isBusy()) goTo(Math.min(shown.step.k + 1, lastStep()));
+  }
+  if (isPlaying) play();
+}
+
+function chooseAtom(wanted) {
+  if (shown.fit === null || wanted === chosenAtom) return;
+  chosenAtom = wanted;
+  redrawAtoms();
+  redrawPlane();
+}
+
+function moveAtom(event) {
+  const n = shown.step?.coef.length ?? 0;
+  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!move || n === 0) return;
+  event.preventDefault();
+  chooseAtom(clamp((chosenAtom ?? (move > 0 ? -1 : n)) + move, 0, n - 1));
+}
+
+function dragSteps(event) {
+  if (shown.fit === null || (event.type === "pointermove" && !event.buttons)) return;
+  const k = stepAt(placeOf(event)[0]);
+  if (k !== wantedSteps) goTo(k);
+}
+
+async function copyCode() {
+  try {
+    await navigator.clipboard.writeText(find("code-text").textContent);
+    find("copied").textContent = "Copied.";
+  } catch {
+    getSelection().selectAllChildren(find("code-text"));
+    find("copied").textContent = "Selected: press Ctrl+C to copy.";
+  }
+}
+
+function showCode() {
+  find("code-text").textContent = shown.step?.code ?? "";
+  find("copied").textContent = "";
+  find("code").showModal();
+}
+
+function start() {
+  const on = (id, kinds, act) => {
+    for (const kind of kinds.split(" ")) find(id).addEventListener(kind, act);
+  };
+  on("controls", "input", (event) => {
+    if (event.target.id === "l2") pressRidgeAuto(false);
+    refit();
+  });
+  on("controls", "submit", (event) => event.preventDefault());
+  on("l2-auto", "click", () => {
+    pressRidgeAuto(!isRidgeAuto());
+    refit();
+  });
+  on("steps", "input", () => goTo(Number(find("steps").value)));
+  on("theory", "click", () => goTo(shown.fit.path.k0));
+  on("play", "click", play);
+  on("path", "pointerdown pointermove", dragSteps);
+  on("atoms", "pointerdown pointermove", (event) => chooseAtom(atomAt(placeOf(event)[0])));
+  on("atoms", "pointerleave blur", () => chooseAtom(null));
+  on("atoms", "keydown", moveAtom);
+  for (const id of ["show-points", "show-atoms", "show-truth"]) on(id, "change", redrawPlane);
+  on("new-sample", "click", () => {
+    writeControl("seed", (readControl("seed") + 1) % 10000);
+    refit();
+  });
+  on("reset", "click", () => {
+    writeSettings(DEFAULTS);
+    wantedSteps = null;
+    refit();
+  });
+  on("show-code", "click", showCode);
+  on("copy", "click", copyCode);
+  on("close-code", "click", () => find("code").close());
+  addEventListener("hashchange", followAddress);
+  watchPlane(find("plane"), () => shown.fit?.grid, (to) => {
+    cursor = to;
+    redrawPlane();
+  });
+  new ResizeObserver(redrawPlane).observe(find("plane"));
+  keepDrawn(find("path-card"), redraw);
+  followAddress();
+}
+
+// For tests and the curious: what is on the screen, and the very numbers it was painted from.
+offer({
+  state: () => {
+    const { fit, step, settings, redraws } = shown;
+    const drawn = { ...step, grid: fit?.grid, path: fit?.path, cursor: cursorPoint(), chosenAtom };
+    return { ...drawn, settings, redraws, wanted: readSettings(), isBusy: isBusy() };
+  },
+  box: () => planeLayout(find("plane"), shown.fit.grid).box,
+});
+
+enter();

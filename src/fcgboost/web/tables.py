@@ -1,0 +1,233 @@
+"""The tables of a report: classes, columns, confused classes and the worst mistakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.dictionaries import SmoothDictionary
+from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
+from fcgboost.web.blocks import Block, Cell, Head, Table, share_cell
+from fcgboost.web.models import Evaluation, FittedModel
+from fcgboost.web.text import count, fixed, label, listed, number, percent, quoted, shortened
+
+_UNKNOWN = "unknown to the model"
+# Columns, and bars of a histogram, that are shown.
+_MOST_COLUMNS, _N_BARS = 100, 16
+# Classes with a column in the confusion matrix; mistakes, and columns of these.
+_MOST_CLASSES, _MOST_MISTAKES, _MOST_VALUES = 12, 20, 8
+_NOTHING = Cell("")
+
+
+def class_table(model: FittedModel, evaluation: Evaluation) -> Table:
+    """Count the rows of every class."""
+    rows = []
+    for code, value in [*enumerate(model.classes), (-1, _UNKNOWN)]:
+        n = int((evaluation.codes == code).sum())
+        if code >= 0 or n:
+            rows.append([Cell(label(value)), _count(n), share_cell(n / len(evaluation))])
+    heads = [Head("class"), Head("rows", "number"), Head("share", "number")]
+    return Table("The classes.", heads, rows)
+
+
+def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
+    """Describe the columns, the most important ones if there are many."""
+    influence, n = model.influence, len(model.columns)
+    heads = [Head("column"), Head("kind")]
+    heads += [] if influence is None else [Head("influence", "number")]
+    if evaluation is None:
+        heads += [Head("as the model takes it", "text")]
+    else:
+        heads += [Head(name, "number") for name in ("missing", "smallest", "median", "largest")]
+        heads += [Head("rows by value", is_sortable=False)]
+        if any(isinstance(column, CategoryColumn) for column in model.columns):
+            heads += [Head("most frequent", "text")]
+    places = np.arange(n) if influence is None else np.argsort(-influence, kind="stable")
+    shown = sorted(places[:_MOST_COLUMNS].tolist())
+    rows = [_column_row(model, evaluation, place, len(heads)) for place in shown]
+    notes = _left_out(len(shown), n)
+    if evaluation is not None and len(model.classes) == 2:
+        notes.append(f"In colour: rows of the class {quoted(model.classes[1])}.")
+    if influence is not None:
+        notes.append(f"Influence: {influence_words(model)}, as a share of all columns'.")
+    return Table("The columns.", heads, rows, notes)
+
+
+def influence_words(model: FittedModel) -> str:
+    """Say what influence is."""
+    if isinstance(model.classifier.model_.dictionary, SmoothDictionary):
+        return "the mean size of the model's slope in a column, in standard deviations"
+    return "the mean size of the model's change where a row has the column's value of another row"
+
+
+def mistake_blocks(model: FittedModel, evaluation: Evaluation) -> list[Block]:
+    """Show the confusion matrix and the worst rows."""
+    wrong = np.flatnonzero(evaluation.labels != evaluation.y)
+    if len(wrong) == 0:
+        return [_confusion(model, evaluation), "No row is classified wrongly."]
+    return [_confusion(model, evaluation), _worst(model, evaluation, wrong)]
+
+
+def _left_out(n_shown: int, n: int) -> list[str]:
+    return [f"{count(n_shown)} of {count(n, 'column')} are shown."] if n_shown < n else []
+
+
+def _count(n: Any, style: Any = "") -> Cell:
+    return Cell(count(n), key=float(n), style=style if n else "")
+
+
+def _column_row(
+    model: FittedModel, evaluation: Evaluation | None, place: int, n_cells: int
+) -> list[Cell]:
+    column = model.columns[place]
+    cells = [Cell(shortened(column.name)), _kind(column)]
+    if model.influence is not None:
+        cells.append(share_cell(float(model.influence[place]), float(model.influence.max())))
+    if evaluation is None:
+        cells.append(Cell(_treatment(column)))
+    elif (values := evaluation.values(place)) is not None:
+        part = (evaluation.codes == 1) & (len(model.classes) == 2)
+        if isinstance(column, NumberColumn):
+            cells += _describe_numbers(column, values, part)
+        elif isinstance(column, CategoryColumn):
+            cells += _describe_category(column, values, part)
+    return [*cells, *[_NOTHING] * (n_cells - len(cells))]
+
+
+def _kind(column: Column) -> Cell:
+    if isinstance(column, SkippedColumn):
+        return Cell("left out", detail=column.reason)
+    if isinstance(column, CategoryColumn):
+        return Cell("category")
+    is_date = isinstance(column, NumberColumn) and column.unit == "days"
+    return Cell("date" if is_date else "number")
+
+
+def _treatment(column: Column) -> str:
+    """Say what the model file knows about a column."""
+    if isinstance(column, SkippedColumn):
+        return ""
+    mark = "; missing values are marked" if getattr(column, "is_marked", False) else ""
+    if isinstance(column, CategoryColumn):
+        other = "; other texts are pooled" if column.has_other else ""
+        return f"one of {listed([shortened(level, 20) for level in column.levels])}{other}{mark}"
+    fill = _value(column, column.fill) if isinstance(column, NumberColumn) and mark else ""
+    return f"a missing value becomes {fill}{mark}" if fill else "as it is"
+
+
+def _value(column: NumberColumn, value: float) -> str:
+    if column.unit == "days" and np.isfinite(value):
+        return str(np.datetime64(int(np.floor(value)), "D"))
+    return number(value)
+
+
+def _missing(is_gap: NDArray[np.bool_]) -> Cell:
+    n = int(is_gap.sum())
+    return Cell(f"{count(n)} ({percent(n / len(is_gap))})" if n else "0", key=float(n))
+
+
+def _describe_numbers(column: NumberColumn, values: Any, part: NDArray[np.bool_]) -> list[Cell]:
+    numbers, gaps = replace(column, is_marked=True).encode(values).T
+    is_there = gaps == 0.0
+    found = numbers[is_there]
+    if len(found) == 0:
+        return [_missing(~is_there)]
+    low, middle, high = float(found.min()), float(np.median(found)), float(found.max())
+    edges = np.linspace(low, high, _N_BARS + 1) if low < high else _N_BARS
+    whole, of_part = (np.histogram(some, edges)[0] for some in (found, found[part[is_there]]))
+    summary = f"Histogram from {_value(column, low)} to {_value(column, high)}"
+    cells = [Cell(_value(column, value), key=value) for value in (low, middle, high)]
+    return [_missing(~is_there), *cells, _bars(whole, of_part, summary)]
+
+
+def _describe_category(column: CategoryColumn, values: Any, part: NDArray[np.bool_]) -> list[Cell]:
+    members = replace(column, has_other=True, is_marked=True).encode(values)
+    counts, of_part = members[:, :-1].sum(axis=0), members[part, :-1].sum(axis=0)
+    names = [*(shortened(level, 24) for level in column.levels), "other"]
+    order = [j for j in np.argsort(-counts, kind="stable")[:_N_BARS] if counts[j]]
+    texts = [f"{names[j]} {percent(counts[j] / len(members), 0)}" for j in order[:3]]
+    bars = _bars(counts[order], of_part[order], f"Rows per text of {shortened(column.name)}")
+    most = Cell(", ".join(texts) + (", …" if len(order) > 3 else ""))
+    return [_missing(members[:, -1] > 0.0), _NOTHING, _NOTHING, _NOTHING, bars, most]
+
+
+def _bars(whole: NDArray[Any], part: NDArray[Any], summary: str) -> Cell:
+    tallest = float(np.max(whole, initial=0.0)) or 1.0
+    pairs = zip(whole / tallest, part / tallest, strict=True)
+    return Cell(summary, bars=tuple((float(a), float(b)) for a, b in pairs))
+
+
+def _confusion(model: FittedModel, evaluation: Evaluation) -> Table:
+    """Count the predictions for the rows of each class."""
+    classes, n = model.classes, len(model.classes)
+    predicted = (evaluation.labels[:, None] == classes[None, :]).argmax(axis=1)
+    counts = np.zeros((n + 1, n), dtype=int)
+    # The last row is that of labels which the model does not know.
+    np.add.at(counts, (evaluation.codes, predicted), 1)
+    names = [*map(label, classes), _UNKNOWN]
+    shown = range(n) if n <= _MOST_CLASSES else []
+    columns = ["rows", *(names[j] for j in shown), "recall", "precision"]
+    heads = [Head("true class"), *(Head(name, "number") for name in columns)]
+    rows = []
+    for i in range(n + 1 if counts[n].any() else n):
+        right = counts[i, i] if i < n else 0
+        rows.append(
+            [
+                *(Cell(names[i]), _count(counts[i].sum())),
+                *(_count(counts[i, j], "hit" if i == j else "miss") for j in shown),
+                _share(right, counts[i].sum()),
+                _share(right, counts[:, i].sum()) if i < n else _NOTHING,
+            ]
+        )
+    groups = [("", 2), ("predicted class", n), ("", 2)] if shown else ()
+    notes = [
+        "Recall: the share of a class's rows that are predicted as this class. Precision: the "
+        "share of the rows predicted as a class that belong to it."
+    ]
+    return Table("The confusion matrix.", heads, rows, notes, groups)
+
+
+def _share(part: Any, whole: Any) -> Cell:
+    return Cell(percent(part / whole), key=float(part / whole)) if whole else Cell("–")
+
+
+def _worst(model: FittedModel, evaluation: Evaluation, wrong: NDArray[np.intp]) -> Table:
+    """List the mistakes with the most negative margins."""
+    rows = wrong[np.argsort(evaluation.margins[wrong], kind="stable")[:_MOST_MISTAKES]]
+    places = model.largest(_MOST_VALUES)
+    values = [np.asarray(evaluation.values(place)) for place in places]
+    heads = [Head("row", "number"), Head("true class"), Head("predicted"), Head("margin", "number")]
+    heads += [] if evaluation.proba is None else [Head("probability", "number")]
+    for place, column in zip(places, values, strict=True):
+        name, is_number = shortened(model.columns[place].name, 28), column.dtype.kind in "biuf"
+        heads.append(Head(name, "number" if is_number else "label"))
+    columns = [column.astype(object) for column in values]
+    cells = [[*_mistake(evaluation, int(i)), *(_any(one[i]) for one in columns)] for i in rows]
+    caption = f"The {len(rows)} worst of {count(len(wrong), 'mistake')}."
+    if len(rows) == len(wrong):
+        caption = f"The {count(len(wrong), 'mistake')}, the worst first."
+    notes = [
+        "Row: its place in the data, the first is 0. Margin: how far the true class is ahead, "
+        "so below 0 for every mistake. Probability: of the true class.",
+        *_left_out(len(places), len(model.columns)),
+    ]
+    return Table(caption, heads, cells, notes)
+
+
+def _mistake(evaluation: Evaluation, i: int) -> list[Cell]:
+    margin, code = float(evaluation.margins[i]), evaluation.codes[i]
+    labels = [Cell(label(evaluation.y[i])), Cell(label(evaluation.labels[i]))]
+    cells = [_count(i), *labels, Cell(fixed(margin, 3), key=margin)]
+    if evaluation.proba is not None:
+        p = float(evaluation.proba[i, code]) if code >= 0 else 0.0
+        cells.append(Cell(fixed(p, 3), key=p))
+    return cells
+
+
+def _any(value: Any) -> Cell:
+    if isinstance(value, float | int | np.number) and not isinstance(value, bool):
+        return Cell(number(float(value)), key=float(value) if value == value else None)
+    return Cell("" if value is None else shortened(str(value), 28))
