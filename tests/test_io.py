@@ -238,6 +238,17 @@ def test_class_labels_keep_their_type(labels: np.ndarray, tmp_path: Path) -> Non
     valid(tmp_path / "model.json")
 
 
+def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 7 < 3
+    model = FCGBoostClassifier(TreeDictionary(depth=2, min_leaf=1), max_iter=3).fit(X, y)
+    path = tmp_path / "model.json"
+    save_model(model, path)
+    older = path.read_text().replace('"depth":2', '"depth":2,"oblivious":true')
+    assert older != path.read_text()
+    path.write_text(older)
+    np.testing.assert_array_equal(load_model(path).decision_function(X), model.decision_function(X))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
