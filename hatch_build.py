@@ -23,7 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 FOLDER = Path(__file__).parent / "src" / "fcgboost" / "_kernels"
 # No flag depends on the machine that builds, and none lets sums be reordered.
 FLAGS = (
-    *("-std=c99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden"),
+    *("-std=gnu99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden"),
     *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
 )
 # Libraries by name, and what they are built for.
