@@ -27,7 +27,7 @@ FLAGS = (
     *("-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"),
 )
 # Libraries by name, and what they are built for.
-BUILDS = {"kernels": (), "kernels_v3": ("-march=x86-64-v3",)}
+BUILDS = {"kernels": (), "kernels_v3": ("-mavx2", "-mbmi", "-mbmi2", "-mfma")}
 
 
 class KernelsHook(BuildHookInterface):  # type: ignore[type-arg]
