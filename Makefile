@@ -93,6 +93,7 @@ clean:
 # Dependency groups need pip 25.1.
 .venv/.pip-stamp .venv-oldest/.pip-stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fcgboost needs Python 3.11 or later")'
+	@command -v cc gcc clang >/dev/null || echo "There is no C compiler: pip fetches one, ziglang, to build the package."
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install -qq --upgrade 'pip>=25.1'
 	@touch $@
