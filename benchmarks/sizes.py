@@ -16,6 +16,7 @@ KINDS = {
     ".html": "HTML",
     ".jinja": "HTML",
     ".json": "JSON and data",
+    ".so": "compiled",
 }
 
 
@@ -28,11 +29,16 @@ def build_wheel(folder: str) -> Path:
 
 
 def package_lines(wheel: Path) -> dict[PurePosixPath, int]:
-    """Return the number of lines of every file of the package, by its path below the package."""
+    """Return the number of lines of every file of the package, by its path below the package.
+
+    The compiled library has none.
+    """
     with zipfile.ZipFile(wheel) as archive:
         paths = {name: PurePosixPath(name) for name in archive.namelist()}
         return {
-            path.relative_to("fcgboost"): len(archive.read(name).splitlines())
+            path.relative_to("fcgboost"): 0
+            if path.suffix == ".so"
+            else len(archive.read(name).splitlines())
             for name, path in paths.items()
             if path.parts[0] == "fcgboost"
         }

@@ -21,6 +21,13 @@ SOURCE = ROOT / "src"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 METADATA = ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
 MEGABYTE = 1_000_000
+_PROGRAM = """
+import fcgboost
+from fcgboost import _kernels
+print(fcgboost.__version__)
+print(fcgboost.__file__)
+print(_kernels.library()._name)
+"""
 
 # One process builds, and runs all the tests that look at the result.
 pytestmark = pytest.mark.xdist_group("dist")
@@ -39,7 +46,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(dist: Path) -> Path:
-    return dist / f"fcgboost-{VERSION}-py3-none-any.whl"
+    (found,) = dist.glob(f"fcgboost-{VERSION}-py3-none-*.whl")
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +71,11 @@ def test_one_wheel_and_one_sdist_are_built(dist: Path, wheel: Path) -> None:
     assert {path.name for path in dist.iterdir()} == {wheel.name, f"fcgboost-{VERSION}.tar.gz"}
 
 
-def test_wheel_is_pure_python_and_small(wheel: Path) -> None:
+def test_wheel_is_for_one_platform_and_every_python_and_small(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         header = archive.read(f"fcgboost-{VERSION}.dist-info/WHEEL").decode()
-    assert "Root-Is-Purelib: true" in header
+    assert "Root-Is-Purelib: false" in header
+    assert "any" not in wheel.stem.split("-")
     assert wheel.stat().st_size < MEGABYTE
 
 
@@ -74,8 +83,8 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
     info = f"fcgboost-{VERSION}.dist-info"
     modules = {name.removeprefix("src/") for name in python_files("src")}
     metadata = {f"{info}/{name}" for name in METADATA}
-    # Pages, schemas and published figures: named by their kinds, so that nothing else slips in.
-    kinds = ("py.typed", "*.json", "*.html", "*.jinja", "*.css", "*.js")
+    # Pages and the compiled library: named by their kinds, so that nothing else slips in.
+    kinds = ("py.typed", "*.html", "*.jinja", "*.css", "*.js", "*.so")
     found = (path for kind in kinds for path in (SOURCE / "fcgboost").rglob(kind))
     data = {path.relative_to(SOURCE).as_posix() for path in found}
     with zipfile.ZipFile(wheel) as archive:
@@ -85,8 +94,13 @@ def test_wheel_holds_the_package_and_its_metadata_and_nothing_else(wheel: Path) 
 
 def test_the_sizes_are_those_of_the_wheel(wheel: Path) -> None:
     package = (SOURCE / "fcgboost").rglob("*")
-    files = [path for path in package if path.is_file() and "__pycache__" not in path.parts]
-    n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    files = [
+        path
+        for path in package
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".c", ".h")
+    ]
+    texts = [path for path in files if path.suffix != ".so"]
+    n_lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in texts)
     first, second, *tables = sizes.report(wheel).splitlines()
     assert first == f"{n_lines:,} lines in the wheel, {len(files) + len(METADATA):,} files"
     assert second.startswith(f"({len(files):,} of the package; {len(METADATA)} about it")
@@ -99,20 +113,28 @@ def test_wheel_can_be_imported_and_knows_its_version(wheel: Path, tmp_path: Path
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", "import fcgboost as f; print(f.__version__); print(f.__file__)"],
+        [sys.executable, "-c", _PROGRAM],
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    version, location = done.stdout.splitlines()
+    version, *locations = done.stdout.splitlines()
     assert version == VERSION
-    assert Path(location).is_relative_to(tmp_path)
+    assert all(Path(location).is_relative_to(tmp_path) for location in locations)
 
 
 def test_sdist_holds_source_tests_and_project_files(sdist_names: set[str]) -> None:
-    project = {"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
+    project = {
+        "src/fcgboost/_kernels/kernels.h",
+        "hatch_build.py",
+        "CHANGELOG.md",
+        "LICENSE",
+        "Makefile",
+        "README.md",
+        "pyproject.toml",
+    }
     assert python_files("src", "tests", "paper") | project <= sdist_names
 
 
@@ -125,7 +147,7 @@ def test_sdist_holds_nothing_made_by_a_run(sdist_names: set[str]) -> None:
         for part in PurePosixPath(name).parts
         if part in made
         or name.partition("/")[0] in made_at_the_top
-        or part.endswith(".pyc")
+        or part.endswith((".pyc", ".so"))
         or (part.startswith(".") and part not in hidden)
     }
     assert not unwanted
