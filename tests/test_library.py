@@ -13,7 +13,7 @@ import pytest
 from fcgboost import _kernels
 
 ROOT = Path(__file__).parents[1]
-SUITES = ("test_refine.py", "test_rows.py", "test_kernels.py", "test_trees.py")
+SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "rows", "kernels", "trees"))
 
 
 def load_builder():
@@ -105,7 +105,7 @@ def test_no_loop_leaves_its_memory_or_does_what_is_undefined(tmp_path):
     environment = {"LD_PRELOAD": found, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT / "tests",
+        cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

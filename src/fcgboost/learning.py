@@ -173,10 +173,11 @@ class _Climb:
         self._leash = _leash(start, pull)
         self.theta = start
         self._height, self._slope = self._look(start)
+        self._has_ended = self._height != self._height  # none has
         self._moves: list[tuple[Any, Any, Any]] = []
 
     def step(self) -> bool:
-        """Move uphill; say whether it was worth it."""
+        """Move the atoms uphill that still gain; say whether one of them may go on."""
         xp, direction = self._xp, self._direction()
         rise = (direction * self._slope).sum(1)
         # Uphill, or not at all; and not farther than the atom is long.
@@ -184,23 +185,23 @@ class _Climb:
         rise = (direction * self._slope).sum(1)
         lengths, reach = _lengths(direction), _lengths(self.theta)
         step = xp.clip(reach / _not_zero(lengths), None, 1.0)
-        better, is_better = self.theta, rise < 0.0
-        height = self._height
+        better, height = self.theta, self._height
+        is_done = self._has_ended | ~(rise > 0.0)
         for _ in range(HALVINGS + 1):
-            trial = self.theta + (step * ~is_better)[:, None] * direction
+            trial = self.theta + (step * ~is_done)[:, None] * direction
             tried = self._height_at(trial)
-            good = (tried >= self._height + INCREASE * step * rise) & ~is_better & (rise > 0.0)
+            good = (tried >= self._height + INCREASE * step * rise) & ~is_done
             better = xp.where(good[:, None], trial, better)
             height = xp.where(good, tried, height)
-            is_better = is_better | good
-            if bool(is_better.all()):
+            is_done = is_done | good
+            if bool(is_done.all()):
                 break
             step = SHORTER * step
+        self._has_ended = self._has_ended | ~(height > self._height + LITTLE)
         if not bool((height > self._height).any()):
             return False
-        is_worth_it = bool((height > self._height + LITTLE).any())
         self._move(better)
-        return is_worth_it
+        return not bool(self._has_ended.all())
 
     def _move(self, theta: Any) -> None:
         height, slope = self._look(theta)
