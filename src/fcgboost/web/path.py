@@ -86,7 +86,7 @@ def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
         "summary": f"Curves over {count(path.n_steps, 'step')}",
         "boundary": None if plane is None else boundary_data(plane, path.frames),
         "coef": _coefficients(path) if plane is None else _strongest(path),
-        "atoms": [{"label": f"atom {j}{text}"} for j, text in enumerate(texts, 1)],
+        "atoms": [f"atom {j}{text}" for j, text in enumerate(texts, 1)],
     }
 
 

@@ -22,7 +22,6 @@ _MOST_BYTES = 900_000
 _MOST_POINTS = 500
 # Grids are finer where there are few steps, and never coarser than the last.
 _LARGEST_SIDE, _USUAL_SIDE, _LEAST_SIDE = 96, 32, 16
-_LARGEST_WHOLE = 2**31 - 1
 # With more classes a picture of them all says little, and takes too much room.
 _MOST_CLASSES = 24
 
@@ -86,16 +85,10 @@ def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | Non
 
 
 def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
-    """Return the decision values on a grid after some steps, and what lies there, for JSON.
-
-    Values are whole numbers, four bytes each, of a unit per step: the error is below a billionth
-    of the step's largest value in the picture.
-    """
+    """Return the decision values on a grid after some steps, and what lies there, for JSON."""
     room = math.isqrt(_MOST_BYTES // (4 * plane.n_outputs * len(frames)))
     first, second = plane.sides(min(_LARGEST_SIDE, max(_LEAST_SIDE, room)))
     values = _decisions(plane, plane.inputs(first, second), frames)
-    largest = np.abs(values).max(axis=(1, 2))
-    units = np.where(largest > 0.0, largest, 1.0) / _LARGEST_WHOLE
     rows = plane.evaluation.some(_MOST_POINTS)
     x, y = plane.points[rows].T
     return {
@@ -104,8 +97,7 @@ def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
         "names": list(plane.names),
         "classes": [label(value) for value in plane.model.classes],
         "outputs": plane.n_outputs,
-        "units": units.tolist(),
-        "values": packed(np.round(values / units[:, None, None]).astype(np.int32)),
+        "values": packed(values.astype(np.float32)),
         "points": {"x": plain(x), "y": plain(y), "c": plane.evaluation.codes[rows].tolist()},
         "atoms": _atoms(plane),
     }

@@ -362,13 +362,13 @@ function start() {
 }
 
 // For tests and the curious: what is on the screen, and the very numbers it was painted from.
-offer({
+window.fcgboost = {
   state: () => {
     const { fit, step, settings, redraws } = shown;
     const drawn = { ...step, grid: fit?.grid, path: fit?.path, cursor: cursorPoint(), chosenAtom };
     return { ...drawn, settings, redraws, wanted: readSettings(), isBusy: isBusy() };
   },
   box: () => planeLayout(find("plane"), shown.fit.grid).box,
-});
+};
 
 enter();
