@@ -135,24 +135,20 @@ function traceZero(pen, { x, y }, { xs, ys }, values) {
 
 // Hollow where a label is flipped.
 function paintPoints(pen, layout, points, colors) {
-  const sized = (shape, size) => {
-    const larger = new Path2D();
-    larger.addPath(new Path2D(shape), new DOMMatrix().scale(size));
-    return larger;
-  };
+  const shapes = SHAPES.map((shape) => new Path2D(shape));
   const size = points.x.length > 800 ? 2.2 : 3;
-  const shapes = colors.map((_, c) => sized(SHAPES[c % SHAPES.length], size));
-  const dot = sized(SHAPES[1], 2);
   const paper = colorOf("surface");
   points.x.forEach((x, i) => {
-    const shape = shapes[points.c[i]] ?? dot;
-    const color = colors[points.c[i]] ?? colorOf("muted");
-    const isHollow = points.flipped?.[i];
+    // A label that is no class is a grey dot.
+    const [c, isHollow] = [points.c[i], points.flipped?.[i]];
+    const shape = shapes[c < 0 ? 1 : c % shapes.length];
+    const color = colors[c] ?? colorOf("muted");
     pen.fillStyle = isHollow ? paper : color;
     pen.strokeStyle = isHollow ? color : paper;
-    pen.lineWidth = isHollow ? 1.4 : 0.7;
+    pen.lineWidth = (isHollow ? 1.4 : 0.7) / size;
     pen.save();
     pen.translate(layout.x.to(x), layout.y.to(points.y[i]));
+    pen.scale(size, size);
     pen.fill(shape);
     pen.stroke(shape);
     pen.restore();
