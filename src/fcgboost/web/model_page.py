@@ -210,7 +210,8 @@ def _marked_lines(path: PathRecord) -> str:
 def _choice(path: PathRecord) -> str:
     """Say why the chosen step need not be the lowest point of the curve."""
     classifier: Any = path.model.classifier
-    is_validated = bool(path.score) or bool({"validation", "cross-validation"} & set(path.curves))
+    known = {name for curves in path.panels.values() for name in curves}
+    is_validated = bool(known & {"validation", "cross-validation"})
     k, k0 = classifier.n_iter_, path.model.k0
     if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
         return ""

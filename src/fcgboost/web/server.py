@@ -75,10 +75,6 @@ class Handler(BaseHTTPRequestHandler):
         self._deadline.daemon = True
         self._deadline.start()
 
-    def finish(self) -> None:
-        self._deadline.cancel()
-        super().finish()
-
     def _hang_up(self) -> None:
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -271,11 +267,6 @@ class Playground(ThreadingMixIn, TCPServer):
         """Tell whether a ticket is valid, and make it invalid."""
         return time.monotonic() < self._tickets.pop(ticket, -math.inf)
 
-    def wait(self) -> None:
-        """Wait until Ctrl-C, which raises KeyboardInterrupt."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)  # without a limit, Windows would not hear of Ctrl-C
-
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start a thread for a connection, or turn it away."""
         if not self._free.acquire(blocking=False):
@@ -313,7 +304,7 @@ def serve(port: int = 0, *, open_browser: bool = True) -> None:
         )
         if open_browser:
             webbrowser.open(playground.invite(_OPENING_SECONDS))
-        try:
-            playground.wait()
-        except KeyboardInterrupt:
-            print("\nThe playground has ended.", flush=True)
+        with suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(0.5)  # without an end, Windows would not hear of Ctrl-C
+        print("\nThe playground has ended.", flush=True)

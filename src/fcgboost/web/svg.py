@@ -46,26 +46,22 @@ def markup(figure: Figure, name: str, summary: str) -> str:
 
     The name makes the ids of a page's drawings different, the summary is for those who do not see.
     """
-    drawing, is_whole = _saved(figure, "path", name)
-    if not is_whole:
-        # Letters that matplotlib's font lacks: the reader's fonts may have them.
-        drawing, _ = _saved(figure, "none", name)
-    element = inline(drawing.decode(), name, summary)
-    return element if len(element) <= _MOST_BYTES else raster(figure, summary)
-
-
-def _saved(figure: Figure, font_type: str, name: str) -> tuple[bytes, bool]:
-    """Return an SVG document, and whether the font had all letters."""
     from matplotlib import rc_context
 
-    buffer = io.BytesIO()
-    with (
-        rc_context({"svg.fonttype": font_type, "svg.hashsalt": name}),
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("always")
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None}, **_TIGHT)
-    return buffer.getvalue(), not any("missing from font" in str(one.message) for one in caught)
+    options = {"format": "svg", "transparent": True, "metadata": {"Date": None}, **_TIGHT}
+    # Letters that matplotlib's font lacks are left to the reader's fonts.
+    for kind in ("path", "none"):
+        buffer = io.BytesIO()
+        with (
+            rc_context({"svg.fonttype": kind, "svg.hashsalt": name}),
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("always")
+            figure.savefig(buffer, **options)
+        if not any("missing from font" in str(one.message) for one in caught):
+            break
+    element = inline(buffer.getvalue().decode(), name, summary)
+    return element if len(element) <= _MOST_BYTES else raster(figure, summary)
 
 
 def raster(figure: Figure, summary: str) -> str:
