@@ -68,12 +68,22 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
     _is_read = False
 
-    def setup(self) -> None:
-        """Limit the time of the whole request: a socket's timeout begins anew with every byte."""
-        super().setup()
+    def handle(self) -> None:
+        """Turn a connection away if there are too many, or limit the time of its whole request.
+
+        A socket's timeout begins anew with every byte.
+        """
+        if not self.server.free.acquire(blocking=False):
+            self.wfile.write(_FULL)
+            return
         self._deadline = threading.Timer(self.timeout, self._hang_up)
         self._deadline.daemon = True
         self._deadline.start()
+        try:
+            super().handle()
+        finally:
+            self._deadline.cancel()
+            self.server.free.release()
 
     def _hang_up(self) -> None:
         with suppress(OSError):
@@ -235,7 +245,7 @@ class Playground(ThreadingMixIn, TCPServer):
         self.page = playground_page(asdict(Settings()))
         self.token = secrets.token_urlsafe(32)
         self._tickets: dict[str, float] = {}
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
         try:
             super().__init__((ADDRESS, port), Handler)
@@ -266,24 +276,6 @@ class Playground(ThreadingMixIn, TCPServer):
     def redeem(self, ticket: str) -> bool:
         """Tell whether a ticket is valid, and make it invalid."""
         return time.monotonic() < self._tickets.pop(ticket, -math.inf)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection, or turn it away."""
-        if not self._free.acquire(blocking=False):
-            request.sendall(_FULL)
-            self.shutdown_request(request)
-            return
-        try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._free.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
 
 
 def serve(port: int = 0, *, open_browser: bool = True) -> None:

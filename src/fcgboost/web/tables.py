@@ -42,7 +42,7 @@ def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
         heads += [Head("as the model takes it", "text")]
     else:
         heads += [Head(name, "number") for name in ("missing", "smallest", "median", "largest")]
-        heads += [Head("rows by value", is_sortable=False)]
+        heads += [Head("rows by value", "picture")]
         if any(isinstance(column, CategoryColumn) for column in model.columns):
             heads += [Head("most frequent", "text")]
     places = np.arange(n) if influence is None else np.argsort(-influence, kind="stable")
