@@ -108,7 +108,6 @@ def _notes(comparison: Comparison) -> dict[str, str]:
 
 
 def _best(comparison: Comparison, name: str) -> Row:
-    """Return the row with the best value of a score."""
     sign = 1 if name in LARGER_IS_BETTER else -1
     scored = [row for row in comparison.rows if name in row.scores]
     return max(scored, key=lambda row: sign * row.scores[name].value)

@@ -11,7 +11,7 @@ from fcgboost.plotting.paths import path_error, recorded
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.models import Array, Evaluation, FittedModel
 from fcgboost.web.plane import Plane, boundary_data, packed, plain
-from fcgboost.web.text import count, label
+from fcgboost.web.text import label
 
 # What the page has room for: frames, coefficients (a megabyte; beside a boundary a third of it),
 # atoms that are described. And rows whose errors are counted.
@@ -78,7 +78,6 @@ def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
         "k0": model.k0,
         "best": path.best,
         "panels": [_panel(title, curves) for title, curves in path.panels.items()],
-        "summary": f"Curves over {count(path.n_steps, 'step')}",
         "boundary": None if plane is None else boundary_data(plane, path.frames),
         "coef": _coefficients(path) if plane is None else _strongest(path),
         "atoms": [f"atom {j}{text}" for j, text in enumerate(texts, 1)],

@@ -69,27 +69,27 @@ function paintPlane(canvas, scene) {
   if (scene.points) paintPoints(pen, layout, scene.points, colors);
   if (scene.atoms) paintAtoms(pen, layout, scene.atoms, colors);
   const boundaries = scene.ahead.length === 2 ? [scene.ahead[1]] : scene.ahead;
-  pen.beginPath();
-  for (const values of boundaries) traceZero(pen, layout, scene, values);
-  strokeTwice(pen, 2.4);
+  for (const values of boundaries) strokeTwice(pen, zeros(layout, scene, values), 2.4);
   if (scene.truth) {
     pen.setLineDash([2, 2]);
-    pen.beginPath();
-    traceZero(pen, layout, scene, scene.truth);
-    strokeTwice(pen, 1.4);
+    strokeTwice(pen, zeros(layout, scene, scene.truth), 1.4);
     pen.setLineDash([]);
   }
-  if (scene.cursor) paintCursor(pen, layout, scene);
+  if (scene.cursor) {
+    const [i, j] = scene.cursor;
+    const [x, y] = [layout.x.to(scene.xs[i]), layout.y.to(scene.ys[j])];
+    strokeTwice(pen, new Path2D(`M${x - 8} ${y}h16M${x} ${y - 8}v16`), 1.6);
+  }
   pen.restore();
   paintAxes(pen, layout, scene.names);
 }
 
 // In the colour of text, with a rim in that of paper.
-function strokeTwice(pen, width) {
+function strokeTwice(pen, path, width) {
   for (const [color, wider] of [["surface", 2.4], ["text", 0]]) {
     pen.strokeStyle = colorOf(color);
     pen.lineWidth = width + wider;
-    pen.stroke();
+    pen.stroke(path);
   }
 }
 
@@ -116,9 +116,9 @@ function paintFields(pen, { box }, { xs, ys, ahead }, colors) {
   pen.drawImage(small, box.left - w / 2, box.top - h / 2, w * nx, h * ny);
 }
 
-// Adds to a pen's path where values are 0: a line through every cell of the grid that they cross.
-function traceZero(pen, { x, y }, { xs, ys }, values) {
-  const nx = xs.length;
+// Where values are 0: a line through every cell of the grid that they cross.
+function zeros({ x, y }, { xs, ys }, values) {
+  const [path, nx] = [new Path2D(), xs.length];
   const cut = (a, b) => {
     const share = values[a] / (values[a] - values[b]);
     const [i, j, k, l] = [a % nx, Math.floor(a / nx), b % nx, Math.floor(b / nx)];
@@ -129,8 +129,9 @@ function traceZero(pen, { x, y }, { xs, ys }, values) {
     const corners = [at, at + 1, at + nx + 1, at + nx];
     const sides = corners.map((a, s) => [a, corners[(s + 1) % 4]]);
     const cuts = sides.filter(([a, b]) => values[a] > 0 !== values[b] > 0);
-    cuts.forEach((side, c) => pen[c % 2 ? "lineTo" : "moveTo"](...cut(...side)));
+    cuts.forEach((side, c) => path[c % 2 ? "lineTo" : "moveTo"](...cut(...side)));
   }
+  return path;
 }
 
 // Hollow where a label is flipped.
@@ -201,16 +202,6 @@ function paintLine(pen, { x, y }, [a, b, c], { code, isFor, size, isSelected }, 
   pen.stroke();
   pen.setLineDash([]);
   pen.globalAlpha = 1;
-}
-
-function paintCursor(pen, layout, { xs, ys, cursor }) {
-  const [x, y] = [layout.x.to(xs[cursor[0]]), layout.y.to(ys[cursor[1]])];
-  pen.beginPath();
-  pen.moveTo(x - 8, y);
-  pen.lineTo(x + 8, y);
-  pen.moveTo(x, y - 8);
-  pen.lineTo(x, y + 8);
-  strokeTwice(pen, 1.6);
 }
 
 function paintAxes(pen, { box, x, y, width, height }, names) {

@@ -84,7 +84,8 @@ function modelAt({ boundary, coef, frames, nAtoms }, wanted) {
 
 function curvesView(path, state, show) {
   const legend = make("ul", { class: "legend", "aria-live": "polite" });
-  const svg = draw("svg", { class: "chart", role: "img", "aria-label": path.summary });
+  const summary = `Curves over ${path.ks.length} steps`;
+  const svg = draw("svg", { class: "chart", role: "img", "aria-label": summary });
   const slider = make("input", {
     type: "range", min: 0, max: path.ks.length - 1, step: 1, "aria-label": "number of steps k",
   });

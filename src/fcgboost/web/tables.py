@@ -161,7 +161,6 @@ def _bars(whole: NDArray[Any], part: NDArray[Any], summary: str) -> Cell:
 
 
 def _confusion(model: FittedModel, evaluation: Evaluation) -> Table:
-    """Count the predictions for the rows of each class."""
     classes, n = model.classes, len(model.classes)
     predicted = (evaluation.labels[:, None] == classes[None, :]).argmax(axis=1)
     counts = np.zeros((n + 1, n), dtype=int)
