@@ -85,11 +85,9 @@ def _lead(comparison: Comparison) -> list[str]:
 
 def _phrase(row: Row) -> str:
     accuracy = row.scores["accuracy"]
-    ends = text.interval("accuracy", accuracy)
+    share, ends = text.percent(accuracy.value), text.interval("accuracy", accuracy)
     made = f", made of {row.size}" if row.size else ""
-    return (
-        f"{shortened(row.method)} with {text.percent(accuracy.value)} (95 % interval: {ends}){made}"
-    )
+    return f"{shortened(row.method)} with {share} (95 % interval: {ends}){made}"
 
 
 def _is_ours(row: Row) -> bool:

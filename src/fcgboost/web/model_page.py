@@ -103,7 +103,6 @@ def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section
 
 
 def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
-    """Say in plain words what the model is and how good it is."""
     classifier, names = model.classifier, [quoted(value) for value in model.classes]
     atoms = count(classifier.n_atoms_, f"{dictionary_name(classifier.model_.dictionary)} atom")
     tell = "tells" if classifier.n_atoms_ == 1 else "tell"

@@ -136,7 +136,6 @@ class Evaluation:
         return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
     def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
-        """Return some rows of the inputs as a new array."""
         inputs = self.some_inputs(rows)
         return np.array(inputs.toarray() if sparse.issparse(inputs) else inputs, dtype=np.float64)
 

@@ -15,23 +15,26 @@ function channels(hex) {
   return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
-// As many as there are in the palette, then again.
-function classColors(n) {
-  return Array.from({ length: n }, (_, c) => colorOf(`class-${1 + (c % 7)}`));
-}
-
 // Per class, how far its value is above the others': positive where the class wins.
 function leads(decision, nOutputs) {
   if (nOutputs === 1) return [decision.map((value) => -value), decision];
   const n = decision.length / nOutputs;
   const outputs = Array.from({ length: nOutputs }, (_, o) => decision.slice(o * n, (o + 1) * n));
-  return outputs.map((own, c) =>
-    own.map((value, i) => {
-      let rival = -Infinity;
-      outputs.forEach((other, o) => o !== c && (rival = Math.max(rival, other[i])));
-      return value - rival;
-    }),
-  );
+  return outputs.map((own) => {
+    const others = outputs.filter((other) => other !== own);
+    return own.map((value, i) => value - Math.max(...others.map((other) => other[i])));
+  });
+}
+
+// Which class every atom speaks about most, whether for it, and how large its share is; without
+// codes of classes there are two, and an atom speaks for one of them.
+function atomSigns(coef, codes) {
+  const largest = Math.max(...Array.from(coef, Math.abs)) || 1;
+  return Array.from(coef, (value, j) => ({
+    code: codes ? codes[j] : Number(value > 0),
+    isFor: !codes || value > 0,
+    size: Math.abs(value) / largest,
+  }));
 }
 
 // How two axes lie on a canvas.
@@ -64,7 +67,7 @@ function paintPlane(canvas, scene) {
   pen.beginPath();
   pen.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
   pen.clip();
-  const colors = classColors(scene.ahead.length);
+  const colors = scene.ahead.map((_, c) => colorOf(`class-${1 + (c % 7)}`));
   paintFields(pen, layout, scene, colors);
   if (scene.points) paintPoints(pen, layout, scene.points, colors);
   if (scene.atoms) paintAtoms(pen, layout, scene.atoms, colors);

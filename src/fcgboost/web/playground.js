@@ -49,7 +49,7 @@ function storage(use) {
 
 function refuse() {
   find("refused").hidden = false;
-  document.body.dataset.busy = "false";
+  markBusy();
 }
 
 async function ask(path, body, signal) {
@@ -108,9 +108,7 @@ const steps = newestOnly("/step", ({ step }, settings) => {
 });
 const isBusy = () => fits.isBusy() || steps.isBusy();
 
-function markBusy() {
-  document.body.dataset.busy = isBusy();
-}
+const markBusy = () => (document.body.dataset.busy = isBusy());
 
 function say(sentence, isTrouble) {
   find("status").textContent = sentence;
@@ -149,16 +147,13 @@ function redrawPlane() {
   const { grid, truth, points, atoms } = shown.fit;
   const { decision, coef } = shown.step;
   const isOn = (id) => find(id).checked;
-  const largest = Math.max(...coef.map(Math.abs), 1e-300);
-  const sizeOf = (value) => Math.abs(value) / largest;
-  const signOf = (value) => ({ code: Number(value > 0), isFor: true, size: sizeOf(value) });
   paintPlane(find("plane"), {
     ...grid,
     names: ["x₁", "x₂"],
     ahead: leads(decision, 1),
     points: isOn("show-points") && points,
     truth: isOn("show-truth") && truth,
-    atoms: isOn("show-atoms") && { ...atoms, signs: coef.map(signOf), selected: chosenAtom },
+    atoms: isOn("show-atoms") && { ...atoms, signs: atomSigns(coef), selected: chosenAtom },
     cursor,
   });
   if (cursor === null) return write({ readout: "Point at the plane to read its value." });

@@ -122,16 +122,6 @@ function curvesView(path, state, show) {
   return view;
 }
 
-// Which class every atom speaks about most, whether for it, and how large its share is.
-function atomSigns({ coef, codes }, isPair) {
-  const largest = Math.max(...Array.from(coef, Math.abs)) || 1;
-  return Array.from(coef, (value, j) => ({
-    code: isPair ? Number(value > 0) : codes[j],
-    isFor: isPair || value > 0,
-    size: Math.abs(value) / largest,
-  }));
-}
-
 function boundaryView({ boundary }, state) {
   const canvas = make("canvas", { role: "application", tabindex: 0 });
   const reading = make("p", { class: "reading", "aria-live": "polite" }, "");
@@ -146,7 +136,7 @@ function boundaryView({ boundary }, state) {
     if (!canvas.clientWidth) return;
     const { model } = state;
     const ahead = leads(model.decision, boundary.outputs);
-    const signs = atomSigns(model, boundary.outputs === 1);
+    const signs = atomSigns(model.coef, boundary.outputs > 1 && model.codes);
     const atoms = toggle.checked && { ...boundary.atoms, signs };
     paintPlane(canvas, { ...boundary, ahead, atoms, cursor });
     canvas.setAttribute(

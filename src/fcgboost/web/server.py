@@ -97,10 +97,9 @@ class Handler(BaseHTTPRequestHandler):
             except RefusalError as refusal:
                 self._send_json({"error": str(refusal)}, refusal.status)
                 self._linger()
-            except (ConnectionError, TimeoutError):
-                raise
-            except Exception:
-                self._send_json({"error": "The playground failed; see its terminal."}, 500)
+            except Exception as error:
+                if not isinstance(error, ConnectionError | TimeoutError):
+                    self._send_json({"error": "The playground failed; see its terminal."}, 500)
                 raise  # the server prints it there
 
     def _check_sender(self) -> None:

@@ -91,25 +91,20 @@ def inline(drawing: str, name: str, summary: str) -> str:
 
 
 def _clean(element: ElementTree.Element, prefix: str) -> None:
-    element.tag = _local(element.tag)
+    element.tag = element.tag.rpartition("}")[2]
     element.text = element.text if element.tag == "text" else None
     element.tail = None
     for child in list(element):
-        if _local(child.tag) in _DROPPED:
+        _clean(child, prefix)
+        if child.tag in _DROPPED:
             element.remove(child)
-        else:
-            _clean(child, prefix)
-    attributes = {_local(key): value for key, value in element.attrib.items()}
+    attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
     pairs = (part.split(":", 1) for part in attributes.pop("style", "").split(";") if ":" in part)
     attributes |= {key.strip(): value.strip() for key, value in pairs}
     if size := _FONT_SIZE.search(attributes.pop("font", "")):
         attributes["font-size"] = size[1]
     element.attrib.clear()
     element.attrib |= {key: _value(key, value, prefix) for key, value in attributes.items()}
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
 
 
 def _value(key: str, value: str, prefix: str) -> str:

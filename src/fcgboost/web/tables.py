@@ -66,9 +66,8 @@ def influence_words(model: FittedModel) -> str:
 def mistake_blocks(model: FittedModel, evaluation: Evaluation) -> list[Block]:
     """Show the confusion matrix and the worst rows."""
     wrong = np.flatnonzero(evaluation.labels != evaluation.y)
-    if len(wrong) == 0:
-        return [_confusion(model, evaluation), "No row is classified wrongly."]
-    return [_confusion(model, evaluation), _worst(model, evaluation, wrong)]
+    none = "No row is classified wrongly."
+    return [_confusion(model, evaluation), _worst(model, evaluation, wrong) if len(wrong) else none]
 
 
 def _left_out(n_shown: int, n: int) -> list[str]:
