@@ -36,14 +36,9 @@ class FittedModel:
     def classes(self) -> NDArray[Any]:
         return self.classifier.classes_
 
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What travels along in a model file: how it was made, and how good it was then."""
-        return self.classifier.about_
-
     def about_part(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping of what travels along; empty where there is none."""
-        found = self.about.get(key)
+        """Return a mapping of what travels along in a model file; empty where there is none."""
+        found = self.classifier.about_.get(key)
         return found if isinstance(found, Mapping) else {}
 
     @property
@@ -137,12 +132,10 @@ class Evaluation:
         return self.X[by_name[name]] if name in by_name else None
 
     def some_inputs(self, rows: NDArray[np.intp]) -> Any:
-        """Return some rows of the inputs, whatever these are."""
         is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
         return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
     def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
-        """Return some rows of the inputs as a new array."""
         inputs = self.some_inputs(rows)
         return np.array(inputs.toarray() if sparse.issparse(inputs) else inputs, dtype=np.float64)
 
