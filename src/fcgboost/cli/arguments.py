@@ -86,32 +86,24 @@ def add_split(parser: Any, test_size: float) -> None:
         parser.add_argument(name, type=type_, default=default, metavar=metavar, help=help_)
 
 
-def count(text: str) -> int:
-    """Read a whole number of at least 1."""
-    return _read(text, int, lambda n: n >= 1, "a whole number of at least 1")
+def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
+    """Return a function that reads such a number."""
+
+    def parse(text: str) -> T:
+        with suppress(ValueError):
+            value = read(text)
+            if is_valid(value):
+                return value
+        raise argparse.ArgumentTypeError(f"must be {words}, got {text!r}")
+
+    return parse
 
 
-def whole(text: str) -> int:
-    """Read a whole number of at least 0."""
-    return _read(text, int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
-
-
-def fraction(text: str) -> float:
-    """Read a number between 0 and 1."""
-    return _read(text, float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
-
-
-def seconds(text: str) -> float:
-    """Read a time of at least 0 seconds."""
-    return _read(text, float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
-
-
-def _read(text: str, read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> T:
-    with suppress(ValueError):
-        value = read(text)
-        if is_valid(value):
-            return value
-    raise argparse.ArgumentTypeError(f"must be {words}, got {text!r}")
+count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
+whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
+fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
+share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
+seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
 
 
 def removal(text: str) -> str | float:

@@ -6,6 +6,7 @@ pipe everything is plain text.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,14 @@ def note(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print data for a program."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None:
+    """Print facts for a program if --json asks for that, else a sentence."""
+    if options.json:
+        print_json(facts)
+    else:
+        print(sentence)
 
 
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:

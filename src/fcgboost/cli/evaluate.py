@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
+from fcgboost.cli import arguments, console
 
 _TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
 with a 95 % interval.
 
-{FORMATS}
+{arguments.FORMATS}
 The file is read in batches. Rows whose target is missing are left out. For the
 log-loss of m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
 
@@ -24,11 +23,13 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "evaluate", run, "score a model on a file of rows", _TEXT)
-    add_model(parser)
-    add_data(parser)
-    add_target(parser, "the column with the classes (default: the one used in the fit)")
-    add_json(parser)
+    parser = arguments.add_command(
+        commands, "evaluate", run, "score a model on a file of rows", _TEXT
+    )
+    arguments.add_model(parser)
+    arguments.add_data(parser)
+    arguments.add_target(parser, "the column with the classes (default: the one used in the fit)")
+    arguments.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import add_command, add_json, add_model, count
+from fcgboost.cli import arguments, console
 
 _TEXT = """\
 Show what a model is made of: its classes, its atoms with their coefficients, the
@@ -26,11 +25,11 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
-    add_model(parser)
+    parser = arguments.add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
+    arguments.add_model(parser)
     help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
-    parser.add_argument("--top", type=count, default=10, metavar="N", help=help_)
-    add_json(parser)
+    parser.add_argument("--top", type=arguments.count, default=10, metavar="N", help=help_)
+    arguments.add_json(parser)
 
 
 def run(options: argparse.Namespace) -> None:
