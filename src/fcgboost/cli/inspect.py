@@ -11,7 +11,7 @@ _TEXT = """\
 Show what a model is made of: its classes, its atoms with their coefficients, the
 features that matter, what it was fitted to and how well it did there.
 
-Each atom is shown with the features that set it apart most. A feature's influence
+Each atom is shown with the features that move it most. A feature's influence
 is the mean absolute slope of the model in it, in standardised units; for models with
 trees or several families, the mean absolute change of the decision with its value.
 All influences sum to one.
@@ -35,11 +35,12 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Load, describe, print."""
     from fcgboost.cli.description import describe, print_facts
-    from fcgboost.io import load_model, split_model
+    from fcgboost.io import load_model
+    from fcgboost.web.models import take_apart
 
-    encoder, classifier = split_model(load_model(options.model))
-    facts = describe(encoder, classifier)
+    fitted = take_apart(load_model(options.model))
+    facts = describe(fitted)
     if options.json:
         console.print_json(facts)
     else:
-        print_facts(facts, classifier, options.top)
+        print_facts(facts, fitted, options.top)
