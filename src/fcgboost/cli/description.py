@@ -14,6 +14,7 @@ from fcgboost.presets import preset_of
 from fcgboost.scores import TITLES
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.models import FittedModel
+from fcgboost.web.text import count
 
 
 def describe(fitted: FittedModel) -> dict[str, Any]:
@@ -90,8 +91,7 @@ def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
 
 def _families(facts: dict[str, Any]) -> str:
     """Say how many atoms of which families there are."""
-    atoms = "1 atom" if facts["n_atoms"] == 1 else f"{facts['n_atoms']} atoms"
-    counts = facts["families"]
+    atoms, counts = count(facts["n_atoms"], "atom"), facts["families"]
     if len(counts) < 2:
         return f"{atoms} of {next(iter(counts), facts['dictionary'])}"
     return f"{atoms} ({', '.join(f'{n} of {family}' for family, n in counts.items())})"
@@ -142,15 +142,8 @@ def _print_atoms(fitted: FittedModel, top: int) -> None:
         print("\nThe model is a constant.")
         return
     print(f"\nThe {len(order)} largest atoms:")
-    # Not every terminal has the sign that pages do.
-    texts = describe_atoms(fitted, model.atoms[order])
-    steps, coefs = model.entered[order].tolist(), model.coef.T[order].tolist()
-    lines = [
-        (
-            str(step),
-            " ".join(f"{value:+.4g}" for value in coef),
-            text.replace("\N{MINUS SIGN}", "-"),
-        )
-        for step, coef, text in zip(steps, coefs, texts, strict=True)
-    ]
+    # Not every terminal has the minus sign of pages.
+    texts = (text.replace("−", "-") for text in describe_atoms(fitted, model.atoms[order]))
+    coefs = (" ".join(f"{value:+.4g}" for value in coef) for coef in model.coef.T[order])
+    lines = list(zip(map(str, model.entered[order].tolist()), coefs, texts, strict=True))
     console.print_table(("step", "coefficient", "what it looks at"), lines, n_labels=3)

@@ -51,7 +51,7 @@ def draw_path(path: PathRecord) -> Picture:
     """Draw the path as it is without a script."""
     model, curves = path.model, path.curves or {"objective": path.objective}
     ylabel = "error" if path.curves else "training objective"
-    k0 = model.k0 if model.k0 is not None and model.k0 <= path.n_steps else None
+    k0 = model.k0 if model.k0 <= path.n_steps else None
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
         PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
