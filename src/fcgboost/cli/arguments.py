@@ -14,6 +14,12 @@ T = TypeVar("T")
 FORMATS = """\
 DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
 
+# Options of `add_argument` for a model file, a file to write, a target, and output for programs.
+MODEL: dict[str, Any] = {"type": Path, "metavar": "MODEL", "help": "a model file (JSON)"}
+FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+TARGET: dict[str, Any] = {"metavar": "COL", "help": "the column with the classes"}
+JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSON"}
+
 
 def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> Any:
     """Add a command; its text is a description, then examples after an empty line's "examples:"."""
@@ -27,11 +33,6 @@ def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> An
     )
     parser.set_defaults(run=run, interrupted="Nothing was written.")
     return parser
-
-
-def add_model(parser: Any) -> None:
-    """Add the model file."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file (JSON)")
 
 
 def add_data(parser: Any, *, is_optional: bool = False) -> None:
@@ -55,25 +56,10 @@ def add_choice(
     parser.add_argument(name, type=str.lower, choices=choices, help=help_, default=default)
 
 
-def add_file(parser: Any, name: str, help_: str, default: str | None = None) -> None:
-    """Add an option that names a file to write."""
-    parser.add_argument(name, type=Path, metavar="FILE", help=help_, default=default)
-
-
 def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = str) -> None:
     """Add an option that may be given several times."""
     help_ += "; may be given several times"
     parser.add_argument(name, action="append", default=[], type=type_, metavar=metavar, help=help_)
-
-
-def add_target(parser: Any, help_: str = "the column with the classes") -> None:
-    """Add the name of the target column."""
-    parser.add_argument("--target", metavar="COL", help=help_)
-
-
-def add_json(parser: Any) -> None:
-    """Add the switch to output for programs."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def add_split(parser: Any, test_size: float) -> None:
@@ -87,8 +73,6 @@ def add_split(parser: Any, test_size: float) -> None:
 
 
 def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
-    """Return a function that reads such a number."""
-
     def parse(text: str) -> T:
         with suppress(ValueError):
             value = read(text)

@@ -29,17 +29,17 @@ def add(commands: Any) -> None:
     help_ = "compare fcgboost with the classifiers that are installed"
     parser = arguments.add_command(commands, "compare", run, help_, _TEXT)
     arguments.add_data(parser)
-    arguments.add_target(parser)
-    arguments.add_repeated(
-        parser, "--method", "NAME", "a method to compare (default: all installed ones)"
-    )
+    parser.add_argument("--target", **arguments.TARGET)
+    help_ = "a method to compare (default: all installed ones)"
+    arguments.add_repeated(parser, "--method", "NAME", help_)
     help_ = "the threads each method may use (default: %(default)s)"
     parser.add_argument("--threads", type=arguments.count, default=1, metavar="N", help=help_)
     arguments.add_repeated(parser, "--drop", "COL", "a column to leave out")
-    arguments.add_file(parser, "--out", "also save the result as JSON, for fcgboost report")
-    arguments.add_file(parser, "--report", "also write an HTML page")
+    help_ = "also save the result as JSON, for fcgboost report"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
+    parser.add_argument("--report", **arguments.FILE, help="also write an HTML page")
     arguments.add_split(parser, 0.25)
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

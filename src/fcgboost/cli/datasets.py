@@ -28,13 +28,13 @@ def add(commands: Any) -> None:
     parser = arguments.add_command(commands, "datasets", run, help_, _TEXT)
     parser.add_argument("name", nargs="?", metavar="NAME", help="the set to write (default: list)")
     help_ = ".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
-    arguments.add_file(parser, "--out", help_)
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--rows", type=arguments.count, default=1000, help="(default: %(default)s)")
     help_ = "of labels flipped (default: %(default)s)"
     parser.add_argument("--noise", type=arguments.share, default=0.3, metavar="SHARE", help=help_)
     help_ = "of all draws (default: %(default)s)"
     parser.add_argument("--seed", type=arguments.whole, default=0, help=help_)
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

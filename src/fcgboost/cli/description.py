@@ -55,7 +55,6 @@ def _in_one_line(part: Any) -> str:
 
 
 def _count_families(model: Any) -> dict[str, int]:
-    """Return the number of atoms of every family that has some."""
     counts: Counter[str] = Counter()
     for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
         counts[_in_one_line(family)] += len(places)
@@ -106,10 +105,11 @@ def _print_about(fitted: FittedModel) -> None:
         cut = " The time limit cut paths short." if ended.get("cut_by_time_limit") else ""
         seconds = _number(ended.get("seconds"))
         print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
-    scores = test.get("scores")
+    found = test.get("scores")
+    scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [
         (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
-        for name, score in (scores.items() if isinstance(scores, dict) else ())
+        for name, score in scores.items()
         if isinstance(score, dict)
     ]
     if rows:
@@ -143,7 +143,7 @@ def _print_atoms(fitted: FittedModel, top: int) -> None:
         return
     print(f"\nThe {len(order)} largest atoms:")
     # Not every terminal has the minus sign of pages.
-    texts = (text.replace("−", "-") for text in describe_atoms(fitted, model.atoms[order]))
-    coefs = (" ".join(f"{value:+.4g}" for value in coef) for coef in model.coef.T[order])
-    lines = list(zip(map(str, model.entered[order].tolist()), coefs, texts, strict=True))
+    texts = [text.replace("−", "-") for text in describe_atoms(fitted, model.atoms[order])]
+    coefs = [" ".join(f"{value:+.4g}" for value in coef) for coef in model.coef.T[order]]
+    lines = list(zip([str(k) for k in model.entered[order]], coefs, texts, strict=True))
     console.print_table(("step", "coefficient", "what it looks at"), lines, n_labels=3)

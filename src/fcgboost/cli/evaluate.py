@@ -26,10 +26,11 @@ def add(commands: Any) -> None:
     parser = arguments.add_command(
         commands, "evaluate", run, "score a model on a file of rows", _TEXT
     )
-    arguments.add_model(parser)
+    parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser)
-    arguments.add_target(parser, "the column with the classes (default: the one used in the fit)")
-    arguments.add_json(parser)
+    help_ = "the column with the classes (default: the one used in the fit)"
+    parser.add_argument("--target", metavar="COL", help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

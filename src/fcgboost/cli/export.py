@@ -25,14 +25,15 @@ _SUFFIXES = {"c": ".h", "onnx": ".onnx"}
 def add(commands: Any) -> None:
     """Add the command."""
     parser = arguments.add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
-    arguments.add_model(parser)
+    parser.add_argument("model", **arguments.MODEL)
     parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
-    arguments.add_file(parser, "--out", "(default: the model file's name with .h or .onnx)")
+    help_ = "(default: the model file's name with .h or .onnx)"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     help_ = "C: of all numbers (default: double). ONNX: of the inputs (default: float)"
     arguments.add_choice(parser, "--precision", ("double", "float"), help_)
     help_ = "C: the prefix of all names (default: %(default)s)"
     parser.add_argument("--name", default="fcgboost", help=help_)
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -41,9 +41,10 @@ def add(commands: Any) -> None:
     help_ = "fit a classifier to a file of rows"
     parser = arguments.add_command(commands, "fit", run, help_, _TEXT)
     arguments.add_data(parser)
-    arguments.add_target(parser, "the column with the classes (svmlight files have their own)")
+    help_ = "the column with the classes (svmlight files have their own)"
+    parser.add_argument("--target", metavar="COL", help=help_)
     help_ = "the model file, replaced if it exists (default: %(default)s)"
-    arguments.add_file(parser, "--out", help_, "model.json")
+    parser.add_argument("--out", **arguments.FILE, help=help_, default="model.json")
     _add_parts(parser)
     arguments.add_repeated(parser, "--drop", "COL", "a column to leave out, such as a row number")
     help_ = "a parameter of FCGBoostClassifier"
@@ -59,12 +60,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--refit", action="store_true", help=help_)
     arguments.add_split(parser, 0.2)
     help_ = "also save the held-out rows, for evaluate and report (not for svmlight files)"
-    arguments.add_file(parser, "--test-out", help_)
-    arguments.add_json(parser)
+    parser.add_argument("--test-out", **arguments.FILE, help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def _add_parts(parser: Any) -> None:
-    """Add what the model is made of."""
     help_ = "the kind of atoms (default: %(default)s)"
     arguments.add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
     help_ = "the loss to minimise (default: %(default)s)"

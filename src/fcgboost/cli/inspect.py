@@ -26,10 +26,10 @@ examples:
 def add(commands: Any) -> None:
     """Add the command."""
     parser = arguments.add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
-    arguments.add_model(parser)
+    parser.add_argument("model", **arguments.MODEL)
     help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
     parser.add_argument("--top", type=arguments.count, default=10, metavar="N", help=help_)
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -30,16 +30,16 @@ def add(commands: Any) -> None:
     parser = arguments.add_command(
         commands, "predict", run, "predict the class of every row of a file", _TEXT
     )
-    arguments.add_model(parser)
+    parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser)
     help_ = "where the labels go: .csv .tsv .parquet .arrow, text also .gz (default: stdout)"
-    arguments.add_file(parser, "--out", help_)
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     arguments.add_repeated(parser, "--keep", "COL", "a column of DATA to repeat in the result")
     parser.add_argument("--decision", action="store_true", help="also write decision values")
     parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
     help_ = "rows at a time (default: %(default)s)"
     parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -27,12 +27,14 @@ examples:
 def add(commands: Any) -> None:
     """Add the command."""
     parser = arguments.add_command(commands, "report", run, "write a page about a model", _TEXT)
-    arguments.add_model(parser)
+    parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser, is_optional=True)
-    arguments.add_target(parser, "the column with the classes (default: the one used in the fit)")
-    arguments.add_file(parser, "--out", "(default: the model file's name with .html)")
+    help_ = "the column with the classes (default: the one used in the fit)"
+    parser.add_argument("--target", metavar="COL", help=help_)
+    help_ = "(default: the model file's name with .html)"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--title", help="the heading of the page")
-    arguments.add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -26,7 +26,6 @@ class Plan(NamedTuple):
 
     @property
     def n_paths(self) -> int:
-        """How many paths there are."""
         return self.n_trials + self.n_others
 
     def name(self, number: int) -> str:
@@ -95,7 +94,6 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """The time since the start."""
         return self._clock() - self._start
 
     def __call__(self, step: Step) -> Status | None:

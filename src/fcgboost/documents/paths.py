@@ -126,7 +126,6 @@ def _read_steps(
 
 
 def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
-    """Let atoms leave their outputs."""
     for i, (output, atom) in enumerate(removed):
         is_there = output < len(presence.atoms) and atom in presence.atoms[output]
         if not is_there or removed.index((output, atom)) < i:
@@ -162,7 +161,6 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
 
 
 def _check_same(last: Model, model: Model) -> None:
-    """Refuse a path that does not lead to the model."""
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
     if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
         refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")

@@ -190,7 +190,6 @@ class DecisionBoundaryDisplay(base.Display):
             ax.plot([], [], " ", label=f"rows farther out: {self.n_outside}")
 
     def _draw_atoms(self, ax: Axes, atoms: AtomPositions) -> list[Any]:
-        """Draw the atoms of one class after those of another."""
         coef, kind, two = atoms.coef, atoms.kind, len(self.classes) == 2
         codes = np.where(coef[0] > 0.0, 1, 0) if two else np.abs(coef).argmax(axis=0)
         is_for = two | (coef[codes % len(coef), np.arange(len(codes))] > 0.0)
