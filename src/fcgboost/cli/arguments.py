@@ -14,10 +14,9 @@ T = TypeVar("T")
 FORMATS = """\
 DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
 
-# Options of `add_argument` for a model file, a file to write, a target, and output for programs.
+# Options of `add_argument` for a model file, a file to write, and output for programs.
 MODEL: dict[str, Any] = {"type": Path, "metavar": "MODEL", "help": "a model file (JSON)"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-TARGET: dict[str, Any] = {"metavar": "COL", "help": "the column with the classes"}
 JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSON"}
 
 
@@ -37,13 +36,9 @@ def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> An
 
 def add_data(parser: Any, *, is_optional: bool = False) -> None:
     """Add the file of rows, and its format."""
-    parser.add_argument(
-        "data",
-        type=Path,
-        metavar="DATA",
-        nargs="?" if is_optional else None,
-        help="rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input",
-    )
+    help_ = "rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input"
+    nargs = "?" if is_optional else None
+    parser.add_argument("data", type=Path, metavar="DATA", nargs=nargs, help=help_)
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
@@ -64,12 +59,11 @@ def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = 
 
 def add_split(parser: Any, test_size: float) -> None:
     """Add what determines the held-out part."""
-    for name, type_, default, metavar, help_ in (
-        ("--test-size", fraction, test_size, "SHARE", "the share of the rows held out for scoring"),
-        ("--seed", whole, 0, "N", "the seed of the split and of all random choices"),
-    ):
-        help_ += " (default: %(default)s)"
-        parser.add_argument(name, type=type_, default=default, metavar=metavar, help=help_)
+    size: dict[str, Any] = {"type": fraction, "default": test_size, "metavar": "SHARE"}
+    help_ = "the share of the rows held out for scoring (default: %(default)s)"
+    parser.add_argument("--test-size", **size, help=help_)
+    help_ = "the seed of the split and of all random choices (default: %(default)s)"
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help=help_)
 
 
 def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:

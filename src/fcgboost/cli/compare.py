@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     help_ = "compare fcgboost with the classifiers that are installed"
     parser = arguments.add_command(commands, "compare", run, help_, _TEXT)
     arguments.add_data(parser)
-    parser.add_argument("--target", **arguments.TARGET)
+    parser.add_argument("--target", metavar="COL", help="the column with the classes")
     help_ = "a method to compare (default: all installed ones)"
     arguments.add_repeated(parser, "--method", "NAME", help_)
     help_ = "the threads each method may use (default: %(default)s)"

@@ -46,13 +46,10 @@ def run(options: argparse.Namespace) -> None:
     _, classifier = split_model(model)
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     lost: dict[str, Any] = {}
-    truths, decisions, n_done = [], [], 0
-    with console.counting("Predicting") as show:
-        for numbers, _, y in labelled_batches(model, options, lost):
-            truths.append(y)
-            decisions.append(classifier.decision_function(numbers))
-            n_done += len(y)
-            show(n_done)
+    truths, decisions = [], []
+    for numbers, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
+        truths.append(y)
+        decisions.append(classifier.decision_function(numbers))
     y, decision = np.concatenate(truths), np.concatenate(decisions)
     found = judged(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None

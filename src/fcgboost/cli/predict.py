@@ -65,13 +65,10 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     from fcgboost.io import split_model
 
     _, classifier = split_model(model)
-    n_done = 0
-    with console.counting("Predicting") as show, open_for(model, options) as rows:
+    with open_for(model, options) as rows:
         batches = model_batches(model, rows, keep=options.keep, n_rows=options.batch)
-        for numbers, _, kept in batches:
+        for numbers, _, kept in console.counted("Predicting", batches):
             yield _table(classifier, numbers, kept, options)
-            n_done += numbers.shape[0]
-            show(n_done)
 
 
 def _table(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
