@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import __version__
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
 from fcgboost.documents.checking import convert, exact, numbers, refuse, sized, special
@@ -71,7 +71,7 @@ def document_of(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "written_by": f"fcgboost {__version__}",
+        "written_by": f"fcgboost {_own_version()}",
         "about": about,
         "encoder": encoder_document(encoder),
         "n_features": len(model.scale),
@@ -87,6 +87,14 @@ def document_of(
         "model": _model_document(model, classifier._loss_),
         "path": path,
     }
+
+
+def _own_version() -> str:
+    # The package's __version__ stands above this room.
+    try:
+        return version("fcgboost")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
 
 
 def _classes_document(classes: NDArray[Any]) -> dict[str, Any]:
