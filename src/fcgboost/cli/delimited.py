@@ -81,7 +81,6 @@ def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
 
 
 def _explain(problem: str, n_skipped: int) -> str:
-    """Say what an error of Arrow's parser means."""
     found = re.search(r"Row #(\d+)", problem)
     row = "" if found is None else f"row {int(found[1]) - n_skipped}: "
     if "UTF8" in problem:

@@ -44,16 +44,10 @@ _MANY_TIMES = 200
 def open_rows(
     path: Path, *, format: str | None = None, first_index: int | None = None
 ) -> Iterator[RowFile]:
-    """Open a file of rows, to be read once.
+    """Open a file or a pipe of rows, to be read once; "-" is the standard input.
 
-    Parameters
-    ----------
-    path : Path
-        A file or a pipe; "-" is the standard input.
-    format : {"csv", "tsv", "svmlight", "parquet", "arrow", "npz"} or None
-        None is what the end of the name says, else what the first bytes do.
-    first_index : {0, 1} or None
-        What the indices of sparse rows count from. None is 1 unless index 0 occurs in the file.
+    A format of None is what the end of the name says, else what the first bytes do. The indices of
+    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file, _explained(name):

@@ -53,7 +53,6 @@ class RowFile:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the rows are no table."""
         return self.matrix is not None
 
     def read(self, target: str, drop: Sequence[str]) -> tuple[Any, Any]:

@@ -37,7 +37,6 @@ def check_outputs(
 
 
 def _check_place(out: Path) -> None:
-    """Refuse a place where no file can be put."""
     folder = out.resolve().parent
     if not folder.is_dir():
         raise ValueError(

@@ -197,7 +197,7 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
 def _marked_lines(path: PathRecord) -> str:
     """Explain the lines that the picture of the path has."""
     chosen, k0 = path.model.classifier.n_iter_, path.model.k0
-    has_k0 = k0 is not None and k0 <= path.n_steps and k0 != chosen
+    has_k0 = k0 <= path.n_steps and k0 != chosen
     if chosen == 0:
         line = "The model is cut down to no step at all: it is a constant."
         return f"{line} The dotted line is the theory's k₀." if has_k0 else line
@@ -212,7 +212,7 @@ def _choice(path: PathRecord) -> str:
     known = {name for curves in path.panels.values() for name in curves}
     is_validated = bool(known & {"validation", "cross-validation"})
     k, k0 = classifier.n_iter_, path.model.k0
-    if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
+    if not is_validated or vars(classifier).get("max_iter") != "auto":
         return ""
     if _is_preset(_found(path.model)) or k == 0 or (k % k0 and k != path.n_steps):
         return ""
@@ -270,7 +270,7 @@ def _making(model: FittedModel) -> list[Block]:
         "inputs": None if found.model_.limits is None else clipped,
         "ridge λ": text.number(found.l2_),
         "link": "theory" if found.link_ is None else repr(found.link_),
-        "k₀ of the theory": None if model.k0 is None else count(model.k0),
+        "k₀ of the theory": count(model.k0),
         "steps": f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}",
         "ended": found.status_.name.lower().replace("_", " "),
         "fcgboost": version("fcgboost"),

@@ -17,7 +17,6 @@ from fcgboost.plotting.margins import margins_of
 from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.scores import Score, score_predictions
-from fcgboost.stopping import theory_steps
 from fcgboost.tables import Column, NumberColumn, TableEncoder
 from fcgboost.web.text import listed
 
@@ -46,10 +45,9 @@ class FittedModel:
         return [name for column in self.columns for name in column.output_names()]
 
     @property
-    def k0(self) -> int | None:
-        """The theory's number of steps for the data of the fit, where it is known."""
-        known, m = theory_k0(self.classifier, None), self.about_part("data").get("n_samples")
-        return theory_steps(m) if known is None and isinstance(m, int) else known
+    def k0(self) -> int:
+        """The theory's number of steps for the data of the fit."""
+        return theory_k0(self.classifier)
 
     @cached_property
     def feature_influence(self) -> Array | None:
