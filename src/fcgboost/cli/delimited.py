@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -117,7 +118,7 @@ def _read_head(name: str, file: IO[bytes]) -> str:
     head = file.read(_BLOCK)
     if not re.search(b"[\r\n]", head):
         head += file.read(_LONGEST_HEADER)
-    if not head.strip():
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise ValueError(f"{name} is empty.")
     if file.read(1):  # there is more: to the end of a line
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]

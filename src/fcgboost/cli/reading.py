@@ -176,7 +176,7 @@ def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
     except ValueError as error:
         raise ValueError(f"{name} cannot be read as svmlight: {error}") from error
     if not np.isfinite(y).all():
-        raise ValueError(f"{name} has a label that is no finite number.")
+        raise ValueError(f"{name} has a label that is not a finite number.")
     least = int(X.indices.min(initial=1))
     first = least if first_index is None else first_index
     if least < first:
@@ -191,5 +191,5 @@ def _open_sparse(name: str, matrix: Any, **known: Any) -> RowFile:
     if matrix.shape[0] == 0:
         raise ValueError(f"{name} has no rows.")
     if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
-        raise ValueError(f"{name} holds what is no finite number.")
+        raise ValueError(f"{name} holds something other than finite numbers.")
     return RowFile(name, matrix=matrix, **known)

@@ -131,6 +131,17 @@ def dtype_of_cell(cell: Any) -> str | None:
     return None if _date_in(text) is None else "days"
 
 
+class CellError(ValueError):
+    """A cell that does not fit its column."""
+
+    def __init__(self, column: str, row: int, problem: str) -> None:
+        super().__init__(column, row, problem)
+        self.column, self.row, self.problem = column, row, problem
+
+    def __str__(self) -> str:
+        return f"Column {self.column!r}, row {self.row} (the first is 0): {self.problem}"
+
+
 def numbers_in(
     name: str, column: NDArray[Any] | Cells, unit: str, accepts_text: bool = False
 ) -> Array:
@@ -154,7 +165,7 @@ def _refuse(is_bad: Any, name: str, column: NDArray[Any] | Cells, problem: str) 
         row = int(np.argmax(is_bad))
         cell = column.distinct[column.codes[row]] if isinstance(column, Cells) else column[row]
         cell = cell.item() if isinstance(cell, np.generic) else cell
-        raise ValueError(f"Column {name!r}, row {row} (the first is 0): {cell!r} {problem}.")
+        raise CellError(name, row, f"{cell!r} {problem}.")
 
 
 def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> Array:

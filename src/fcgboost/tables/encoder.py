@@ -206,7 +206,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
             close = closest(missing[0], table.columns)
-            hint = "" if close is None else f" Is {close!r} meant to be {missing[0]!r}?"
+            hint = "" if close is None else f" Is {close!r} the column {missing[0]!r}?"
             lacks = f"X lacks {len(missing)} of the columns the encoder was fitted on"
             raise ValueError(f"{lacks}: {shown}.{hint}")
         return [(column, table.columns[name]) for column, name in used]

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from fcgboost.colors import PALETTE
+from fcgboost.colors import LIGHT, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,7 @@ def markup(figure: Figure, name: str, summary: str) -> str:
 
 def raster(figure: Figure, summary: str) -> str:
     """Return a figure as an image of pixels on white paper."""
-    buffer, options = io.BytesIO(), {"dpi": _SHARP, "facecolor": "white", **_TIGHT}
+    buffer, options = io.BytesIO(), {"dpi": _SHARP, "facecolor": LIGHT["surface"], **_TIGHT}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing from font.*")
         figure.savefig(buffer, format="png", metadata={"Software": None}, **options)
