@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fcgboost.cli import EXIT_STATUS, run_command
-from fcgboost.cli.arguments import add_json, count
+from fcgboost.cli.arguments import JSON, count
 from paper import commands
 from paper.base import PRESETS, SPLITS
 from paper.registry import EXPERIMENTS
@@ -147,7 +147,7 @@ def _add_data(added: Any) -> None:
         metavar="FILE",
         help=".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)",
     )
-    add_json(parser)
+    parser.add_argument("--json", **JSON)
 
 
 def _add_demo(added: Any) -> None:

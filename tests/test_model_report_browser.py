@@ -100,7 +100,7 @@ def test_a_page_opens_alone_and_fits(
     page.context.set_offline(True)
     page.on("request", lambda one: asked.append(one.url))
     page.goto(url)
-    assert page.evaluate("window.fcgboost.ready") is True
+    assert page.locator("[data-explorer] .view").count() >= 1
     assert [one for one in asked if not one.startswith("data:")] == [url]
     assert errors == []
     assert page.title() != "broken"
@@ -120,16 +120,27 @@ def decision_on_grid(page: Any, model: FCGBoostClassifier, k: int) -> tuple[Any,
     return np.array(found), model.truncate(k).decision_function(points)
 
 
+def shown_step(page: Any) -> int:
+    return int(page.locator("#path output").inner_text().removeprefix("k = "))
+
+
+def place_of(page: Any, k: int) -> tuple[float, float]:
+    """Give a place on the screen where the curves are at step k."""
+    frame = page.locator("#path svg.chart rect.frame").first.bounding_box()
+    n = int(page.get_by_role("slider", name="number of steps k").get_attribute("max"))
+    return frame["x"] + (k - 1) / n * frame["width"], frame["y"] + 40
+
+
 def test_hovering_shows_the_boundary_of_that_step(
     chromium: OpenBrowser, plane: str, model: FCGBoostClassifier
 ) -> None:
     page, _ = open_page(chromium, plane)
     page.locator("#path").scroll_into_view_if_needed()
-    assert page.evaluate("window.fcgboost.k") == model.n_iter_
+    assert shown_step(page) == model.n_iter_
     for k in (2, 9, len(model.trace_) - 3):
-        place = page.evaluate("(k) => window.fcgboost.positionOf(k)", k)
-        page.mouse.move(place["x"], place["y"])
-        assert page.evaluate("window.fcgboost.k") == k
+        place = place_of(page, k)
+        page.mouse.move(*place)
+        assert shown_step(page) == k
         assert page.locator("#path output").inner_text() == f"k = {k}"
         found, expected = decision_on_grid(page, model, k)
         np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -175,15 +186,15 @@ def test_the_keyboard_and_the_buttons_move_k(
     slider = page.get_by_role("slider", name="number of steps k")
     slider.focus()
     slider.press("Home")
-    assert page.evaluate("window.fcgboost.k") == 1
+    assert shown_step(page) == 1
     slider.press("ArrowRight")
     slider.press("ArrowRight")
-    assert page.evaluate("window.fcgboost.k") == 3
+    assert shown_step(page) == 3
     assert slider.get_attribute("aria-valuetext") == "k = 3"
     page.get_by_role("button", name="k₀").click()
-    assert page.evaluate("window.fcgboost.k") == model._k0_
+    assert shown_step(page) == model._k0_
     page.get_by_role("button", name="chosen").press("Enter")
-    assert page.evaluate("window.fcgboost.k") == model.n_iter_
+    assert shown_step(page) == model.n_iter_
     found, expected = decision_on_grid(page, model, model.n_iter_)
     np.testing.assert_allclose(found, expected, atol=1e-6)
     page.context.close()
@@ -195,9 +206,9 @@ def test_a_finger_moves_k(chromium: OpenBrowser, plane: str) -> None:
     page = context.new_page()
     page.goto(plane)
     page.locator("#path svg.chart").first.scroll_into_view_if_needed()
-    place = page.evaluate("window.fcgboost.positionOf(6)")
-    page.touchscreen.tap(place["x"], place["y"])
-    assert page.evaluate("window.fcgboost.k") == 6
+    place = place_of(page, 6)
+    page.touchscreen.tap(*place)
+    assert shown_step(page) == 6
     context.close()
 
 
@@ -214,8 +225,8 @@ def test_other_inputs_show_the_coefficients_of_that_step(chromium: OpenBrowser, 
     page, _ = open_page(chromium, table)
     page.locator("#path").scroll_into_view_if_needed()
     for k in (1, 4, 9):
-        place = page.evaluate("(k) => window.fcgboost.positionOf(k)", k)
-        page.mouse.move(place["x"], place["y"])
+        place = place_of(page, k)
+        page.mouse.move(*place)
         assert len(page.evaluate("window.fcgboost.coefficients()")) == k
         assert page.locator("#path circle.newest").count() == 1
         assert page.locator("#path line.stem").count() == k
@@ -268,10 +279,11 @@ def test_a_comparison_sorts_its_methods_by_the_chosen_score(
     chromium: OpenBrowser, comparison: str
 ) -> None:
     page, _ = open_page(chromium, comparison)
-    assert page.evaluate("window.fcgboost.methods()") == ["first", "fcgboost", "third"]
+    methods = page.locator("#scores text.method")
+    assert methods.all_text_contents() == ["first", "fcgboost", "third"]
     page.get_by_role("button", name="Brier score").first.click()
-    assert page.evaluate("window.fcgboost.metric") == "brier"
-    assert page.evaluate("window.fcgboost.methods()") == ["fcgboost", "third", "first"]
+    assert page.locator("#scores button[aria-pressed=true]").inner_text() == "Brier score"
+    assert methods.all_text_contents() == ["fcgboost", "third", "first"]
     assert page.locator("#scores text.ours").text_content() == "fcgboost"
     page.context.close()
 
@@ -395,10 +407,9 @@ def test_a_step_without_a_frame_shows_the_nearest_one(chromium: OpenBrowser, fol
     data = "JSON.parse(document.getElementById('page-data').textContent).path.frames"
     frames = page.evaluate(data)
     k = next(k for k in range(len(clf.trace_), 0, -1) if k not in frames)
-    page.evaluate("(k) => window.fcgboost.setK(k)", k)
-    assert page.evaluate("window.fcgboost.k") == k
-    shown = page.evaluate("window.fcgboost.frame")
-    assert abs(shown - k) == min(abs(frame - k) for frame in frames)
+    page.get_by_role("slider", name="number of steps k").fill(str(k - 1))
+    assert shown_step(page) == k
+    shown = min(frames, key=lambda frame: abs(frame - k))
     assert f"Boundary after {shown} steps" in page.locator("#path .reading").inner_text()
     found, expected = decision_on_grid(page, clf, shown)
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -463,11 +463,11 @@ class TestManyRequests:
             client = Client(playground.invite())
             where = ("127.0.0.1", client.port)
             idle = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
-            wait_until(lambda: playground._free._value == 0)
+            wait_until(lambda: playground.free._value == 0)
             assert talk(client, "").startswith(b"HTTP/1.1 503")
             for connection in idle:
                 connection.close()
-            wait_until(lambda: playground._free._value == MOST_CONNECTIONS)
+            wait_until(lambda: playground.free._value == MOST_CONNECTIONS)
             assert client.send("GET", "/")[0] == 200
 
     def test_a_connection_that_says_nothing_is_closed(self, client, monkeypatch) -> None:
@@ -480,7 +480,7 @@ class TestManyRequests:
     def test_connections_that_drip_do_not_keep_others_out(self, monkeypatch) -> None:
         monkeypatch.setattr(Handler, "timeout", 0.5)
         with Playground() as playground:
-            client, room = Client(playground.invite()), playground._free
+            client, room = Client(playground.invite()), playground.free
             where = ("127.0.0.1", client.port)
             slow = [socket.create_connection(where) for _ in range(MOST_CONNECTIONS)]
             wait_until(lambda: room._value == 0)

@@ -409,7 +409,7 @@ def test_columns_are_found_by_name() -> None:
 
 def test_a_column_that_is_not_there_is_named() -> None:
     encoder = TableEncoder().fit(mixed_frame())
-    with pytest.raises(ValueError, match=r"lacks 1 of .*: 'town'\. Is 'Town' meant to be 'town'\?"):
+    with pytest.raises(ValueError, match=r"lacks 1 of .*: 'town'\. Is 'Town' the column 'town'\?"):
         encoder.transform(mixed_frame().rename(columns={"town": "Town"}))
     with pytest.raises(ValueError, match=r"lacks 4 of .*: 'age', 'town', 'is_new', 'since'\."):
         encoder.transform(pd.DataFrame({"other": [1]}))

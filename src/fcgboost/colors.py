@@ -39,6 +39,7 @@ LIGHT: Mapping[str, str] = {
     "good": "#0b6b3a",
     "bad": "#b00020",
     "highlight": "#fff3d6",
+    "shade": "#00000073",
     "selected": "#b5308c",
     "training": "#8a5a00",
     "test": "#007f5c",

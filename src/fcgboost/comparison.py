@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from fcgboost.files import write_whole
 from fcgboost.scores import Score, evaluate
 from fcgboost.tables import TableEncoder
+from fcgboost.tables.encoder import closest
 
 _FORMAT = "fcgboost comparison"
 
@@ -254,8 +254,8 @@ def _check_methods(names: Sequence[str]) -> list[str]:
     found = []
     for name in names:
         if name.casefold() not in known:
-            close = get_close_matches(name.casefold(), known, n=1)
-            hint = f" Did you mean {known[close[0]]!r}?" if close else ""
+            close = closest(name, METHODS)
+            hint = "" if close is None else f" Did you mean {close!r}?"
             raise ValueError(f"Unknown method {name!r}: choose among {', '.join(METHODS)}.{hint}")
         found.append(known[name.casefold()])
         if find_spec(METHODS[found[-1]].needs) is None:

@@ -146,9 +146,9 @@ def test_times_with_and_without_zones(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("four", r"after 2 rows: Column 'n', row 1 \(the first is 0\): 'four' is not a number"),
-        ("inf", "after 2 rows: Column 'n', row 1 .*inf.* is infinite"),
-        ("1e999", "after 2 rows: Column 'n', row 1 .*(inf|1e999).* is infinite"),
+        ("four", r", row 4, column 'n': 'four' is not a number"),
+        ("inf", ", row 4, column 'n': .*inf.* is infinite"),
+        ("1e999", ", row 4, column 'n': .*(inf|1e999).* is infinite"),
     ],
 )
 def test_what_is_no_number_is_named_with_its_row(tmp_path, format, cell, message) -> None:
@@ -323,7 +323,7 @@ def test_labels_are_numbers_or_the_texts_they_are(tmp_path, texts, labels) -> No
         ([b"a", b"b"], "the type bytes"),
         ([Decimal("1.5"), Decimal(2)], "the type Decimal"),
         ([[1], [2]], "the type ndarray"),
-        ([1.0, np.inf], "The target 'y' holds an infinite number, which is no class"),
+        ([1.0, np.inf], "The target 'y' holds an infinite number, which cannot be a class"),
     ],
 )
 def test_what_cannot_be_a_class_is_named(tmp_path, values, message) -> None:
@@ -372,3 +372,17 @@ def test_kept_columns_keep_their_types(tmp_path, format) -> None:
     write_rows(tmp_path / "b.parquet", [found[:2], found[2:]])
     again = parquet.read_table(tmp_path / "b.parquet")
     assert again["id"].to_pylist() == [12345678901234567, None, 3]
+
+
+def test_a_quote_that_the_header_never_closes_is_suspected(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('a,b,"y\n1,2,0\n3,4,1\n')
+    with open_rows(path) as rows, pytest.raises(ValueError, match="never closed"):
+        rows.check_columns(["y"])
+
+
+def test_a_byte_order_mark_alone_is_an_empty_file(tmp_path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(ValueError, match=r"a\.csv is empty"), open_rows(path):
+        pass

@@ -124,3 +124,13 @@ def test_dictionaries_may_differ_from_batch_to_batch(tmp_path) -> None:
     assert parquet.read_table(tmp_path / "a.parquet")["a"].to_pylist() == ["u", "v"]
     assert pa.ipc.open_file(tmp_path / "a.arrow").read_all()["a"].to_pylist() == ["u", "v"]
     assert (tmp_path / "a.csv").read_text() == "a,day\nu,2020-01-31\nv,2020-01-31\n"
+
+
+def test_days_and_times_of_a_column_look_alike(tmp_path) -> None:
+    days = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    times = pd.to_datetime(["2024-01-01", "2024-01-02 12:30"], format="ISO8601")
+    long = pd.to_timedelta([1, 86_400_000_000_000], unit="ns")
+    frame = pd.DataFrame({"day": days, "time": times, "long": long})
+    write_rows(tmp_path / "a.csv", [pa.Table.from_pandas(frame)])
+    _, *lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines == ["2024-01-01,2024-01-01 00:00:00,0", "2024-01-02,2024-01-02 12:30:00,1"]

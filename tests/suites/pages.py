@@ -128,8 +128,7 @@ def path_of(model: Any, X: Any, y: Any) -> dict[str, Any]:
 def grid_values(path: dict[str, Any]) -> tuple[Any, Any]:
     """Give the grid, and the decision values of shape (n_steps, n_outputs, n_points)."""
     boundary = path["boundary"]
-    whole = np.frombuffer(base64.b64decode(boundary["values"]), dtype="<i4")
-    values = whole.reshape(len(path["frames"]), boundary["outputs"], -1)
-    values = values * np.array(boundary["units"])[:, None, None]
+    found = np.frombuffer(base64.b64decode(boundary["values"]), dtype="<f4")
+    values = found.reshape(len(path["frames"]), boundary["outputs"], -1)
     grid = np.stack(np.meshgrid(boundary["xs"], boundary["ys"]), axis=-1).reshape(-1, 2)
     return grid, values

@@ -14,6 +14,11 @@ T = TypeVar("T")
 FORMATS = """\
 DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
 
+# Options of `add_argument` for a model file, a file to write, and output for programs.
+MODEL: dict[str, Any] = {"type": Path, "metavar": "MODEL", "help": "a model file (JSON)"}
+FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSON"}
+
 
 def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> Any:
     """Add a command; its text is a description, then examples after an empty line's "examples:"."""
@@ -29,20 +34,11 @@ def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> An
     return parser
 
 
-def add_model(parser: Any) -> None:
-    """Add the model file."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model file (JSON)")
-
-
 def add_data(parser: Any, *, is_optional: bool = False) -> None:
     """Add the file of rows, and its format."""
-    parser.add_argument(
-        "data",
-        type=Path,
-        metavar="DATA",
-        nargs="?" if is_optional else None,
-        help="rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input",
-    )
+    help_ = "rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input"
+    nargs = "?" if is_optional else None
+    parser.add_argument("data", type=Path, metavar="DATA", nargs=nargs, help=help_)
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
@@ -55,63 +51,37 @@ def add_choice(
     parser.add_argument(name, type=str.lower, choices=choices, help=help_, default=default)
 
 
-def add_file(parser: Any, name: str, help_: str, default: str | None = None) -> None:
-    """Add an option that names a file to write."""
-    parser.add_argument(name, type=Path, metavar="FILE", help=help_, default=default)
-
-
 def add_repeated(parser: Any, name: str, metavar: str, help_: str, type_: Any = str) -> None:
     """Add an option that may be given several times."""
     help_ += "; may be given several times"
     parser.add_argument(name, action="append", default=[], type=type_, metavar=metavar, help=help_)
 
 
-def add_target(parser: Any, help_: str = "the column with the classes") -> None:
-    """Add the name of the target column."""
-    parser.add_argument("--target", metavar="COL", help=help_)
-
-
-def add_json(parser: Any) -> None:
-    """Add the switch to output for programs."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def add_split(parser: Any, test_size: float) -> None:
     """Add what determines the held-out part."""
-    for name, type_, default, metavar, help_ in (
-        ("--test-size", fraction, test_size, "SHARE", "the share of the rows held out for scoring"),
-        ("--seed", whole, 0, "N", "the seed of the split and of all random choices"),
-    ):
-        help_ += " (default: %(default)s)"
-        parser.add_argument(name, type=type_, default=default, metavar=metavar, help=help_)
+    size: dict[str, Any] = {"type": fraction, "default": test_size, "metavar": "SHARE"}
+    help_ = "the share of the rows held out for scoring (default: %(default)s)"
+    parser.add_argument("--test-size", **size, help=help_)
+    help_ = "the seed of the split and of all random choices (default: %(default)s)"
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help=help_)
 
 
-def count(text: str) -> int:
-    """Read a whole number of at least 1."""
-    return _read(text, int, lambda n: n >= 1, "a whole number of at least 1")
+def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
+    def parse(text: str) -> T:
+        with suppress(ValueError):
+            value = read(text)
+            if is_valid(value):
+                return value
+        raise argparse.ArgumentTypeError(f"must be {words}, got {text!r}")
+
+    return parse
 
 
-def whole(text: str) -> int:
-    """Read a whole number of at least 0."""
-    return _read(text, int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
-
-
-def fraction(text: str) -> float:
-    """Read a number between 0 and 1."""
-    return _read(text, float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
-
-
-def seconds(text: str) -> float:
-    """Read a time of at least 0 seconds."""
-    return _read(text, float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
-
-
-def _read(text: str, read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> T:
-    with suppress(ValueError):
-        value = read(text)
-        if is_valid(value):
-            return value
-    raise argparse.ArgumentTypeError(f"must be {words}, got {text!r}")
+count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
+whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
+fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
+share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
+seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
 
 
 def removal(text: str) -> str | float:

@@ -5,24 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import (
-    FORMATS,
-    add_command,
-    add_data,
-    add_file,
-    add_json,
-    add_repeated,
-    add_split,
-    add_target,
-    count,
-)
+from fcgboost.cli import arguments, console
 
 _TEXT = f"""\
 Fit fcgboost and the installed classifiers of other libraries to the same part of a
 file, and score them on the rest, beside always predicting the most frequent class.
 
-{FORMATS}
+{arguments.FORMATS}
 All are given the same encoded numbers and one thread (--threads), and keep their
 libraries' default settings; ours choose the ridge and the number of steps on rows
 they set aside. It is a first look: tuning may change the order, and intervals that
@@ -38,17 +27,19 @@ examples:
 def add(commands: Any) -> None:
     """Add the command."""
     help_ = "compare fcgboost with the classifiers that are installed"
-    parser = add_command(commands, "compare", run, help_, _TEXT)
-    add_data(parser)
-    add_target(parser)
-    add_repeated(parser, "--method", "NAME", "a method to compare (default: all installed ones)")
+    parser = arguments.add_command(commands, "compare", run, help_, _TEXT)
+    arguments.add_data(parser)
+    parser.add_argument("--target", metavar="COL", help="the column with the classes")
+    help_ = "a method to compare (default: all installed ones)"
+    arguments.add_repeated(parser, "--method", "NAME", help_)
     help_ = "the threads each method may use (default: %(default)s)"
-    parser.add_argument("--threads", type=count, default=1, metavar="N", help=help_)
-    add_repeated(parser, "--drop", "COL", "a column to leave out")
-    add_file(parser, "--out", "also save the result as JSON, for fcgboost report")
-    add_file(parser, "--report", "also write an HTML page")
-    add_split(parser, 0.25)
-    add_json(parser)
+    parser.add_argument("--threads", type=arguments.count, default=1, metavar="N", help=help_)
+    arguments.add_repeated(parser, "--drop", "COL", "a column to leave out")
+    help_ = "also save the result as JSON, for fcgboost report"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
+    parser.add_argument("--report", **arguments.FILE, help="also write an HTML page")
+    arguments.add_split(parser, 0.25)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

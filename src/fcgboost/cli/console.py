@@ -6,9 +6,10 @@ pipe everything is plain text.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -28,6 +29,14 @@ def note(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print data for a program."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None:
+    """Print facts for a program if --json asks for that, else a sentence."""
+    if options.json:
+        print_json(facts)
+    else:
+        print(sentence)
 
 
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
@@ -105,16 +114,19 @@ def _show_tenth(label: str, shown: set[int], share: float, text: str) -> None:
         note(f"{label}: {10 * tenth} %, {text}")
 
 
-@contextmanager
-def counting(label: str) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows, on a terminal, how many rows are done."""
+def counted(label: str, batches: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield batches, and show on a terminal how many rows are done."""
     if not _is_rich(sys.stderr):
-        yield lambda n_rows: None
+        yield from batches
         return
     from rich.console import Console
 
+    n_rows = 0
     with Console(file=sys.stderr).status(label) as status:
-        yield lambda n_rows: status.update(f"{label}: {n_rows:,} rows")
+        for batch in batches:
+            yield batch
+            n_rows += batch[0].shape[0]
+            status.update(f"{label}: {n_rows:,} rows")
 
 
 def _is_rich(stream: TextIO | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -81,7 +82,6 @@ def _without_end(batches: Iterable[Any], n_skipped: int) -> Iterator[Any]:
 
 
 def _explain(problem: str, n_skipped: int) -> str:
-    """Say what an error of Arrow's parser means."""
     found = re.search(r"Row #(\d+)", problem)
     row = "" if found is None else f"row {int(found[1]) - n_skipped}: "
     if "UTF8" in problem:
@@ -118,7 +118,7 @@ def _read_head(name: str, file: IO[bytes]) -> str:
     head = file.read(_BLOCK)
     if not re.search(b"[\r\n]", head):
         head += file.read(_LONGEST_HEADER)
-    if not head.strip():
+    if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise ValueError(f"{name} is empty.")
     if file.read(1):  # there is more: to the end of a line
         head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]

@@ -7,20 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from fcgboost import EllipticDictionary, GaussDictionary, TreeDictionary
 from fcgboost.cli import console
-from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.presets import preset_of
 from fcgboost.scores import TITLES
+from fcgboost.web.atoms import describe_atoms
+from fcgboost.web.models import FittedModel
+from fcgboost.web.text import count
 
 
-def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
+def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
-    model = classifier.model_
-    names = _feature_names(encoder, classifier)
+    encoder, classifier, model = fitted.encoder, fitted.classifier, fitted.classifier.model_
     facts: dict[str, Any] = {
         "dictionary": _in_one_line(model.dictionary),
         "families": _count_families(model),
@@ -32,7 +31,7 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
         "n_steps": classifier.n_iter_,
         "status": str(classifier.status_),
         "intercept": model.intercept.tolist(),
-        "features": names,
+        "features": fitted.feature_names,
         "atoms": [
             {"step": int(step), "coef": coef}
             for step, coef in zip(model.entered, model.coef.T.tolist(), strict=True)
@@ -46,19 +45,9 @@ def describe(encoder: Any, classifier: Any) -> dict[str, Any]:
         ]
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
-    influence = getattr(classifier, "feature_importances_", None)
-    if influence is not None:
-        facts["influence"] = dict(zip(names, influence.tolist(), strict=True))
+    if (influence := fitted.feature_influence) is not None:
+        facts["influence"] = dict(zip(fitted.feature_names, influence.tolist(), strict=True))
     return facts
-
-
-def _feature_names(encoder: Any, classifier: Any) -> list[str]:
-    names = vars(classifier).get("feature_names_in_")
-    if encoder is not None:
-        names = encoder.get_feature_names_out()
-    elif names is None:
-        names = [f"x{i}" for i in range(classifier.n_features_in_)]
-    return [str(name) for name in names]
 
 
 def _in_one_line(part: Any) -> str:
@@ -66,15 +55,15 @@ def _in_one_line(part: Any) -> str:
 
 
 def _count_families(model: Any) -> dict[str, int]:
-    """Return the number of atoms of every family that has some."""
     counts: Counter[str] = Counter()
     for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
         counts[_in_one_line(family)] += len(places)
     return dict(counts)
 
 
-def print_facts(facts: dict[str, Any], classifier: Any, top: int) -> None:
+def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
     """Print what there is to say, and the first few of the features and atoms."""
+    classifier = fitted.classifier
     print(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
     has_preset = preset_of(classifier.dictionary) is not None
@@ -86,7 +75,7 @@ def print_facts(facts: dict[str, Any], classifier: Any, top: int) -> None:
         print(f"Probabilities from a link fitted to rows set aside: {link}.")
     if "limits" in facts:
         print("Inputs are clipped to limits taken from the training rows.")
-    _print_about(facts["about"])
+    _print_about(fitted)
     if "columns" in facts:
         print("\nColumns:")
         rows = [(column["name"], column["kind"], _detail(column)) for column in facts["columns"]]
@@ -96,28 +85,28 @@ def print_facts(facts: dict[str, Any], classifier: Any, top: int) -> None:
         print("\nFeatures that matter:")
         shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
         console.print_table(("feature", "influence"), shares)
-    _print_atoms(classifier.model_, facts["features"], top)
+    _print_atoms(fitted, top)
 
 
 def _families(facts: dict[str, Any]) -> str:
     """Say how many atoms of which families there are."""
-    atoms = "1 atom" if facts["n_atoms"] == 1 else f"{facts['n_atoms']} atoms"
-    counts = facts["families"]
+    atoms, counts = count(facts["n_atoms"], "atom"), facts["families"]
     if len(counts) < 2:
         return f"{atoms} of {next(iter(counts), facts['dictionary'])}"
     return f"{atoms} ({', '.join(f'{n} of {family}' for family, n in counts.items())})"
 
 
-def _print_about(about: dict[str, Any]) -> None:
+def _print_about(fitted: FittedModel) -> None:
     """Print what `fcgboost fit` recorded; only --json shows what others did."""
-    data, test, ended = (_part_of(about, key) for key in ("data", "test", "ended"))
+    data, test, ended = map(fitted.about_part, ("data", "test", "ended"))
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
         cut = " The time limit cut paths short." if ended.get("cut_by_time_limit") else ""
         seconds = _number(ended.get("seconds"))
         print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
-    scores = _part_of(test, "scores")
+    found = test.get("scores")
+    scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [
         (TITLES.get(name, name), *(_number(score.get(key)) for key in ("value", "low", "high")))
         for name, score in scores.items()
@@ -126,12 +115,6 @@ def _print_about(about: dict[str, Any]) -> None:
     if rows:
         print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
         console.print_table(("score", "value", "low", "high"), rows)
-
-
-def _part_of(about: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a part of what travels with a model; users may have put anything there."""
-    found = about.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _number(value: Any) -> str:
@@ -152,38 +135,15 @@ def _detail(column: dict[str, Any]) -> str:
     return f"one of {levels}{other}{mark}"
 
 
-def _print_atoms(model: Any, names: list[str], top: int) -> None:
+def _print_atoms(fitted: FittedModel, top: int) -> None:
+    model = fitted.classifier.model_
     order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")[:top]
     if len(order) == 0:
         print("\nThe model is a constant.")
         return
     print(f"\nThe {len(order)} largest atoms:")
-    texts = [""] * model.n_atoms
-    for family, places, rows in by_family(model.dictionary, model.atoms, len(names)):
-        found = _describe_atoms(family, rows, model.scale, names)
-        for place, text in zip(places, found, strict=True):
-            texts[place] = text
-    lines = [
-        (str(int(step)), " ".join(f"{value:+.4g}" for value in coef), texts[j])
-        for j, step, coef in zip(order, model.entered[order], model.coef.T[order], strict=True)
-    ]
+    # Not every terminal has the minus sign of pages.
+    texts = [text.replace("−", "-") for text in describe_atoms(fitted, model.atoms[order])]
+    coefs = [" ".join(f"{value:+.4g}" for value in coef) for coef in model.coef.T[order]]
+    lines = list(zip([str(k) for k in model.entered[order]], coefs, texts, strict=True))
     console.print_table(("step", "coefficient", "what it looks at"), lines, n_labels=3)
-
-
-def _describe_atoms(family: Any, rows: Any, scale: Any, names: list[str]) -> list[str]:
-    """Say what atoms of one family look at, and in which features most."""
-    sizes = weights_of(family, rows, scale)
-    if sizes is None:
-        return [""] * rows.shape[0]
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    # In standardised units: what sets a centre apart from the others, or how steep a plane is.
-    tops = [
-        [j for j in np.argsort(-size, kind="stable")[:3] if size[j] > 0.0] for size in np.abs(sizes)
-    ]
-    if isinstance(family, TreeDictionary):
-        return [f"splits by {', '.join(names[j] for j in top)}" for top in tops]
-    head = "rows near" if isinstance(family, GaussDictionary | EllipticDictionary) else "direction"
-    return [
-        f"{head} {', '.join(f'{names[j]} {row[j]:.4g}' for j in top)}"
-        for row, top in zip(dense, tops, strict=True)
-    ]

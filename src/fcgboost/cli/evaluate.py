@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, add_target
+from fcgboost.cli import arguments, console
 
 _TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
 with a 95 % interval.
 
-{FORMATS}
+{arguments.FORMATS}
 The file is read in batches. Rows whose target is missing are left out. For the
 log-loss of m rows, probabilities are clipped to [1/(2m), 1 - 1/(2m)].
 
@@ -24,11 +23,14 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "evaluate", run, "score a model on a file of rows", _TEXT)
-    add_model(parser)
-    add_data(parser)
-    add_target(parser, "the column with the classes (default: the one used in the fit)")
-    add_json(parser)
+    parser = arguments.add_command(
+        commands, "evaluate", run, "score a model on a file of rows", _TEXT
+    )
+    parser.add_argument("model", **arguments.MODEL)
+    arguments.add_data(parser)
+    help_ = "the column with the classes (default: the one used in the fit)"
+    parser.add_argument("--target", metavar="COL", help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -44,13 +46,10 @@ def run(options: argparse.Namespace) -> None:
     _, classifier = split_model(model)
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     lost: dict[str, Any] = {}
-    truths, decisions, n_done = [], [], 0
-    with console.counting("Predicting") as show:
-        for numbers, _, y in labelled_batches(model, options, lost):
-            truths.append(y)
-            decisions.append(classifier.decision_function(numbers))
-            n_done += len(y)
-            show(n_done)
+    truths, decisions = [], []
+    for numbers, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
+        truths.append(y)
+        decisions.append(classifier.decision_function(numbers))
     y, decision = np.concatenate(truths), np.concatenate(decisions)
     found = judged(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import add_choice, add_command, add_file, add_json, add_model
+from fcgboost.cli import arguments, console
 
 _TEXT = """\
 Write a model as a C file or as an ONNX graph.
@@ -25,15 +24,16 @@ _SUFFIXES = {"c": ".h", "onnx": ".onnx"}
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
-    add_model(parser)
+    parser = arguments.add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
+    parser.add_argument("model", **arguments.MODEL)
     parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
-    add_file(parser, "--out", "(default: the model file's name with .h or .onnx)")
+    help_ = "(default: the model file's name with .h or .onnx)"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     help_ = "C: of all numbers (default: double). ONNX: of the inputs (default: float)"
-    add_choice(parser, "--precision", ("double", "float"), help_)
+    arguments.add_choice(parser, "--precision", ("double", "float"), help_)
     help_ = "C: the prefix of all names (default: %(default)s)"
     parser.add_argument("--name", default="fcgboost", help=help_)
-    add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,7 +49,4 @@ def run(options: argparse.Namespace) -> None:
         size = save_c(model, out, precision=options.precision or "double", name=options.name)
     else:
         size = save_onnx(model, out, input_type=options.precision or "float")
-    if options.json:
-        console.print_json({"out": str(out), "bytes": size})
-    else:
-        print(f"{out}: {size:,} bytes")
+    console.print_result(options, {"out": str(out), "bytes": size}, f"{out}: {size:,} bytes")

@@ -10,21 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcgboost import __version__
-from fcgboost.cli import console
-from fcgboost.cli.arguments import (
-    FORMATS,
-    add_choice,
-    add_command,
-    add_data,
-    add_file,
-    add_json,
-    add_repeated,
-    add_split,
-    add_target,
-    removal,
-    seconds,
-    setting,
-)
+from fcgboost.cli import arguments, console
 from fcgboost.names import NAMES
 
 if TYPE_CHECKING:
@@ -33,7 +19,7 @@ if TYPE_CHECKING:
 _TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
 
-{FORMATS}
+{arguments.FORMATS}
 Text columns become categories; missing values are filled and marked; the model file
 holds all of that. Part of the rows is held out, and the scores printed are those on
 it. Rows whose target is missing are left out. The ridge and the number of steps are
@@ -52,46 +38,49 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "fit", run, "fit a classifier to a file of rows", _TEXT)
-    add_data(parser)
-    add_target(parser, "the column with the classes (svmlight files have their own)")
+    help_ = "fit a classifier to a file of rows"
+    parser = arguments.add_command(commands, "fit", run, help_, _TEXT)
+    arguments.add_data(parser)
+    help_ = "the column with the classes (svmlight files have their own)"
+    parser.add_argument("--target", metavar="COL", help=help_)
     help_ = "the model file, replaced if it exists (default: %(default)s)"
-    add_file(parser, "--out", help_, "model.json")
+    parser.add_argument("--out", **arguments.FILE, help=help_, default="model.json")
     _add_parts(parser)
-    add_repeated(parser, "--drop", "COL", "a column to leave out, such as a row number")
+    arguments.add_repeated(parser, "--drop", "COL", "a column to leave out, such as a row number")
     help_ = "a parameter of FCGBoostClassifier"
-    add_repeated(parser, "--set", "NAME=VALUE", help_, setting)
+    arguments.add_repeated(parser, "--set", "NAME=VALUE", help_, arguments.setting)
     help_ = "save only the last step, which makes the file much smaller"
     parser.add_argument("--no-path", action="store_true", help=help_)
     help_ = "end the whole fit after about this long, with the steps made so far; 0 means no limit"
     help_ += " (default: %(default)g)"
-    parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="SECONDS", help=help_)
+    parser.add_argument(
+        "--time-limit", type=arguments.seconds, default=60.0, metavar="SECONDS", help=help_
+    )
     help_ = "after scoring, fit again to all rows, including those held out"
     parser.add_argument("--refit", action="store_true", help=help_)
-    add_split(parser, 0.2)
+    arguments.add_split(parser, 0.2)
     help_ = "also save the held-out rows, for evaluate and report (not for svmlight files)"
-    add_file(parser, "--test-out", help_)
-    add_json(parser)
+    parser.add_argument("--test-out", **arguments.FILE, help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def _add_parts(parser: Any) -> None:
-    """Add what the model is made of."""
     help_ = "the kind of atoms (default: %(default)s)"
-    add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
+    arguments.add_choice(parser, "--dictionary", sorted(NAMES["dictionary"]), help_, "auto")
     help_ = "the loss to minimise (default: %(default)s)"
-    add_choice(parser, "--loss", sorted(NAMES["loss"]), help_, "squared_hinge")
+    arguments.add_choice(parser, "--loss", sorted(NAMES["loss"]), help_, "squared_hinge")
     help_ = (
         'remove atoms again, for a smaller model: "backward", or the share of a step\'s gain that '
     )
     help_ += "removing may cost (default: none is removed, except in a compact model)"
-    parser.add_argument("--removal", type=removal, metavar="SHARE", help=help_)
+    parser.add_argument("--removal", type=arguments.removal, metavar="SHARE", help=help_)
     help_ = "for three or more classes: own atoms for each, or shared ones (default: %(default)s)"
-    add_choice(parser, "--multiclass", ("one_vs_rest", "shared"), help_, "one_vs_rest")
+    arguments.add_choice(parser, "--multiclass", ("one_vs_rest", "shared"), help_, "one_vs_rest")
     help_ = (
         'where probabilities come from: the loss ("theory"), or a curve fitted to rows set aside '
     )
     help_ += '("power"; default: power for auto and compact if rows are set aside, else theory)'
-    add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
+    arguments.add_choice(parser, "--link", ("auto", "theory", "power"), help_, "auto")
 
 
 def run(options: argparse.Namespace) -> None:

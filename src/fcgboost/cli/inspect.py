@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import add_command, add_json, add_model, count
+from fcgboost.cli import arguments, console
 
 _TEXT = """\
 Show what a model is made of: its classes, its atoms with their coefficients, the
 features that matter, what it was fitted to and how well it did there.
 
-Each atom is shown with the features that set it apart most. A feature's influence
+Each atom is shown with the features that move it most. A feature's influence
 is the mean absolute slope of the model in it, in standardised units; for models with
 trees or several families, the mean absolute change of the decision with its value.
 All influences sum to one.
@@ -26,21 +25,22 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
-    add_model(parser)
+    parser = arguments.add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
+    parser.add_argument("model", **arguments.MODEL)
     help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
-    parser.add_argument("--top", type=count, default=10, metavar="N", help=help_)
-    add_json(parser)
+    parser.add_argument("--top", type=arguments.count, default=10, metavar="N", help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:
     """Load, describe, print."""
     from fcgboost.cli.description import describe, print_facts
-    from fcgboost.io import load_model, split_model
+    from fcgboost.io import load_model
+    from fcgboost.web.models import take_apart
 
-    encoder, classifier = split_model(load_model(options.model))
-    facts = describe(encoder, classifier)
+    fitted = take_apart(load_model(options.model))
+    facts = describe(fitted)
     if options.json:
         console.print_json(facts)
     else:
-        print_facts(facts, classifier, options.top)
+        print_facts(facts, fitted, options.top)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from fcgboost.cli.arguments import add_command, whole
+from fcgboost.cli import arguments
 
 _TEXT = """\
 Open a page in the browser with controls for noise, dictionary, width, loss, scheme,
@@ -22,9 +22,11 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "playground", run, "open a page to play with the method", _TEXT)
+    parser = arguments.add_command(
+        commands, "playground", run, "open a page to play with the method", _TEXT
+    )
     help_ = "(default: any that is free)"
-    parser.add_argument("--port", type=whole, default=0, metavar="N", help=help_)
+    parser.add_argument("--port", type=arguments.whole, default=0, metavar="N", help=help_)
     help_ = "only print the address"
     parser.add_argument("--no-browser", action="store_true", help=help_)
 
@@ -33,6 +35,4 @@ def run(options: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from fcgboost.web import serve
 
-    if options.port > 65535:
-        raise ValueError(f"--port must be at most 65535, got {options.port}.")
     serve(options.port, open_browser=not options.no_browser)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import FORMATS, add_command, add_data, add_json, add_model, count
+from fcgboost.cli import arguments, console
 
 _TEXT = f"""\
-Give the class of every row of a file, in the order of the rows.
+Predict the class of every row of a file, in the order of the rows.
 
-{FORMATS}
+{arguments.FORMATS}
 The file is read and written in batches, so that it may be larger than the
 memory. The result has one line per row: the label and, unless the loss
 determines none, the probability of every class. Without --out it is CSV on
@@ -29,35 +27,22 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "predict", run, "give the class of every row of a file", _TEXT)
-    add_model(parser)
-    add_data(parser)
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="where the labels go: .csv .tsv .parquet .arrow, text also .gz (default: stdout)",
+    parser = arguments.add_command(
+        commands, "predict", run, "predict the class of every row of a file", _TEXT
     )
-    parser.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        metavar="COL",
-        help="a column of DATA to repeat in the result; may be given several times",
-    )
-    parser.add_argument("--decision", action="store_true", help="also give decision values")
+    parser.add_argument("model", **arguments.MODEL)
+    arguments.add_data(parser)
+    help_ = "where the labels go: .csv .tsv .parquet .arrow, text also .gz (default: stdout)"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
+    arguments.add_repeated(parser, "--keep", "COL", "a column of DATA to repeat in the result")
+    parser.add_argument("--decision", action="store_true", help="also write decision values")
     parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
-    parser.add_argument(
-        "--batch",
-        type=count,
-        default=65_536,
-        metavar="N",
-        help="rows at a time (default: %(default)s)",
-    )
-    add_json(parser)
+    help_ = "rows at a time (default: %(default)s)"
+    parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
+    parser.add_argument("--json", **arguments.JSON)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     """Predict batch after batch."""
     from fcgboost.cli.writing import check_outputs, write_csv, write_rows
     from fcgboost.io import load_model
@@ -68,13 +53,10 @@ def run(options: argparse.Namespace) -> int:
     tables = predictions(load_model(options.model), options)
     if options.out is None:
         write_csv(sys.stdout.buffer, tables)
-        return 0
+        return
     n_rows = write_rows(options.out, tables)
-    if options.json:
-        console.print_json({"out": str(options.out), "n_rows": n_rows})
-    else:
-        print(f"{n_rows:,} rows: {options.out}")
-    return 0
+    facts = {"out": str(options.out), "n_rows": n_rows}
+    console.print_result(options, facts, f"{n_rows:,} rows: {options.out}")
 
 
 def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
@@ -83,13 +65,10 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     from fcgboost.io import split_model
 
     _, classifier = split_model(model)
-    n_done = 0
-    with console.counting("Predicting") as show, open_for(model, options) as rows:
+    with open_for(model, options) as rows:
         batches = model_batches(model, rows, keep=options.keep, n_rows=options.batch)
-        for numbers, _, kept in batches:
+        for numbers, _, kept in console.counted("Predicting", batches):
             yield _table(classifier, numbers, kept, options)
-            n_done += numbers.shape[0]
-            show(n_done)
 
 
 def _table(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:

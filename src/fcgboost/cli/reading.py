@@ -44,16 +44,10 @@ _MANY_TIMES = 200
 def open_rows(
     path: Path, *, format: str | None = None, first_index: int | None = None
 ) -> Iterator[RowFile]:
-    """Open a file of rows, to be read once.
+    """Open a file or a pipe of rows, to be read once; "-" is the standard input.
 
-    Parameters
-    ----------
-    path : Path
-        A file or a pipe; "-" is the standard input.
-    format : {"csv", "tsv", "svmlight", "parquet", "arrow", "npz"} or None
-        None is what the end of the name says, else what the first bytes do.
-    first_index : {0, 1} or None
-        What the indices of sparse rows count from. None is 1 unless index 0 occurs in the file.
+    A format of None is what the end of the name says, else what the first bytes do. The indices of
+    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file, _explained(name):
@@ -182,7 +176,7 @@ def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
     except ValueError as error:
         raise ValueError(f"{name} cannot be read as svmlight: {error}") from error
     if not np.isfinite(y).all():
-        raise ValueError(f"{name} has a label that is no finite number.")
+        raise ValueError(f"{name} has a label that is not a finite number.")
     least = int(X.indices.min(initial=1))
     first = least if first_index is None else first_index
     if least < first:
@@ -197,5 +191,5 @@ def _open_sparse(name: str, matrix: Any, **known: Any) -> RowFile:
     if matrix.shape[0] == 0:
         raise ValueError(f"{name} has no rows.")
     if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
-        raise ValueError(f"{name} holds what is no finite number.")
+        raise ValueError(f"{name} holds something other than finite numbers.")
     return RowFile(name, matrix=matrix, **known)

@@ -6,22 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fcgboost.cli import console
-from fcgboost.cli.arguments import (
-    FORMATS,
-    add_command,
-    add_data,
-    add_file,
-    add_json,
-    add_model,
-    add_target,
-)
+from fcgboost.cli import arguments, console
 
 _TEXT = f"""\
 Write an HTML page about a model, or about a comparison that `fcgboost compare --out`
 saved. It can be read offline.
 
-{FORMATS}
+{arguments.FORMATS}
 With data, the page has scores and pictures on these rows; use rows that the model
 was not fitted to. Without data, it shows what the model file holds; such a page
 never replaces one with data unless --out names it.
@@ -35,13 +26,15 @@ examples:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = add_command(commands, "report", run, "write a page about a model", _TEXT)
-    add_model(parser)
-    add_data(parser, is_optional=True)
-    add_target(parser, "the column with the classes (default: the one used in the fit)")
-    add_file(parser, "--out", "(default: the model file's name with .html)")
+    parser = arguments.add_command(commands, "report", run, "write a page about a model", _TEXT)
+    parser.add_argument("model", **arguments.MODEL)
+    arguments.add_data(parser, is_optional=True)
+    help_ = "the column with the classes (default: the one used in the fit)"
+    parser.add_argument("--target", metavar="COL", help=help_)
+    help_ = "(default: the model file's name with .html)"
+    parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--title", help="the heading of the page")
-    add_json(parser)
+    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -60,10 +53,8 @@ def run(options: argparse.Namespace) -> None:
         model = load_model(options.model)
         X, y = _read(model, options)
         page = write_model_report(out, model, X, y, title=options.title)
-    if options.json:
-        console.print_json({"out": str(page), "bytes": page.stat().st_size})
-    else:
-        print(f"Report: {page}")
+    facts = {"out": str(page), "bytes": page.stat().st_size}
+    console.print_result(options, facts, f"Report: {page}")
 
 
 def _spare(out: Path, options: argparse.Namespace) -> None:

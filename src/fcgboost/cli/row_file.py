@@ -21,7 +21,7 @@ _MISSING = pa.array(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
 )
 _EMPTY = pa.array([""])
-_N_SHOWN = 20
+_N_SHOWN, _LONGEST = 20, 60
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -53,7 +53,6 @@ class RowFile:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the rows are no table."""
         return self.matrix is not None
 
     def read(self, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
@@ -119,8 +118,16 @@ class RowFile:
             raise ValueError(f"{self.name}: sparse rows have no named columns; name none.")
         close = closest(absent, self.columns)
         hint = "." if close is None else f"; did you mean {close!r}?"
-        shown = ", ".join(self.columns[:_N_SHOWN]) + ", ..." * (len(self.columns) > _N_SHOWN)
+        shown = self.show_columns(_N_SHOWN)
         raise ValueError(f"{self.name}: no column {absent!r}{hint} The columns are {shown}.")
+
+    def show_columns(self, n_shown: int | None = None) -> str:
+        """List the names of the first columns, and say what an odd look may mean."""
+        names = [name if name.isprintable() else repr(name) for name in self.columns]
+        names = [f"{name[:_LONGEST]}{'...' * (len(name) > _LONGEST)}" for name in names]
+        is_odd = any("\n" in name or '"' in name for name in self.columns)
+        hint = " (is a quote in the header opened and never closed?)" if is_odd else ""
+        return ", ".join(names[:n_shown]) + ", ..." * (names[:n_shown] != names) + hint
 
     def _rows(self, wanted: list[str]) -> Iterator[Any]:
         n_rows = 0
@@ -188,7 +195,7 @@ def _values_for(column: Column, texts: Any, decimal: str) -> Any:
 
 def _with_points(texts: Any, decimal: str) -> Any:
     """Write numbers that have a decimal comma with a point."""
-    pattern = r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$"
+    pattern = r"^([+-]?\d*),(\d*([eE][+-]?\d+)?)$"
     is_comma = decimal == ","
     return compute.replace_substring_regex(texts, pattern, r"\1.\2") if is_comma else texts
 

@@ -19,7 +19,7 @@ from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
 from fcgboost.tables import NumberColumn, SkippedColumn
-from fcgboost.tables.cells import text_of
+from fcgboost.tables.cells import CellError, text_of
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -41,7 +41,7 @@ def read_rows(
         X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
     is_there = _is_there(y)
     if not is_there.all():
-        console.note(f"{int((~is_there).sum())} rows without a target are left out.")
+        _tell_left_out(int((~is_there).sum()))
         X, y = X[is_there], y[is_there]
     return X, _classes_of(y, target), rows.first_index
 
@@ -56,7 +56,7 @@ def _target_of(rows: RowFile, target: str | None) -> str | None:
         )
     if target is None and not rows.is_sparse:
         raise ValueError(
-            f"{rows.name}: no target column given; use --target, one of {', '.join(rows.columns)}."
+            f"{rows.name}: no target column given; use --target, one of {rows.show_columns()}."
         )
     rows.check_columns([] if target is None else [target])
     return target
@@ -79,13 +79,13 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
         )
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
-            raise ValueError(f"{name} holds an infinite number, which is no class.")
+            raise ValueError(f"{name} holds an infinite number, which cannot be a class.")
         if (labels == np.floor(labels)).all() and np.abs(labels).max() < 2.0**53:
             # Whole numbers that were read as floats because some were missing.
             labels = labels.astype(np.int64)
     n_classes = len(np.unique(labels))
     if n_classes < 2:
-        raise ValueError(f"{name} has one value only: there is nothing to tell apart.")
+        raise ValueError(f"{name} has only one value; a classifier needs at least two.")
     if labels.dtype.kind in "iuf" and n_classes > _MANY_CLASSES:
         raise ValueError(
             f"{name} has {n_classes} different numbers, which looks like a quantity: fcgboost "
@@ -131,9 +131,11 @@ def model_batches(
     for X, kept in rows.batches(columns, keep, n_rows):
         try:
             numbers = reader.transform(X)
+        except CellError as error:
+            place = f"row {n_done + error.row + 1}, column {error.column!r}"
+            raise ValueError(f"{rows.name}, {place}: {error.problem}") from None
         except ValueError as error:
-            place = f"{rows.name}, after {n_done:,} rows" if n_done else rows.name
-            raise ValueError(f"{place}: {error}") from None
+            raise ValueError(f"{rows.name}: {error}") from None
         for name, share in reader.unknown_share(X).items() if n_done == 0 else ():
             if share == 1.0:
                 console.note(f"{name}: none of the first {len(X):,} values was there in training.")
@@ -210,9 +212,13 @@ def _match(
     return np.array(matched, dtype=dtype)[codes], is_known[codes]
 
 
+def _tell_left_out(n_rows: int) -> None:
+    console.note(f"Rows left out because they have no target: {n_rows}.")
+
+
 def _tell_lost(lost: dict[str, Any], known: dict[str, Any]) -> None:
     if lost["rows_without_target"]:
-        console.note(f"{lost['rows_without_target']} rows without a target are left out.")
+        _tell_left_out(lost["rows_without_target"])
     unknown = sorted(lost["unknown_labels"])
     if unknown:
         console.note(

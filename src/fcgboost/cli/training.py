@@ -40,9 +40,9 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     except ValueError:
         values, counts = np.unique(y, return_counts=True)
         raise ValueError(
-            f"{len(y)} rows, {counts.min()} of them of the class {values[counts.argmin()]!s}, are "
-            f"too few to hold out {share:g} of them with all {len(values)} classes on both sides; "
-            "use more rows or another --test-size."
+            f"{len(y)} rows are too few to hold out {share:g} of them with all {len(values)} "
+            f"classes on both sides (the class {values[counts.argmin()]!s} has {counts.min()}); "
+            "use more rows, or another --test-size."
         ) from None
 
 

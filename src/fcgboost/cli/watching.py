@@ -26,7 +26,6 @@ class Plan(NamedTuple):
 
     @property
     def n_paths(self) -> int:
-        """How many paths there are."""
         return self.n_trials + self.n_others
 
     def name(self, number: int) -> str:
@@ -41,7 +40,9 @@ class Plan(NamedTuple):
 def plan_of(classifier: Any, n_rows: int, n_classes: int) -> Plan:
     """Return the paths that a classifier makes at most for so many rows without weights."""
     parts = check_parameters(classifier, has_validation_data=False)
-    n_steps = _n_steps(classifier, n_rows)
+    k0, limit, preset = theory_steps(n_rows), classifier.max_iter, preset_of(classifier.dictionary)
+    longest = 5 * k0 if preset is None else preset.n_steps(n_rows, k0)
+    n_steps = limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)
     if not chooses(classifier, parts):
         return Plan(0, 1, n_steps)
     n_outputs = 1 if n_classes == 2 else n_classes
@@ -50,13 +51,6 @@ def plan_of(classifier: Any, n_rows: int, n_classes: int) -> Plan:
     # With rows held out the best trial is in the model, unless its path goes to a file.
     n_made = int(is_held_out and classifier.checkpoint is None)
     return Plan(n_trials(classifier, n_rows, is_held_out), n_averaged - n_made, n_steps)
-
-
-def _n_steps(classifier: Any, n_rows: int) -> int:
-    k0, limit = theory_steps(n_rows), classifier.max_iter
-    preset = preset_of(classifier.dictionary)
-    longest = 5 * k0 if preset is None else preset.n_steps(n_rows, k0)
-    return limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)
 
 
 class Cut(NamedTuple):
@@ -95,7 +89,6 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """The time since the start."""
         return self._clock() - self._start
 
     def __call__(self, step: Step) -> Status | None:

@@ -37,7 +37,6 @@ def check_outputs(
 
 
 def _check_place(out: Path) -> None:
-    """Refuse a place where no file can be put."""
     folder = out.resolve().parent
     if not folder.is_dir():
         raise ValueError(
@@ -114,7 +113,9 @@ def _fields(values: Any, name: str, separator: str) -> Any:
     if pa.types.is_boolean(values.type):
         return compute.if_else(values, "True", "False")
     if pa.types.is_duration(values.type):
-        microseconds = values.cast(pa.duration("us")).cast(pa.int64()).cast(pa.float64())
+        microseconds = (
+            values.cast(pa.duration("us"), safe=False).cast(pa.int64()).cast(pa.float64())
+        )
         values = compute.divide(microseconds, _MICROSECONDS_PER_DAY)
     try:
         texts = values.cast(pa.string())
@@ -122,8 +123,11 @@ def _fields(values: Any, name: str, separator: str) -> Any:
         raise ValueError(
             f"Column {name!r} cannot be written as text: leave it out, or write .parquet or .arrow."
         ) from None
-    if pa.types.is_timestamp(values.type):  # of the time only what is not zero
-        return compute.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
+    if pa.types.is_timestamp(values.type):
+        texts = compute.replace_substring_regex(texts, r"\.0+$", "")
+        midnight = " 00:00:00$"
+        is_date = compute.all(compute.match_substring_regex(texts, midnight)).as_py()
+        return compute.replace_substring_regex(texts, midnight, "") if is_date else texts
     special = f'[{separator}"\r\n]'
     if (
         pa.types.is_floating(values.type)

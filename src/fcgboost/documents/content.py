@@ -90,6 +90,7 @@ def document_of(
 
 
 def _own_version() -> str:
+    # The package's __version__ stands above this room.
     try:
         return version("fcgboost")
     except PackageNotFoundError:  # run from its source, not installed
@@ -133,10 +134,11 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:
         refuse("$.n_iter", f"is {n_iter}, and atoms of the model entered later")
-    trace = _no_path(model)
+    # Of no path not even the start is known.
+    unknown = np.full(len(model.intercept), np.nan)
+    trace = Trace((), model.atoms[:0], model.entered[:0], unknown, (None,) * len(unknown))
     if document.path is not None:
-        trace = read_path(document, document.path, model, max_bytes)
-        model = trace.model(n_iter, model.dictionary, model.scale, model.limits)
+        trace, model = read_path(document, document.path, model, max_bytes)
     fitted = {
         **_read_attributes(document, model),
         "classes_": classes,
@@ -165,12 +167,6 @@ def _read_attributes(document: Document, model: Model) -> dict[str, Any]:
         names = sized(document.feature_names, n_features, "$.feature_names")
         read["feature_names_in_"] = np.array(names, dtype=object)
     return read
-
-
-def _no_path(model: Model) -> Trace:
-    """Return a path of no steps, of which not even the start is known."""
-    unknown = np.full(len(model.intercept), np.nan)
-    return Trace((), model.atoms[:0], model.entered[:0], unknown, (None,) * len(unknown))
 
 
 def _read_classes(record: ClassesRecord) -> NDArray[Any]:

@@ -127,7 +127,6 @@ def _document_in(content: bytes) -> Any:
 
 
 def _check_version(document: Any) -> None:
-    """Refuse what is not a model file, or one of another version."""
     if type(document) is not dict or document.get("format") != FORMAT or "version" not in document:
         raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
     if type(found := document["version"]) is not int:

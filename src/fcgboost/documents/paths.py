@@ -59,8 +59,10 @@ def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
     }
 
 
-def read_path(document: Document, path: PathRecord, model: Model, max_bytes: float) -> Trace:
-    """Return the path of a document, whose first `n_iter` steps make up a model.
+def read_path(
+    document: Document, path: PathRecord, model: Model, max_bytes: float
+) -> tuple[Trace, Model]:
+    """Return the path of a document, and the model that its first `n_iter` steps make up.
 
     One whose atoms or coefficients take more than `max_bytes` in memory is refused: steps of many
     outputs are much larger there than in a document.
@@ -86,8 +88,11 @@ def read_path(document: Document, path: PathRecord, model: Model, max_bytes: flo
         endings=tuple(None if name is None else Status[name] for name in path.endings),
         is_shared=path.is_shared,
     )
-    _check_same(trace.model(n_iter, model.dictionary, model.scale, model.limits), model)
-    return trace
+    last = trace.model(n_iter, model.dictionary, model.scale, model.limits)
+    pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
+    if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
+        refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")
+    return trace, last
 
 
 def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]:
@@ -126,7 +131,6 @@ def _read_steps(
 
 
 def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
-    """Let atoms leave their outputs."""
     for i, (output, atom) in enumerate(removed):
         is_there = output < len(presence.atoms) and atom in presence.atoms[output]
         if not is_there or removed.index((output, atom)) < i:
@@ -159,10 +163,3 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
         removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
         gone=presence.gone(n_entered),
     )
-
-
-def _check_same(last: Model, model: Model) -> None:
-    """Refuse a path that does not lead to the model."""
-    pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
-    if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
-        refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")

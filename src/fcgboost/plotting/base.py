@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import warnings
+from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -43,18 +44,15 @@ class Display:
     def _start(self, ax: Axes | None) -> Axes:
         """Set the Axes to draw into from now on."""
         if ax is None:
-            check_matplotlib(type(self))
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(layout="constrained")[1]
+            ax = load_pyplot(type(self)).subplots(layout="constrained")[1]
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
-def check_matplotlib(display: type) -> None:
-    """Raise an ImportError that names the extra."""
+def load_pyplot(display: type) -> Any:
+    """Return matplotlib's pyplot, or raise an ImportError that names the extra."""
     try:
-        import matplotlib.pyplot  # noqa: F401
+        return import_module("matplotlib.pyplot")
     except ImportError as error:
         message = f"{display.__name__} needs matplotlib: python -m pip install 'fcgboost[plot]'."
         raise ImportError(message) from error
@@ -152,7 +150,7 @@ def label_name(value: Any) -> str:
 
 def split(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
     """Return what stands before a fitted classifier, if anything does, and the classifier."""
-    check_matplotlib(display)
+    load_pyplot(display)
     check_is_fitted(estimator)
     if not isinstance(estimator, Pipeline):
         return None, estimator

@@ -116,7 +116,13 @@ class DecisionBoundaryDisplay(base.Display):
         **kwargs :
             For `plot`.
         """
-        estimator = _truncated(estimator, k, cls)
+        base.split(estimator, cls)
+        if k is not None:
+            before, classifier = base.split_boosted(estimator, cls)
+            short = classifier.truncate(k)
+            estimator = (
+                short if before is None else Pipeline([*before.steps, ("classifier", short)])
+            )
         points = check_array(X, accept_sparse="csr", dtype=np.float64)
         points = points.toarray() if sparse.issparse(points) else points
         surface = _surface(estimator, X, points, grid_resolution)
@@ -184,7 +190,6 @@ class DecisionBoundaryDisplay(base.Display):
             ax.plot([], [], " ", label=f"rows farther out: {self.n_outside}")
 
     def _draw_atoms(self, ax: Axes, atoms: AtomPositions) -> list[Any]:
-        """Draw the atoms of one class after those of another."""
         coef, kind, two = atoms.coef, atoms.kind, len(self.classes) == 2
         codes = np.where(coef[0] > 0.0, 1, 0) if two else np.abs(coef).argmax(axis=0)
         is_for = two | (coef[codes % len(coef), np.arange(len(codes))] > 0.0)
@@ -232,17 +237,6 @@ def _draw_centers(ax: Axes, places: Array, sizes: Array, color: str, fills: bool
     style: dict[str, Any] = {"facecolors": face, "edgecolors": edge, "linewidths": 1.2}
     x, y = places.T
     return ax.scatter(x, y, s=15.0 + 115.0 * sizes, zorder=4, **style)
-
-
-def _truncated(estimator: Any, k: int | None, display: type) -> Any:
-    """Return a fitted estimator, after k steps if k is given."""
-    if k is None:
-        base.split(estimator, display)
-        return estimator
-    short = base.split_boosted(estimator, display)[1].truncate(k)
-    if not isinstance(estimator, Pipeline):
-        return short
-    return Pipeline([*estimator.steps[:-1], (estimator.steps[-1][0], short)])
 
 
 def _surface(estimator: Any, X: Any, points: Array, n: int) -> inspection.DecisionBoundaryDisplay:

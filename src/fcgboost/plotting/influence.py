@@ -88,11 +88,10 @@ class FeatureInfluenceDisplay(base.Display):
         found = permutation_importance(
             estimator, X, y, **{"n_repeats": 10, "random_state": 0, **options}
         )
-        names = getattr(X, "columns", [f"feature {i}" for i in range(1, np.shape(X)[1] + 1)])
         score = options.get("scoring") or "accuracy"
         label = f"loss of {score} when shuffled (± standard deviation)"
-        errors = found.importances_std
-        return cls(found.importances_mean, [str(n) for n in names], errors=errors, xlabel=label)
+        names, errors = base.feature_names(None, estimator, X), found.importances_std
+        return cls(found.importances_mean, names, errors=errors, xlabel=label)
 
     def plot(self, ax: Axes | None = None, *, n_shown: int = 15, **kwargs: Any) -> Self:
         """Draw at most `n_shown` features into Axes or a new figure; `kwargs` for `Axes.barh`."""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, PALETTE, SKY, VERMILION
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-from fcgboost.stopping import theory_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +98,7 @@ class PathDisplay(base.Display):
         display = cls(curves, ylabel=ylabel)
         if x == "atoms":
             display.atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
-        display.k0 = theory_k0(classifier, None if X is None else np.shape(X)[0])
+        display.k0 = theory_k0(classifier)
         display.chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
         return display.plot(**kwargs)
 
@@ -224,7 +223,7 @@ class CoefficientPathDisplay(base.Display):
         output, value = base.output_of(classifier, class_of_interest)
         coefs, own = _coefficients(classifier.trace_, output)
         display = cls(coefs, own + 1, class_name=base.label_name(value))
-        display.k0, display.chosen = theory_k0(classifier, None), classifier.n_iter_
+        display.k0, display.chosen = theory_k0(classifier), classifier.n_iter_
         return display.plot(**kwargs)
 
     def plot(self, ax: Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
@@ -285,12 +284,9 @@ def _with_path(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
     return before, classifier
 
 
-def theory_k0(classifier: Any, n_samples: int | None) -> int | None:
-    """Return the theory's number of steps of the fit, or of so many samples if it is unknown."""
-    k0 = vars(vars(classifier).get("best_estimator_", classifier)).get("_k0_")
-    if k0 is not None:
-        return int(k0)
-    return None if n_samples is None else theory_steps(n_samples)
+def theory_k0(classifier: Any) -> int:
+    """Return the theory's number of steps for the data of the fit."""
+    return int(vars(classifier).get("best_estimator_", classifier)._k0_)
 
 
 def recorded(classifier: Any) -> tuple[dict[str, Array], str]:

@@ -144,7 +144,6 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         return self
 
     def _draw_counts(self, ax: Axes) -> None:
-        """Draw the counts as a strip below the diagram."""
         most, color = self.counts.max(), base.text_color(ax)
         left, right = self.edges.T
         heights, widths = _HEIGHT * self.counts / most, np.maximum(right - left, 0.004)

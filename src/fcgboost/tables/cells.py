@@ -26,16 +26,6 @@ _MISSING = {"NoneType", "NAType", "NaTType"}
 _CODE = re.compile(r"[+-]?0\d")
 
 
-class CellError(ValueError):
-    """A cell that is not what its column holds."""
-
-    def __init__(self, name: str, row: int, cell: Any, problem: str) -> None:
-        self.row, self.problem = row, problem
-        self.cell = cell.item() if isinstance(cell, np.generic) else cell
-        place = f"Column {name!r}, row {row} (the first is 0)"
-        super().__init__(f"{place}: {self.cell!r} {problem}.")
-
-
 class Cells(NamedTuple):
     """The distinct cells of a column, and where among them the cell of each row is."""
 
@@ -141,24 +131,41 @@ def dtype_of_cell(cell: Any) -> str | None:
     return None if _date_in(text) is None else "days"
 
 
+class CellError(ValueError):
+    """A cell that does not fit its column."""
+
+    def __init__(self, column: str, row: int, problem: str) -> None:
+        super().__init__(column, row, problem)
+        self.column, self.row, self.problem = column, row, problem
+
+    def __str__(self) -> str:
+        return f"Column {self.column!r}, row {self.row} (the first is 0): {self.problem}"
+
+
 def numbers_in(
     name: str, column: NDArray[Any] | Cells, unit: str, accepts_text: bool = False
 ) -> Array:
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
-    counts as missing if text is accepted; else it raises a CellError, as infinity always does.
+    counts as missing if text is accepted; else it is a ValueError, as infinity always is.
     """
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
         numbers = _parse_distinct(name, column, unit, accepts_text)
     else:
         numbers = _in_days(column) if column.dtype.kind in "mM" else column.astype(np.float64)
-    if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers)))
-        cell = column.distinct[column.codes[row]] if isinstance(column, Cells) else numbers[row]
-        raise CellError(name, row, cell, "is infinite")
+    _refuse(np.isinf(numbers), name, column, "is infinite")
     return numbers
+
+
+def _refuse(is_bad: Any, name: str, column: NDArray[Any] | Cells, problem: str) -> None:
+    """Raise an error that names the first bad cell, if there is one."""
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        cell = column.distinct[column.codes[row]] if isinstance(column, Cells) else column[row]
+        cell = cell.item() if isinstance(cell, np.generic) else cell
+        raise CellError(name, row, f"{cell!r} {problem}.")
 
 
 def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> Array:
@@ -168,10 +175,8 @@ def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> 
         number is None and dtype_of_type(type(cell)) not in accepted
         for number, cell in zip(found, column.distinct, strict=True)
     ]
-    if any(is_bad):
-        row = int(np.argmax(np.array(is_bad)[column.codes]))
-        problem = "is not a date" if unit == "days" else "is not a number"
-        raise CellError(name, row, column.distinct[column.codes[row]], problem)
+    problem = "is not a date" if unit == "days" else "is not a number"
+    _refuse(np.array(is_bad, dtype=bool)[column.codes], name, column, problem)
     return np.array(found, dtype=np.float64)[column.codes]
 
 

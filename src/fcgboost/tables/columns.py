@@ -14,7 +14,6 @@ import numpy as np
 
 from fcgboost.tables.cells import (
     Array,
-    Cells,
     factorize,
     is_missing,
     number_of,
@@ -47,8 +46,14 @@ class Column(ABC):
         """
 
     @abstractmethod
+    def knows(self, cell: Any) -> bool:
+        """Whether a cell that is not missing is a number, or a level that has its own column."""
+
     def unknown_share(self, values: Any) -> float:
-        """Return the share of levels or texts that are unknown among what is not missing."""
+        """Return the share of cells that are unknown among what is not missing."""
+        present = factorize(read_column(values)).present()
+        n_unknown = sum(n for cell, n in present if not self.knows(cell))
+        return n_unknown / max(sum(n for _, n in present), 1)
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,8 @@ class NumberColumn(Column):
         filled = np.where(is_gap, self.fill, found)
         return np.column_stack((filled, is_gap) if self.is_marked else (filled,))
 
-    def unknown_share(self, values: Any) -> float:
-        column = read_column(values)
-        if not isinstance(column, Cells):
-            return 0.0
-        return _share([(number_of(cell, self.unit) is None, n) for cell, n in column.present()])
+    def knows(self, cell: Any) -> bool:
+        return number_of(cell, self.unit) is not None
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,8 @@ class CategoryColumn(Column):
         output = np.array(outputs, dtype=np.intp)[codes]
         return np.equal.outer(output, np.arange(self.n_outputs)).astype(np.float64)
 
-    def unknown_share(self, values: Any) -> float:
-        present, levels = factorize(read_column(values)).present(), set(self.levels)
-        return _share([(text_of(cell) not in levels, n) for cell, n in present])
+    def knows(self, cell: Any) -> bool:
+        return text_of(cell) in self.levels
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,5 @@ class SkippedColumn(Column):
     def encode(self, values: Any) -> Array:
         return np.zeros((len(values), 0))
 
-    def unknown_share(self, values: Any) -> float:
-        return 0.0
-
-
-def _share(marked: list[tuple[bool, int]]) -> float:
-    """Return the share of the rows that are marked."""
-    return sum(n for is_marked, n in marked if is_marked) / max(sum(n for _, n in marked), 1)
+    def knows(self, cell: Any) -> bool:
+        return True

@@ -123,7 +123,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
         table = _open_table(X, min_rows=2)
-        learned = [self._learn(name, values) for name, values in table.columns.items()]
+        learned = [
+            learn_column(name, values, self.max_levels, self.min_count)
+            if table.matrix is None
+            else (NumberColumn(name, 0.0, False), [])
+            for name, values in table.columns.items()
+        ]
         columns = tuple(column for column, _ in learned)
         if all(isinstance(column, SkippedColumn) for column in columns):
             reasons = " ".join(note for _, notes in learned[:5] for note in notes[:1])
@@ -135,11 +140,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if table.has_names:
             self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return self
-
-    def _learn(self, name: str, values: Any) -> tuple[Column, list[str]]:
-        if values is None:  # sparse
-            return NumberColumn(name, 0.0, False), []
-        return learn_column(name, values, self.max_levels, self.min_count)
 
     def transform(self, X: Any) -> Any:
         """Return the numbers of a table.
@@ -204,7 +204,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = [pair for pair in pairs if not isinstance(pair[0], SkippedColumn)]
         missing = [name for _, name in used if name not in table.columns]
         if missing:
-            raise ValueError(_describe_missing(missing, table.columns))
+            shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            close = closest(missing[0], table.columns)
+            hint = "" if close is None else f" Is {close!r} the column {missing[0]!r}?"
+            lacks = f"X lacks {len(missing)} of the columns the encoder was fitted on"
+            raise ValueError(f"{lacks}: {shown}.{hint}")
         return [(column, table.columns[name]) for column, name in used]
 
     def _transform_sparse(self, matrix: Any) -> Any:
@@ -280,13 +284,6 @@ def _open_frame(X: Any, min_rows: int) -> Table:
     if len(X) < min_rows:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of {min_rows} is required.")
     return Table(columns, all(isinstance(label, str) for label in labels), len(X))
-
-
-def _describe_missing(missing: list[str], names: Iterable[str]) -> str:
-    shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
-    close = closest(missing[0], names)
-    hint = "" if close is None else f" Is {close!r} meant to be {missing[0]!r}?"
-    return f"X lacks {len(missing)} of the columns the encoder was fitted on: {shown}.{hint}"
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

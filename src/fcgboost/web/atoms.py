@@ -109,7 +109,7 @@ def _bell(row: Array, sharpness: Array, names: list[str]) -> str:
 
 def _direction(weights: Array, names: list[str]) -> str:
     shown = _strongest(weights)
-    parts = [f"{'−' if weights[j] < 0 else '+'} {names[j]}" for j in shown]
+    parts = [f"{'−' if weights[j] < 0 else '+'} {abs(weights[j]):.2g} {names[j]}" for j in shown]
     return f"{' '.join(parts)}{_more(weights, shown)}" if shown else "constant"
 
 

@@ -28,8 +28,7 @@ class Head:
     """The head of a column: names and numbers stay on one line, texts are wrapped."""
 
     name: str
-    kind: Literal["label", "number", "text"] = "label"
-    is_sortable: bool = True
+    kind: Literal["label", "number", "text", "picture"] = "label"
 
 
 @dataclass(frozen=True)

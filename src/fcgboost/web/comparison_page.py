@@ -85,11 +85,9 @@ def _lead(comparison: Comparison) -> list[str]:
 
 def _phrase(row: Row) -> str:
     accuracy = row.scores["accuracy"]
-    ends = text.interval("accuracy", accuracy)
+    share, ends = text.percent(accuracy.value), text.interval("accuracy", accuracy)
     made = f", made of {row.size}" if row.size else ""
-    return (
-        f"{shortened(row.method)} with {text.percent(accuracy.value)} (95 % interval: {ends}){made}"
-    )
+    return f"{shortened(row.method)} with {share} (95 % interval: {ends}){made}"
 
 
 def _is_ours(row: Row) -> bool:
@@ -108,7 +106,6 @@ def _notes(comparison: Comparison) -> dict[str, str]:
 
 
 def _best(comparison: Comparison, name: str) -> Row:
-    """Return the row with the best value of a score."""
     sign = 1 if name in LARGER_IS_BETTER else -1
     scored = [row for row in comparison.rows if name in row.scores]
     return max(scored, key=lambda row: sign * row.scores[name].value)

@@ -1,6 +1,8 @@
 // The playground's controls: their settings, their labels, and the address that holds both.
 
 const find = (id) => document.getElementById(id);
+const write = (texts) =>
+  Object.entries(texts).forEach(([id, text]) => (find(id).textContent = text));
 const DEFAULTS = JSON.parse(find("controls").dataset.defaults);
 const MOST_STEPS = 200;
 
@@ -83,10 +85,10 @@ function enable(id, isOn, why) {
 function markSeed(drawnSeed) {
   const seed = find("seed");
   const isRight = seed.checkValidity();
-  const range = `Must be a whole number from ${seed.min} to ${seed.max}.`;
   seed.setAttribute("aria-invalid", !isRight);
-  const text = isRight ? "" : `${range} Until then the pictures are of seed ${drawnSeed}.`;
-  find("seed-trouble").textContent = text;
+  const range = `Must be a whole number from ${seed.min} to ${seed.max}.`;
+  const trouble = `${range} Until then the pictures are of seed ${drawnSeed}.`;
+  write({ "seed-trouble": isRight ? "" : trouble });
   return isRight;
 }
 
@@ -108,25 +110,24 @@ function meaning(name, text) {
 
 // Sets what the address says; gives the step, and sentences on what could not be set like that.
 function readAddress() {
-  const complaints = [];
-  let k = null;
   writeSettings(DEFAULTS);
   const given = [...new URLSearchParams(location.hash.slice(1))];
-  for (const [name, text] of given) {
-    const value = Object.hasOwn(DEFAULTS, name) ? meaning(name, text) : undefined;
+  const settings = given.filter(([name]) => Object.hasOwn(DEFAULTS, name));
+  for (const [name, text] of settings) {
+    const value = meaning(name, text);
     if (value !== undefined) writeControl(name, value);
-    const isStep = /^\d{1,3}$/.test(text) && Number(text) <= MOST_STEPS;
-    if (name === "k") k = isStep ? Number(text) : null;
   }
   keepOutliersWithSimulation();
-  for (const [name, text] of given) {
+  let k = null;
+  const complaints = given.map(([name, text]) => {
     const said = `${name.slice(0, 20)}=${text.slice(0, 20)}`;
-    if (name === "k" && k === null) complaints.push(`${said} is no step`);
-    if (name === "k") continue;
-    if (!Object.hasOwn(DEFAULTS, name)) complaints.push(`${name.slice(0, 20)} is no setting`);
-    else if (String(readControl(name)) !== String(meaning(name, text))) {
-      complaints.push(`${said} became ${readControl(name)}`);
+    if (name === "k") {
+      k = /^\d{1,3}$/.test(text) && Number(text) <= MOST_STEPS ? Number(text) : null;
+      return k === null && `${said} is no step`;
     }
-  }
-  return { k, complaints };
+    if (!Object.hasOwn(DEFAULTS, name)) return `${name.slice(0, 20)} is no setting`;
+    const value = readControl(name);
+    return String(value) !== String(meaning(name, text)) && `${said} became ${value}`;
+  });
+  return { k, complaints: complaints.filter(Boolean) };
 }

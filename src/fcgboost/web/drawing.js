@@ -6,14 +6,6 @@ const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").body.fir
 const [LEFT, RIGHT, TOP, GAP] = [66, 12, 22, 26];
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
-// What tests, and the curious in the console, can ask.
-const api = {};
-window.fcgboost = api;
-
-function offer(parts) {
-  Object.defineProperties(api, Object.getOwnPropertyDescriptors(parts));
-}
-
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children);
@@ -26,6 +18,12 @@ function make(tag, attributes = {}, ...children) {
 
 function draw(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function button(act, attributes, ...children) {
+  const made = make("button", { type: "button", ...attributes }, ...children);
+  made.addEventListener("click", act);
+  return made;
 }
 
 function clamp(value, low, high) {
@@ -182,22 +180,16 @@ function drawCurve(svg, ks, curve, x, y) {
   return { dot: draw("circle", { class: `dot ${curve.style}`, r: 4.5 }), curve, y };
 }
 
-// Steps with a name, such as the chosen one; one or two.
+// Steps with a name, such as the chosen one; names of two that lie close are written as one.
 function drawMarks(svg, marks, x, bottom, width) {
-  marks.sort((a, b) => a.k - b.k);
-  const isClose = marks.length > 1 && x(marks[1].k) - x(marks[0].k) < 90;
-  marks.forEach((mark, i) => {
-    const at = x(mark.k);
-    svg.append(lineOf(mark.style, at, TOP, at, bottom));
-    let anchor = at > width - 70 ? "end" : at < LEFT + 40 ? "start" : "middle";
-    if (isClose) anchor = i === 0 && at > LEFT + 70 ? "end" : "start";
-    if (isClose && i === 0 && anchor === "start") {
-      // No room on the left: the second one's text follows the first one's.
-      marks[1].name = `${mark.name}, ${marks[1].name}`;
-      return;
-    }
-    svg.append(textAt(at, TOP - 7, mark.name, anchor, "strong"));
-  });
+  for (const { k, style } of marks) svg.append(lineOf(style, x(k), TOP, x(k), bottom));
+  const isClose = marks.length > 1 && Math.abs(x(marks[1].k) - x(marks[0].k)) < 90;
+  const both = { ...marks[0], name: marks.map((mark) => mark.name).join(", ") };
+  for (const { k, name } of isClose ? [both] : marks) {
+    const room = isClose ? 80 : 40;
+    const anchor = x(k) > width - 30 - room ? "end" : x(k) < LEFT + room ? "start" : "middle";
+    svg.append(textAt(x(k), TOP - 7, name, anchor, "strong"));
+  }
 }
 
 // The curves' names with their values at a step.

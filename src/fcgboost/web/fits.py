@@ -22,6 +22,7 @@ from fcgboost.plotting import path_error
 from fcgboost.plotting.atoms import atom_positions
 from fcgboost.web import samples
 from fcgboost.web.settings import FitRequest, RefusalError, Settings
+from fcgboost.web.text import count
 
 #: A fit that takes longer ends with the steps it has. On a quiet machine the largest take about two
 #: seconds, the hinge seven, and without a ridge minutes.
@@ -114,13 +115,13 @@ class Fit:
             classifier.set_params(max_iter=self.n_steps)
         parts = {"gauss": ", GaussDictionary", "polynomial": ", PolynomialDictionary"}
         needed = f"from fcgboost import FCGBoostClassifier{parts.get(settings.dictionary, '')}"
-        lines = samples.imports(settings)
+        imports, data = samples.code(settings)
         # As formatters order them, this package is last.
-        lines.insert(0 if settings.data == "simulation" else len(lines), needed)
+        imports.insert(0 if settings.data == "simulation" else len(imports), needed)
         made = repr(classifier).replace("\n", "\n" + " " * 7)
         return (
-            "\n".join(lines)
-            + f"\n\n{samples.code(settings)}\npath = {made}\n"
+            "\n".join(imports)
+            + f"\n\n{data}\npath = {made}\n"
             + f"path.fit(X, y)\nclf = path.truncate({k})  # the model after {k} steps\n"
             + "print(clf.score(X_test, y_test), clf.n_atoms_)\n"
         )
@@ -151,7 +152,7 @@ class Fit:
         settings = self.settings
         has_ridge = settings.scheme != "fully_corrective" or settings.l2 != 0.0
         helps = "Fewer samples or" if has_ridge else "A ridge, fewer samples or"
-        steps = f"{self.n_steps} {'step' if self.n_steps == 1 else 'steps'}"
+        steps = count(self.n_steps, "step")
         return f"The fit took too long and was ended after {steps}. {helps} a shorter path help."
 
 

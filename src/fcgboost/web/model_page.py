@@ -80,7 +80,7 @@ def write_model_report(
     if X is not None:
         evaluation = evaluate_model(fitted, X, y)
         fitted = evaluation.model
-    target = fitted.about.get("target")
+    target = fitted.classifier.about_.get("target")
     known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
     lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)
     return write_page(path, title or known, lead, cards, _sections(fitted, evaluation))
@@ -103,7 +103,6 @@ def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section
 
 
 def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
-    """Say in plain words what the model is and how good it is."""
     classifier, names = model.classifier, [quoted(value) for value in model.classes]
     atoms = count(classifier.n_atoms_, f"{dictionary_name(classifier.model_.dictionary)} atom")
     tell = "tells" if classifier.n_atoms_ == 1 else "tell"
@@ -128,7 +127,7 @@ def _lead(model: FittedModel, evaluation: Evaluation | None) -> list[str]:
 
 def _time(model: FittedModel) -> tuple[str, str]:
     """Say how long the fit took, or in a sentence of its own how long its loop did."""
-    recorded, k = model.about.get("seconds"), model.classifier.n_iter_
+    recorded, k = model.classifier.about_.get("seconds"), model.classifier.n_iter_
     if isinstance(recorded, Real):
         return f", fitted in {text.seconds(float(recorded))},", ""
     loop = model.classifier.trace_[k - 1].seconds if model.has_path and k else 0.0
@@ -198,7 +197,7 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
 def _marked_lines(path: PathRecord) -> str:
     """Explain the lines that the picture of the path has."""
     chosen, k0 = path.model.classifier.n_iter_, path.model.k0
-    has_k0 = k0 is not None and k0 <= path.n_steps and k0 != chosen
+    has_k0 = k0 <= path.n_steps and k0 != chosen
     if chosen == 0:
         line = "The model is cut down to no step at all: it is a constant."
         return f"{line} The dotted line is the theory's k₀." if has_k0 else line
@@ -210,9 +209,10 @@ def _marked_lines(path: PathRecord) -> str:
 def _choice(path: PathRecord) -> str:
     """Say why the chosen step need not be the lowest point of the curve."""
     classifier: Any = path.model.classifier
-    is_validated = bool(path.score) or bool({"validation", "cross-validation"} & set(path.curves))
+    known = {name for curves in path.panels.values() for name in curves}
+    is_validated = bool(known & {"validation", "cross-validation"})
     k, k0 = classifier.n_iter_, path.model.k0
-    if not is_validated or k0 is None or vars(classifier).get("max_iter") != "auto":
+    if not is_validated or vars(classifier).get("max_iter") != "auto":
         return ""
     if _is_preset(_found(path.model)) or k == 0 or (k % k0 and k != path.n_steps):
         return ""
@@ -223,7 +223,6 @@ def _choice(path: PathRecord) -> str:
 
 
 def _step(model: FittedModel) -> str:
-    """Say what happens in a step."""
     found = _found(model)
     is_shared = vars(found).get("multiclass") == "shared" and len(model.classes) > 2
     several = " for all classes" if is_shared else " for every class"
@@ -271,7 +270,7 @@ def _making(model: FittedModel) -> list[Block]:
         "inputs": None if found.model_.limits is None else clipped,
         "ridge λ": text.number(found.l2_),
         "link": "theory" if found.link_ is None else repr(found.link_),
-        "k₀ of the theory": None if model.k0 is None else count(model.k0),
+        "k₀ of the theory": count(model.k0),
         "steps": f"{count(found.n_iter_)} of {count(len(found.trace_) or found.n_iter_)}",
         "ended": found.status_.name.lower().replace("_", " "),
         "fcgboost": version("fcgboost"),
@@ -285,7 +284,7 @@ def _making(model: FittedModel) -> list[Block]:
 
 def _recorded_facts(model: FittedModel) -> dict[str, str]:
     """Return what a model file says about its fit and its data, as far as it makes sense."""
-    about, data, test = model.about, model.about_part("data"), model.about_part("test")
+    about, data, test = model.classifier.about_, model.about_part("data"), model.about_part("test")
     counts = data.get("class_counts")
     facts: list[tuple[str, Any, type, Any]] = [
         ("created", about.get("created"), str, shortened),

@@ -17,7 +17,6 @@ from fcgboost.plotting.margins import margins_of
 from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.scores import Score, score_predictions
-from fcgboost.stopping import theory_steps
 from fcgboost.tables import Column, NumberColumn, TableEncoder
 from fcgboost.web.text import listed
 
@@ -36,14 +35,9 @@ class FittedModel:
     def classes(self) -> NDArray[Any]:
         return self.classifier.classes_
 
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What travels along in a model file: how it was made, and how good it was then."""
-        return self.classifier.about_
-
     def about_part(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping of what travels along; empty where there is none."""
-        found = self.about.get(key)
+        """Return a mapping of what travels along in a model file; empty where there is none."""
+        found = self.classifier.about_.get(key)
         return found if isinstance(found, Mapping) else {}
 
     @property
@@ -51,10 +45,9 @@ class FittedModel:
         return [name for column in self.columns for name in column.output_names()]
 
     @property
-    def k0(self) -> int | None:
-        """The theory's number of steps for the data of the fit, where it is known."""
-        known, m = theory_k0(self.classifier, None), self.about_part("data").get("n_samples")
-        return theory_steps(m) if known is None and isinstance(m, int) else known
+    def k0(self) -> int:
+        """The theory's number of steps for the data of the fit."""
+        return theory_k0(self.classifier)
 
     @cached_property
     def feature_influence(self) -> Array | None:
@@ -137,12 +130,10 @@ class Evaluation:
         return self.X[by_name[name]] if name in by_name else None
 
     def some_inputs(self, rows: NDArray[np.intp]) -> Any:
-        """Return some rows of the inputs, whatever these are."""
         is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
         return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
     def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
-        """Return some rows of the inputs as a new array."""
         inputs = self.some_inputs(rows)
         return np.array(inputs.toarray() if sparse.issparse(inputs) else inputs, dtype=np.float64)
 

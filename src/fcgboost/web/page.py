@@ -65,9 +65,8 @@ def playground_page(defaults: dict[str, Any]) -> str:
     """Return the playground's page, in which only the nonce is missing."""
     page = resource("playground.html").replace("ICON", ICON)
     page = page.replace("DEFAULTS", escape(json.dumps(defaults)))
-    return page.replace("/* STYLE */", style()).replace(
-        "/* SCRIPT */", script("controls", "playground")
-    )
+    page = page.replace("/* STYLE */", style())
+    return page.replace("/* SCRIPT */", script("controls", "playground"))
 
 
 def _render(*, sections: Sequence[Section], **head: Any) -> str:

@@ -11,7 +11,7 @@ from fcgboost.plotting.paths import path_error, recorded
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.models import Array, Evaluation, FittedModel
 from fcgboost.web.plane import Plane, boundary_data, packed, plain
-from fcgboost.web.text import count, label
+from fcgboost.web.text import label
 
 # What the page has room for: frames, coefficients (a megabyte; beside a boundary a third of it),
 # atoms that are described. And rows whose errors are counted.
@@ -25,21 +25,19 @@ _MOST_ROWS = 20_000
 class PathRecord:
     """What is known about every step of a path, and the steps whose model a page shows.
 
-    Curves are shares of errors by step, NaN where unknown; `score` is what the fit was validated
-    by, if that was not the error; `objective` is the mean over outputs of the regularised
-    objective; `best` is the first step with the fewest errors on the data of the page.
+    Panels are curves by step, NaN where unknown: shares of errors; what the fit was validated by,
+    if that was another score; the mean over outputs of the regularised objective. `best` is the
+    first step with the fewest errors on the data of the page.
     """
 
     model: FittedModel
     frames: list[int]
-    curves: dict[str, Array]
-    score: tuple[str, Array] | None
-    objective: Array
+    panels: dict[str, dict[str, Array]]
     best: int | None
 
     @property
     def n_steps(self) -> int:
-        return len(self.objective)
+        return len(self.model.classifier.trace_)
 
     @property
     def shown_steps(self) -> list[Any]:
@@ -48,31 +46,28 @@ class PathRecord:
 
 def find_path(model: FittedModel, evaluation: Evaluation | None, plane: Plane | None) -> PathRecord:
     """Collect what is known about the steps of a path."""
-    curves, score, best = {}, None, None
-    trace = model.classifier.trace_
+    trace, best = model.classifier.trace_, None
+    errors: dict[str, Array] = {}
+    panels = {"error": errors}
     if evaluation is not None:
         rows = evaluation.some(_MOST_ROWS)
-        errors = path_error(model.classifier, evaluation.some_inputs(rows), evaluation.y[rows])
-        curves["this data"], best = errors, 1 + int(np.argmin(errors))
-    found, unit = recorded(model.classifier)
-    for name, known in found.items():
+        found = path_error(model.classifier, evaluation.some_inputs(rows), evaluation.y[rows])
+        errors["this data"], best = found, 1 + int(np.argmin(found))
+    validated, unit = recorded(model.classifier)
+    for name, known in validated.items():
         values = np.full(len(trace), np.nan)
         values[: len(known)] = known[: len(trace)]
-        if unit == "error":
-            curves[name] = values
-        else:
-            score = (f"{name} {unit.removeprefix('score ')}", values)
-    objective = np.array([np.mean(step.objectives) for step in trace])
-    return PathRecord(model, _frames(model, plane, best), curves, score, objective, best)
+        title = "error" if unit == "error" else f"{name} {unit.removeprefix('score ')}"
+        panels.setdefault(title, {})[name] = values
+    title = "training objective"
+    panels[title] = {title: np.array([np.mean(step.objectives) for step in trace])}
+    shown = {title: curves for title, curves in panels.items() if curves}
+    return PathRecord(model, _frames(model, plane, best), shown, best)
 
 
 def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
     """Return a path as JSON has it."""
     model, trace = path.model, path.model.classifier.trace_
-    others = [path.score, ("training objective", path.objective)]
-    panels = [_panel(name, {name: values}) for name, values in filter(None, others)]
-    if path.curves:
-        panels.insert(0, _panel("error", path.curves))
     n_entered = trace[-1].n_entered
     texts = describe_atoms(model, trace.atoms[: n_entered * (n_entered <= _MOST_TEXTS)])
     texts = [f": {text}" if text else "" for text in texts] or [""] * n_entered
@@ -82,11 +77,10 @@ def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
         "chosen": model.classifier.n_iter_,
         "k0": model.k0,
         "best": path.best,
-        "panels": panels,
-        "summary": f"Curves over {count(path.n_steps, 'step')}",
+        "panels": [_panel(title, curves) for title, curves in path.panels.items()],
         "boundary": None if plane is None else boundary_data(plane, path.frames),
         "coef": _coefficients(path) if plane is None else _strongest(path),
-        "atoms": [{"label": f"atom {j}{text}"} for j, text in enumerate(texts, 1)],
+        "atoms": [f"atom {j}{text}" for j, text in enumerate(texts, 1)],
     }
 
 

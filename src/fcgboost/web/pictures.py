@@ -49,9 +49,8 @@ def draw_pictures(model: FittedModel, evaluation: Evaluation | None) -> list[Pic
 
 def draw_path(path: PathRecord) -> Picture:
     """Draw the path as it is without a script."""
-    model, curves = path.model, path.curves or {"objective": path.objective}
-    ylabel = "error" if path.curves else "training objective"
-    k0 = model.k0 if model.k0 is not None and model.k0 <= path.n_steps else None
+    model, (ylabel, curves) = path.model, next(iter(path.panels.items()))
+    k0 = model.k0 if model.k0 <= path.n_steps else None
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
         PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)

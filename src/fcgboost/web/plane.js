@@ -15,23 +15,26 @@ function channels(hex) {
   return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
-// As many as there are in the palette, then again.
-function classColors(n) {
-  return Array.from({ length: n }, (_, c) => colorOf(`class-${1 + (c % 7)}`));
-}
-
 // Per class, how far its value is above the others': positive where the class wins.
 function leads(decision, nOutputs) {
   if (nOutputs === 1) return [decision.map((value) => -value), decision];
   const n = decision.length / nOutputs;
   const outputs = Array.from({ length: nOutputs }, (_, o) => decision.slice(o * n, (o + 1) * n));
-  return outputs.map((own, c) =>
-    own.map((value, i) => {
-      let rival = -Infinity;
-      outputs.forEach((other, o) => o !== c && (rival = Math.max(rival, other[i])));
-      return value - rival;
-    }),
-  );
+  return outputs.map((own) => {
+    const others = outputs.filter((other) => other !== own);
+    return own.map((value, i) => value - Math.max(...others.map((other) => other[i])));
+  });
+}
+
+// Which class every atom speaks about most, whether for it, and how large its share is; without
+// codes of classes there are two, and an atom speaks for one of them.
+function atomSigns(coef, codes) {
+  const largest = Math.max(...Array.from(coef, Math.abs)) || 1;
+  return Array.from(coef, (value, j) => ({
+    code: codes ? codes[j] : Number(value > 0),
+    isFor: !codes || value > 0,
+    size: Math.abs(value) / largest,
+  }));
 }
 
 // How two axes lie on a canvas.
@@ -64,32 +67,32 @@ function paintPlane(canvas, scene) {
   pen.beginPath();
   pen.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
   pen.clip();
-  const colors = classColors(scene.ahead.length);
+  const colors = scene.ahead.map((_, c) => colorOf(`class-${1 + (c % 7)}`));
   paintFields(pen, layout, scene, colors);
   if (scene.points) paintPoints(pen, layout, scene.points, colors);
   if (scene.atoms) paintAtoms(pen, layout, scene.atoms, colors);
   const boundaries = scene.ahead.length === 2 ? [scene.ahead[1]] : scene.ahead;
-  pen.beginPath();
-  for (const values of boundaries) traceZero(pen, layout, scene, values);
-  strokeTwice(pen, 2.4);
+  for (const values of boundaries) strokeTwice(pen, zeros(layout, scene, values), 2.4);
   if (scene.truth) {
     pen.setLineDash([2, 2]);
-    pen.beginPath();
-    traceZero(pen, layout, scene, scene.truth);
-    strokeTwice(pen, 1.4);
+    strokeTwice(pen, zeros(layout, scene, scene.truth), 1.4);
     pen.setLineDash([]);
   }
-  if (scene.cursor) paintCursor(pen, layout, scene);
+  if (scene.cursor) {
+    const [i, j] = scene.cursor;
+    const [x, y] = [layout.x.to(scene.xs[i]), layout.y.to(scene.ys[j])];
+    strokeTwice(pen, new Path2D(`M${x - 8} ${y}h16M${x} ${y - 8}v16`), 1.6);
+  }
   pen.restore();
   paintAxes(pen, layout, scene.names);
 }
 
 // In the colour of text, with a rim in that of paper.
-function strokeTwice(pen, width) {
+function strokeTwice(pen, path, width) {
   for (const [color, wider] of [["surface", 2.4], ["text", 0]]) {
     pen.strokeStyle = colorOf(color);
     pen.lineWidth = width + wider;
-    pen.stroke();
+    pen.stroke(path);
   }
 }
 
@@ -116,9 +119,9 @@ function paintFields(pen, { box }, { xs, ys, ahead }, colors) {
   pen.drawImage(small, box.left - w / 2, box.top - h / 2, w * nx, h * ny);
 }
 
-// Adds to a pen's path where values are 0: a line through every cell of the grid that they cross.
-function traceZero(pen, { x, y }, { xs, ys }, values) {
-  const nx = xs.length;
+// Where values are 0: a line through every cell of the grid that they cross.
+function zeros({ x, y }, { xs, ys }, values) {
+  const [path, nx] = [new Path2D(), xs.length];
   const cut = (a, b) => {
     const share = values[a] / (values[a] - values[b]);
     const [i, j, k, l] = [a % nx, Math.floor(a / nx), b % nx, Math.floor(b / nx)];
@@ -129,30 +132,27 @@ function traceZero(pen, { x, y }, { xs, ys }, values) {
     const corners = [at, at + 1, at + nx + 1, at + nx];
     const sides = corners.map((a, s) => [a, corners[(s + 1) % 4]]);
     const cuts = sides.filter(([a, b]) => values[a] > 0 !== values[b] > 0);
-    cuts.forEach((side, c) => pen[c % 2 ? "lineTo" : "moveTo"](...cut(...side)));
+    cuts.forEach((side, c) => path[c % 2 ? "lineTo" : "moveTo"](...cut(...side)));
   }
+  return path;
 }
 
 // Hollow where a label is flipped.
 function paintPoints(pen, layout, points, colors) {
-  const sized = (shape, size) => {
-    const larger = new Path2D();
-    larger.addPath(new Path2D(shape), new DOMMatrix().scale(size));
-    return larger;
-  };
+  const shapes = SHAPES.map((shape) => new Path2D(shape));
   const size = points.x.length > 800 ? 2.2 : 3;
-  const shapes = colors.map((_, c) => sized(SHAPES[c % SHAPES.length], size));
-  const dot = sized(SHAPES[1], 2);
   const paper = colorOf("surface");
   points.x.forEach((x, i) => {
-    const shape = shapes[points.c[i]] ?? dot;
-    const color = colors[points.c[i]] ?? colorOf("muted");
-    const isHollow = points.flipped?.[i];
+    // A label that is no class is a grey dot.
+    const [c, isHollow] = [points.c[i], points.flipped?.[i]];
+    const shape = shapes[c < 0 ? 1 : c % shapes.length];
+    const color = colors[c] ?? colorOf("muted");
     pen.fillStyle = isHollow ? paper : color;
     pen.strokeStyle = isHollow ? color : paper;
-    pen.lineWidth = isHollow ? 1.4 : 0.7;
+    pen.lineWidth = (isHollow ? 1.4 : 0.7) / size;
     pen.save();
     pen.translate(layout.x.to(x), layout.y.to(points.y[i]));
+    pen.scale(size, size);
     pen.fill(shape);
     pen.stroke(shape);
     pen.restore();
@@ -205,16 +205,6 @@ function paintLine(pen, { x, y }, [a, b, c], { code, isFor, size, isSelected }, 
   pen.stroke();
   pen.setLineDash([]);
   pen.globalAlpha = 1;
-}
-
-function paintCursor(pen, layout, { xs, ys, cursor }) {
-  const [x, y] = [layout.x.to(xs[cursor[0]]), layout.y.to(ys[cursor[1]])];
-  pen.beginPath();
-  pen.moveTo(x - 8, y);
-  pen.lineTo(x + 8, y);
-  pen.moveTo(x, y - 8);
-  pen.lineTo(x, y + 8);
-  strokeTwice(pen, 1.6);
 }
 
 function paintAxes(pen, { box, x, y, width, height }, names) {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.plotting.atoms import AtomPositions, atom_positions
+from fcgboost.plotting.atoms import atom_positions
 from fcgboost.plotting.boundaries import grid_side, like
 from fcgboost.tables import NumberColumn, SkippedColumn
 from fcgboost.web.models import Array, Evaluation, FittedModel
@@ -22,7 +22,6 @@ _MOST_BYTES = 900_000
 _MOST_POINTS = 500
 # Grids are finer where there are few steps, and never coarser than the last.
 _LARGEST_SIDE, _USUAL_SIDE, _LEAST_SIDE = 96, 32, 16
-_LARGEST_WHOLE = 2**31 - 1
 # With more classes a picture of them all says little, and takes too much room.
 _MOST_CLASSES = 24
 
@@ -59,19 +58,11 @@ class Plane:
         first, second = self.points.T
         return grid_side(first, n), grid_side(second, n)
 
-    def inputs(self, first: Array, second: Array) -> Any:
-        """Return the points of a grid as rows for the classifier, the first side fastest."""
-        return self.rows(np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2))
-
     def rows(self, points: Array) -> Any:
         """Return points of the plane as rows for the classifier."""
         rows = np.zeros((len(points), len(self.model.feature_names)))
         rows[:, self.places] = points
         return like(self.evaluation.inputs, rows)
-
-    def positions(self, model: Any) -> AtomPositions | None:
-        """Return where the atoms of a model lie, if the plane shows that."""
-        return atom_positions(model, self.points) if len(self.model.feature_names) == 2 else None
 
 
 def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | None:
@@ -86,16 +77,11 @@ def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | Non
 
 
 def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
-    """Return the decision values on a grid after some steps, and what lies there, for JSON.
-
-    Values are whole numbers, four bytes each, of a unit per step: the error is below a billionth
-    of the step's largest value in the picture.
-    """
+    """Return the decision values on a grid after some steps, and what lies there, for JSON."""
     room = math.isqrt(_MOST_BYTES // (4 * plane.n_outputs * len(frames)))
     first, second = plane.sides(min(_LARGEST_SIDE, max(_LEAST_SIDE, room)))
-    values = _decisions(plane, plane.inputs(first, second), frames)
-    largest = np.abs(values).max(axis=(1, 2))
-    units = np.where(largest > 0.0, largest, 1.0) / _LARGEST_WHOLE
+    grid = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
+    values = _decisions(plane, plane.rows(grid), frames)
     rows = plane.evaluation.some(_MOST_POINTS)
     x, y = plane.points[rows].T
     return {
@@ -104,8 +90,7 @@ def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:
         "names": list(plane.names),
         "classes": [label(value) for value in plane.model.classes],
         "outputs": plane.n_outputs,
-        "units": units.tolist(),
-        "values": packed(np.round(values / units[:, None, None]).astype(np.int32)),
+        "values": packed(values.astype(np.float32)),
         "points": {"x": plain(x), "y": plain(y), "c": plane.evaluation.codes[rows].tolist()},
         "atoms": _atoms(plane),
     }
@@ -132,8 +117,10 @@ def _decisions(plane: Plane, rows: Any, frames: Sequence[int]) -> Array:
 
 def _atoms(plane: Plane) -> dict[str, Any] | None:
     """Return where the atoms of the whole path lie, if the plane shows that."""
+    if len(plane.model.feature_names) != 2:
+        return None
     classifier = plane.model.classifier
-    positions = plane.positions(classifier.truncate(len(classifier.trace_)).model_)
+    positions = atom_positions(classifier.truncate(len(classifier.trace_)).model_, plane.points)
     if positions is None:
         return None
     is_point = positions.kind == "centre"

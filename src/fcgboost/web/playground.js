@@ -2,9 +2,6 @@
 
 // A fit that is slower than this is given up for a newer one; a faster one is drawn first.
 const PATIENCE = 300;
-// What takes longer is announced.
-const WAIT = 400;
-const WAITING = "Waiting for a fit … Fits of several tabs are made one after another.";
 const GONE = "The playground does not answer. Is it still running in the terminal?";
 // The server leaves the older of two fits of the same tab, in whatever order they come in.
 const tab = crypto.randomUUID();
@@ -16,8 +13,8 @@ let asked = null; // the settings of the last fit that was asked for
 let wantedSteps = null; // null: the theory's number
 let cursor = null;
 let chosenAtom = null;
-let stepAt = () => null;
-let atomAt = () => null;
+let stepAt = null;
+let atomAt = null;
 let isPlaying = false;
 
 // ---- What is asked of the server ----
@@ -52,7 +49,7 @@ function storage(use) {
 
 function refuse() {
   find("refused").hidden = false;
-  document.body.dataset.busy = "false";
+  markBusy();
 }
 
 async function ask(path, body, signal) {
@@ -111,24 +108,10 @@ const steps = newestOnly("/step", ({ step }, settings) => {
 });
 const isBusy = () => fits.isBusy() || steps.isBusy();
 
-let told = ["Fitting …", false];
-let waiting = null;
+const markBusy = () => (document.body.dataset.busy = isBusy());
 
-function markBusy() {
-  document.body.dataset.busy = isBusy();
-  if (isBusy()) waiting ??= setTimeout(() => writeStatus(WAITING, false), WAIT);
-  else say(...told);
-}
-
-function say(sentence, isTrouble = false) {
-  clearTimeout(waiting);
-  waiting = null;
-  told = [sentence, isTrouble];
-  writeStatus(sentence, isTrouble);
-}
-
-function writeStatus(sentence, isTrouble) {
-  if (find("status").textContent !== sentence) find("status").textContent = sentence;
+function say(sentence, isTrouble) {
+  find("status").textContent = sentence;
   find("status").classList.toggle("trouble", isTrouble);
 }
 
@@ -147,13 +130,13 @@ const cursorPoint = () => cursor && [shown.fit.grid.xs[cursor[0]], shown.fit.gri
 function showStep(step) {
   shown.step = step;
   if (chosenAtom >= step.coef.length) chosenAtom = null;
+  if (shown.redraws === 0) listenToPictures();
   redraw();
   shown.redraws += 1;
   document.body.dataset.redraws = shown.redraws;
 }
 
 function redraw() {
-  if (shown.fit === null) return;
   redrawPlane();
   redrawPath();
   redrawAtoms();
@@ -161,27 +144,23 @@ function redraw() {
 }
 
 function redrawPlane() {
-  if (shown.fit === null) return;
   const { grid, truth, points, atoms } = shown.fit;
   const { decision, coef } = shown.step;
   const isOn = (id) => find(id).checked;
-  const largest = Math.max(...coef.map(Math.abs), 1e-300);
-  const sizeOf = (value) => Math.abs(value) / largest;
-  const signOf = (value) => ({ code: Number(value > 0), isFor: true, size: sizeOf(value) });
   paintPlane(find("plane"), {
     ...grid,
     names: ["x₁", "x₂"],
     ahead: leads(decision, 1),
     points: isOn("show-points") && points,
     truth: isOn("show-truth") && truth,
-    atoms: isOn("show-atoms") && { ...atoms, signs: coef.map(signOf), selected: chosenAtom },
+    atoms: isOn("show-atoms") && { ...atoms, signs: atomSigns(coef), selected: chosenAtom },
     cursor,
   });
-  find("readout").textContent = "Point at the plane to read its value.";
-  if (cursor === null) return;
+  if (cursor === null) return write({ readout: "Point at the plane to read its value." });
   const value = decision[cursor[1] * grid.xs.length + cursor[0]];
   const [x, y, f] = [...cursorPoint(), value].map((one) => minus(one.toFixed(2)));
-  find("readout").textContent = `x = (${x}, ${y}):  f = ${f}, label ${value > 0 ? "+1" : "−1"}`;
+  const label = value > 0 ? "+1" : "−1";
+  return write({ readout: `x = (${x}, ${y}):  f = ${f}, label ${label}` });
 }
 
 function redrawPath() {
@@ -204,7 +183,7 @@ function redrawPath() {
   find("steps").max = n;
   find("steps").value = sliderSteps();
   find("theory").disabled = path.k0 > n;
-  const texts = {
+  write({
     "test-error": percent(path.test[k]),
     bayes: `at best ${percent(bayes)}`,
     "training-error": percent(path.training[k]),
@@ -213,8 +192,7 @@ function redrawPath() {
     "after-steps": `after ${k} ${k === 1 ? "step" : "steps"}`,
     "steps-value": `${k} of ${n}`,
     theory: `theory: k₀ = ${path.k0}`,
-  };
-  for (const [id, text] of Object.entries(texts)) find(id).textContent = text;
+  });
 }
 
 function redrawAtoms() {
@@ -231,7 +209,7 @@ function redrawAtoms() {
   const stems = { coef, n, height: 110, title: "coefficient", styleOf, textOf };
   atomAt = drawStems(find("atoms"), find("atoms").clientWidth, stems);
   const none = `Constant ${fixed(intercept, 3)}. Point at a stem to see its atom.`;
-  find("atom-text").textContent = chosenAtom === null ? none : textOf(chosenAtom);
+  write({ "atom-text": chosenAtom === null ? none : textOf(chosenAtom) });
 }
 
 // ---- When something is moved ----
@@ -249,7 +227,6 @@ function refit() {
 function goTo(k) {
   wantedSteps = k;
   rememberInAddress(asked, k);
-  if (shown.fit === null) return;
   const step = shown.steps.get(sliderSteps());
   if (step) showStep(step);
   else steps.submit(shown.settings, sliderSteps());
@@ -264,8 +241,7 @@ function followAddress() {
 
 function notify(complaints) {
   find("notice").hidden = complaints.length === 0;
-  const list = complaints.slice(0, 8).join(", ");
-  find("notice").textContent = list && `Not all is as the address said: ${list}.`;
+  write({ notice: `Not all is as the address said: ${complaints.slice(0, 8).join(", ")}.` });
 }
 
 async function play() {
@@ -282,14 +258,14 @@ async function play() {
 }
 
 function chooseAtom(wanted) {
-  if (shown.fit === null || wanted === chosenAtom) return;
+  if (wanted === chosenAtom) return;
   chosenAtom = wanted;
   redrawAtoms();
   redrawPlane();
 }
 
 function moveAtom(event) {
-  const n = shown.step?.coef.length ?? 0;
+  const n = shown.step.coef.length;
   const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!move || n === 0) return;
   event.preventDefault();
@@ -297,31 +273,31 @@ function moveAtom(event) {
 }
 
 function dragSteps(event) {
-  if (shown.fit === null || (event.type === "pointermove" && !event.buttons)) return;
+  if (event.type === "pointermove" && !event.buttons) return;
   const k = stepAt(placeOf(event)[0]);
   if (k !== wantedSteps) goTo(k);
 }
 
 async function copyCode() {
   try {
-    await navigator.clipboard.writeText(find("code-text").textContent);
-    find("copied").textContent = "Copied.";
+    await navigator.clipboard.writeText(shown.step.code);
+    write({ copied: "Copied." });
   } catch {
     getSelection().selectAllChildren(find("code-text"));
-    find("copied").textContent = "Selected: press Ctrl+C to copy.";
+    write({ copied: "Selected: press Ctrl+C to copy." });
   }
 }
 
 function showCode() {
-  find("code-text").textContent = shown.step?.code ?? "";
-  find("copied").textContent = "";
+  write({ "code-text": shown.step.code, copied: "" });
   find("code").showModal();
 }
 
+function on(id, kinds, act) {
+  for (const kind of kinds.split(" ")) find(id).addEventListener(kind, act);
+}
+
 function start() {
-  const on = (id, kinds, act) => {
-    for (const kind of kinds.split(" ")) find(id).addEventListener(kind, act);
-  };
   on("controls", "input", (event) => {
     if (event.target.id === "l2") pressRidgeAuto(false);
     refit();
@@ -331,14 +307,6 @@ function start() {
     pressRidgeAuto(!isRidgeAuto());
     refit();
   });
-  on("steps", "input", () => goTo(Number(find("steps").value)));
-  on("theory", "click", () => goTo(shown.fit.path.k0));
-  on("play", "click", play);
-  on("path", "pointerdown pointermove", dragSteps);
-  on("atoms", "pointerdown pointermove", (event) => chooseAtom(atomAt(placeOf(event)[0])));
-  on("atoms", "pointerleave blur", () => chooseAtom(null));
-  on("atoms", "keydown", moveAtom);
-  for (const id of ["show-points", "show-atoms", "show-truth"]) on(id, "change", redrawPlane);
   on("new-sample", "click", () => {
     writeControl("seed", (readControl("seed") + 1) % 10000);
     refit();
@@ -348,27 +316,39 @@ function start() {
     wantedSteps = null;
     refit();
   });
+  addEventListener("hashchange", followAddress);
+  followAddress();
+}
+
+// Once there are some.
+function listenToPictures() {
+  on("steps", "input", () => goTo(Number(find("steps").value)));
+  on("theory", "click", () => goTo(shown.fit.path.k0));
+  on("play", "click", play);
+  on("path", "pointerdown pointermove", dragSteps);
+  on("atoms", "pointerdown pointermove", (event) => chooseAtom(atomAt(placeOf(event)[0])));
+  on("atoms", "pointerleave blur", () => chooseAtom(null));
+  on("atoms", "keydown", moveAtom);
+  for (const id of ["show-points", "show-atoms", "show-truth"]) on(id, "change", redrawPlane);
   on("show-code", "click", showCode);
   on("copy", "click", copyCode);
   on("close-code", "click", () => find("code").close());
-  addEventListener("hashchange", followAddress);
-  watchPlane(find("plane"), () => shown.fit?.grid, (to) => {
+  watchPlane(find("plane"), () => shown.fit.grid, (to) => {
     cursor = to;
     redrawPlane();
   });
   new ResizeObserver(redrawPlane).observe(find("plane"));
   keepDrawn(find("path-card"), redraw);
-  followAddress();
 }
 
 // For tests and the curious: what is on the screen, and the very numbers it was painted from.
-offer({
+window.fcgboost = {
   state: () => {
     const { fit, step, settings, redraws } = shown;
     const drawn = { ...step, grid: fit?.grid, path: fit?.path, cursor: cursorPoint(), chosenAtom };
     return { ...drawn, settings, redraws, wanted: readSettings(), isBusy: isBusy() };
   },
   box: () => planeLayout(find("plane"), shown.fit.grid).box,
-});
+};
 
 enter();

@@ -6,11 +6,9 @@ const data = JSON.parse(document.getElementById("page-data").textContent);
 
 function sortable(table) {
   const first = Array.from(table.tBodies[0].rows);
-  for (const head of table.querySelectorAll("th[data-sortable]")) {
-    const button = make("button", { type: "button", title: "Sort by this column" });
-    button.append(...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => sortBy(table, first, head));
+  for (const head of table.querySelectorAll("th:is(.label, .number, .text)")) {
+    const sort = () => sortBy(table, first, head);
+    head.append(button(sort, { title: "Sort by this column" }, ...head.childNodes));
   }
 }
 
@@ -24,7 +22,8 @@ function sortBy(table, first, head) {
   if (next === null) return table.tBodies[0].append(...first);
   head.setAttribute("aria-sort", next);
   const sign = next === "ascending" ? 1 : -1;
-  const rows = first.map((row) => [sortKey(row.cells[head.cellIndex], isNumber), row]);
+  const keyOf = ({ dataset, textContent }) => (isNumber ? dataset.key : textContent.trim()) || null;
+  const rows = first.map((row) => [keyOf(row.cells[head.cellIndex]), row]);
   rows.sort(([a], [b]) => {
     if (a === null || b === null) return (a === null) - (b === null);
     return sign * (isNumber ? a - b : a.localeCompare(b, undefined, { numeric: true }));
@@ -32,161 +31,98 @@ function sortBy(table, first, head) {
   return table.tBodies[0].append(...rows.map(([, row]) => row));
 }
 
-function sortKey(cell, isNumber) {
-  const text = cell.dataset.key ?? cell.textContent.trim();
-  if (text === "") return null;
-  if (!isNumber) return text;
-  const value = Number(text.replace("\u2212", "-").replaceAll(",", ""));
-  return Number.isNaN(value) ? null : value;
-}
-
-// On paper nothing can be unfolded.
-function unfoldOnPaper() {
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = Array.from(document.querySelectorAll("details:not([open])"));
-    for (const one of folded) one.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const one of folded) one.open = false;
-  });
-}
-
 // ---- The path ----
 
 function pathExplorer(host, path) {
+  const { boundary, coef } = path;
   path.ks = path.nAtoms.map((_, i) => i + 1);
   path.panels.flatMap((panel) => panel.curves).forEach((curve, i) => {
     curve.style = ["c0", "c1", "c2"][i % 3];
   });
-  const state = { place: Math.max(0, path.ks.indexOf(path.chosen)), views: [] };
+  coef.values = numbersOf(coef.values, Float32Array);
+  if (boundary) {
+    coef.codes = numbersOf(coef.codes, Uint8Array);
+    boundary.values = numbersOf(boundary.values, Float32Array);
+  }
+  const state = { views: [] };
   const show = (place) => {
     state.place = clamp(place, 0, path.ks.length - 1);
-    for (const view of state.views) view(state.place);
+    state.model = modelAt(path, path.ks[state.place]);
+    for (const view of state.views) view();
   };
-  const curves = curvesView(path, show, state);
-  const other = path.boundary ? boundaryView(path, state) : coefficientView(path, state);
-  const views = make("div", { class: "views" }, curves, other);
-  host.replaceChildren(make("p", { class: "hint" }, host.dataset.hint), views);
-  show(state.place);
-  const frame = () => frameAt(path, state.place);
-  offer({
-    get k() {
-      return path.ks[state.place];
-    },
-    get frame() {
-      return path.frames[frame()];
-    },
-    setK: (k) => show(nearest(path.ks, k)),
-    decision: () => decisionAt(path.boundary, frame()),
-    coefficients: () => Array.from(coefficientsAt(path, frame())),
-  });
+  const other = boundary ? boundaryView : coefficientView;
+  host.append(make("div", { class: "views" }, curvesView(path, state, show), other(path, state)));
+  show(path.ks.indexOf(path.chosen));
+  // What tests, and the curious in the console, can ask.
+  window.fcgboost = {
+    decision: () => Array.from(state.model.decision),
+    coefficients: () => Array.from(state.model.coef),
+  };
 }
 
 function numbersOf(text, Type) {
   return new Type(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 }
 
-// Long paths have their boundary or coefficients after some steps only: the nearest of these.
-function frameAt(path, place) {
-  return path.frames.length === path.ks.length ? place : nearest(path.frames, path.ks[place]);
+// The model after a step; long paths hold it after some steps only: then after the nearest.
+function modelAt({ boundary, coef, frames, nAtoms }, wanted) {
+  const frame = nearest(frames, wanted);
+  const k = frames[frame];
+  // Of every output, one after the other.
+  const sizes = frames.map((step) => nAtoms[step - 1] * coef.outputs.length);
+  const start = sizes.slice(0, frame).reduce((sum, size) => sum + size, 0);
+  const part = [start, start + sizes[frame]];
+  const area = boundary && boundary.values.length / frames.length;
+  return {
+    k,
+    coef: coef.values.subarray(...part),
+    codes: coef.codes?.subarray(...part),
+    decision: boundary?.values.subarray(frame * area, (frame + 1) * area),
+    note: k === wanted ? "" : `after ${k} steps, the nearest that this page holds`,
+  };
 }
 
-function frameNote(path, place, what) {
-  const k = path.frames[frameAt(path, place)];
-  const nearby = `${what} after ${k} steps, the nearest that this page holds.`;
-  return k === path.ks[place] ? "" : nearby;
-}
-
-function curvesView(path, show, state) {
+function curvesView(path, state, show) {
   const legend = make("ul", { class: "legend", "aria-live": "polite" });
-  const svg = draw("svg", { class: "chart", role: "img", "aria-label": path.summary });
+  const summary = `Curves over ${path.ks.length} steps`;
+  const svg = draw("svg", { class: "chart", role: "img", "aria-label": summary });
   const slider = make("input", {
     type: "range", min: 0, max: path.ks.length - 1, step: 1, "aria-label": "number of steps k",
   });
   slider.addEventListener("input", () => show(Number(slider.value)));
   const output = make("output");
-  const jumps = jumpButtons(path, show);
+  const jumps = [["chosen", path.chosen], ["k\u2080", path.k0], ["fewest errors", path.best]]
+    .filter(([, k]) => path.ks.includes(k))
+    .map(([name, k]) => button(() => show(path.ks.indexOf(k)), { "data-k": k }, name));
   const tools = make("div", { class: "tools" }, output, slider, ...jumps);
   const view = make("div", { class: "view" }, legend, svg, tools);
+  const marks = [
+    { k: path.chosen, name: `chosen: ${path.chosen}`, style: "kept" },
+    { k: path.k0, name: `k\u2080 = ${path.k0}`, style: "mark" },
+  ];
   let chart = null;
-  const point = (event) => show(chart.placeAt(placeOf(event)[0]));
-  svg.addEventListener("pointermove", point);
-  svg.addEventListener("pointerdown", point);
-  const update = (place) => {
-    const [k, n] = [path.ks[place], path.nAtoms[place]];
-    slider.value = place;
+  for (const kind of ["pointermove", "pointerdown"]) {
+    svg.addEventListener(kind, (event) => show(chart.placeAt(placeOf(event)[0])));
+  }
+  const update = () => {
+    const [k, n] = [path.ks[state.place], path.nAtoms[state.place]];
+    slider.value = state.place;
     slider.setAttribute("aria-valuetext", `k = ${k}`);
     output.textContent = `k = ${k}`;
     for (const jump of jumps) jump.setAttribute("aria-pressed", Number(jump.dataset.k) === k);
     const atoms = make("li", {}, make("b", {}, n), n === 1 ? " atom" : " atoms");
-    legend.replaceChildren(atoms, ...legendItems(path.panels, place));
-    chart?.show(place);
+    legend.replaceChildren(atoms, ...legendItems(path.panels, state.place));
+    chart?.show(state.place);
   };
   keepDrawn(view, (width) => {
-    chart = drawCurves(svg, width, { ...path, marks: marksOf(path) });
-    update(state.place);
-  });
-  offer({
-    positionOf: (k) => {
-      const box = svg.getBoundingClientRect();
-      return { x: box.left + chart.x(k), y: box.top + TOP + 40 };
-    },
+    chart = drawCurves(svg, width, { ...path, marks });
+    update();
   });
   state.views.push(update);
   return view;
 }
 
-function marksOf({ chosen, k0 }) {
-  const kept = { k: chosen, name: `chosen: ${chosen}`, style: "kept" };
-  if (k0 === null) return [kept];
-  if (k0 === chosen) return [{ ...kept, name: `chosen = k\u2080 = ${k0}` }];
-  return [kept, { k: k0, name: `k\u2080 = ${k0}`, style: "mark" }];
-}
-
-function jumpButtons(path, show) {
-  const jumps = [["chosen", path.chosen], ["k\u2080", path.k0], ["fewest errors", path.best]];
-  return jumps
-    .filter(([, k]) => path.ks.includes(k))
-    .map(([name, k]) => {
-      const button = make("button", { type: "button", "data-k": k }, name);
-      button.addEventListener("click", () => show(path.ks.indexOf(k)));
-      return button;
-    });
-}
-
-function decisionAt(boundary, frame) {
-  boundary.decoded ??= numbersOf(boundary.values, Int32Array);
-  const size = boundary.outputs * boundary.xs.length * boundary.ys.length;
-  const whole = boundary.decoded.subarray(frame * size, (frame + 1) * size);
-  return Array.from(whole, (value) => value * boundary.units[frame]);
-}
-
-// Of every output, one after the other.
-function coefficientsAt(path, frame) {
-  const { coef } = path;
-  coef.decoded ??= numbersOf(coef.values, Float32Array);
-  const sizes = path.frames.map((k) => path.nAtoms[k - 1] * coef.outputs.length);
-  const start = sizes.slice(0, frame).reduce((sum, size) => sum + size, 0);
-  return coef.decoded.subarray(start, start + sizes[frame]);
-}
-
-// Which class every atom speaks about most, whether for it, and how large its share is.
-function atomSigns(path, frame) {
-  const coef = coefficientsAt(path, frame);
-  path.coef.decodedCodes ??= numbersOf(path.coef.codes, Uint8Array);
-  const codes = path.coef.decodedCodes.subarray(coef.byteOffset / 4);
-  const largest = Math.max(...Array.from(coef, Math.abs)) || 1;
-  const isPair = path.boundary.outputs === 1;
-  return Array.from(coef, (value, j) => ({
-    code: isPair ? Number(value > 0) : codes[j],
-    isFor: isPair || value > 0,
-    size: Math.abs(value) / largest,
-  }));
-}
-
-function boundaryView(path, state) {
-  const { boundary } = path;
+function boundaryView({ boundary }, state) {
   const canvas = make("canvas", { role: "application", tabindex: 0 });
   const reading = make("p", { class: "reading", "aria-live": "polite" }, "");
   const toggle = make("input", { type: "checkbox" });
@@ -198,16 +134,17 @@ function boundaryView(path, state) {
   let cursor = null;
   const paint = () => {
     if (!canvas.clientWidth) return;
-    const frame = frameAt(path, state.place);
-    const ahead = leads(decisionAt(boundary, frame), boundary.outputs);
-    const atoms = toggle.checked && { ...boundary.atoms, signs: atomSigns(path, frame) };
+    const { model } = state;
+    const ahead = leads(model.decision, boundary.outputs);
+    const signs = atomSigns(model.coef, boundary.outputs > 1 && model.codes);
+    const atoms = toggle.checked && { ...boundary.atoms, signs };
     paintPlane(canvas, { ...boundary, ahead, atoms, cursor });
     canvas.setAttribute(
-      "aria-label", `Decision boundary after ${path.frames[frame]} steps over ` +
+      "aria-label", `Decision boundary after ${model.k} steps over ` +
       `${boundary.names.join(" and ")}; the arrow keys move a point that is read out`,
     );
-    const note = frameNote(path, state.place, "Boundary");
-    reading.textContent = cursor ? readPoint(path, state.place, cursor) : note;
+    reading.textContent = cursor ? readPoint(boundary, model.decision, cursor) : "";
+    if (model.note) reading.append(` Boundary ${model.note}.`);
   };
   toggle.addEventListener("change", paint);
   watchPlane(canvas, () => boundary, (to) => {
@@ -226,50 +163,45 @@ function classKey(name, c) {
   return make("li", {}, swatch, name);
 }
 
-function readPoint(path, place, [i, j]) {
-  const { boundary } = path;
-  const { xs, ys, names, classes } = boundary;
-  const n = xs.length * ys.length;
-  const frame = frameAt(path, place);
-  const decision = decisionAt(boundary, frame);
-  const values = decision.filter((_, at) => at % n === j * xs.length + i);
+function readPoint({ xs, ys, names, classes }, decision, [i, j]) {
+  const values = decision.filter((_, at) => at % (xs.length * ys.length) === j * xs.length + i);
   const winner = values.length === 1 ? Number(values[0] > 0) : values.indexOf(Math.max(...values));
-  const k = path.frames[frame];
-  const after = k === path.ks[place] ? "" : `after ${k} steps, `;
   return (
-    `${after}${names[0]} ${number(xs[i])}, ${names[1]} ${number(ys[j])}: ` +
+    `${names[0]} ${number(xs[i])}, ${names[1]} ${number(ys[j])}: ` +
     `f = ${number(Math.max(...values))}, class ${classes[winner]}`
   );
 }
 
-function coefficientView(path, state) {
+function coefficientView({ coef: { outputs }, atoms, nAtoms }, state) {
   const label = "Coefficient of every atom after k steps";
   const svg = draw("svg", { class: "chart", role: "img", "aria-label": label });
   const largest = make("ul", { class: "inside" });
-  const { outputs } = path.coef;
   const options = outputs.map((name, o) => make("option", { value: o }, name));
   const choice = make("select", { "aria-label": "class" }, ...options);
   const tools = make("div", { class: "tools" });
   if (outputs.length > 1) tools.append(make("label", {}, "class", choice));
-  const note = make("p", { class: "reading" });
-  const view = make("div", { class: "view" }, tools, svg, note, largest);
+  const reading = make("p", { class: "reading" });
+  const view = make("div", { class: "view" }, tools, svg, reading, largest);
   const paint = () => {
     if (!view.clientWidth) return;
-    const output = Number(choice.value);
-    const frame = frameAt(path, state.place);
-    const k = path.frames[frame];
-    const n = path.nAtoms[k - 1];
-    const coef = coefficientsAt(path, frame).subarray(output * n, (output + 1) * n);
-    const isNew = (j) => j >= (k === 1 ? 0 : path.nAtoms[k - 2]);
+    const { k, note, coef: all } = state.model;
+    const [output, n] = [Number(choice.value), nAtoms[k - 1]];
+    const coef = all.subarray(output * n, (output + 1) * n);
+    const isNew = (j) => j >= (nAtoms[k - 2] ?? 0);
     drawStems(svg, view.clientWidth, {
-      coef, n: path.atoms.length, height: 210,
+      coef, n: atoms.length, height: 210,
       title: outputs.length > 1 ? `coefficient for ${outputs[output]}` : "coefficient",
       styleOf: (j) => (isNew(j) ? "newest" : ""),
-      textOf: (j) => `${path.atoms[j].label}: ${number(coef[j])}`,
+      textOf: (j) => `${atoms[j]}: ${number(coef[j])}`,
     });
-    largest.replaceChildren(...largestAtoms(path, coef, isNew));
-    note.textContent = frameNote(path, state.place, "Coefficients");
-    note.hidden = note.textContent === "";
+    const order = Array.from(coef.keys()).sort((a, b) => Math.abs(coef[b]) - Math.abs(coef[a]));
+    const items = order.slice(0, 6).map((j) => {
+      const name = `${atoms[j]}${isNew(j) ? " (new)" : ""}`;
+      return make("li", {}, make("b", {}, number(coef[j])), make("span", {}, name));
+    });
+    largest.replaceChildren(...items);
+    reading.textContent = note && `Coefficients ${note}.`;
+    reading.hidden = !note;
   };
   choice.addEventListener("change", paint);
   keepDrawn(view, paint);
@@ -277,38 +209,20 @@ function coefficientView(path, state) {
   return view;
 }
 
-function largestAtoms(path, coef, isNew) {
-  const order = Array.from(coef.keys()).sort((a, b) => Math.abs(coef[b]) - Math.abs(coef[a]));
-  return order.slice(0, 6).map((j) => {
-    const name = `${path.atoms[j].label}${isNew(j) ? " (new)" : ""}`;
-    return make("li", {}, make("b", {}, number(coef[j])), make("span", {}, name));
-  });
-}
-
 // ---- Scores of several methods, with intervals ----
 
 function intervalExplorer(host, { metrics, rows }) {
   const svg = draw("svg", { class: "chart", role: "img" });
-  const buttons = metrics.map((metric, m) => {
-    const button = make("button", { type: "button" }, metric.title);
-    button.addEventListener("click", () => show(m));
-    return button;
-  });
+  const buttons = metrics.map((metric, m) => button(() => show(m), {}, metric.title));
   const view = make("div", { class: "view" }, make("div", { class: "tools" }, ...buttons), svg);
-  host.replaceChildren(make("p", { class: "hint" }, host.dataset.hint), view);
+  host.append(view);
   let shown = 0;
   function show(m) {
     shown = m;
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === m));
+    buttons.forEach((one, i) => one.setAttribute("aria-pressed", i === m));
     if (view.clientWidth) drawIntervals(svg, view.clientWidth, rows, metrics[m]);
   }
   keepDrawn(view, () => show(shown));
-  offer({
-    get metric() {
-      return metrics[shown].name;
-    },
-    methods: () => Array.from(svg.querySelectorAll("text.method"), (text) => text.textContent),
-  });
 }
 
 function drawIntervals(svg, width, rows, metric) {
@@ -351,9 +265,8 @@ function intervalOf({ method, ours, ends }, metric, x, left, y) {
 }
 
 document.querySelectorAll("table").forEach(sortable);
-unfoldOnPaper();
 const explorers = { path: pathExplorer, intervals: intervalExplorer };
 for (const host of document.querySelectorAll("[data-explorer]")) {
+  host.replaceChildren(make("p", { class: "hint" }, host.dataset.hint));
   explorers[host.dataset.explorer](host, data[host.dataset.explorer]);
 }
-api.ready = true;

@@ -96,32 +96,27 @@ def grid_truth(data: str) -> tuple[float, ...]:
     return tuple(truth(data, grid(data)).round(4).tolist())
 
 
-def code(settings: Settings) -> str:
-    """Return the lines of Python that draw the same data."""
+def code(settings: Settings) -> tuple[list[str], str]:
+    """Return the imports, and the lines of Python that draw the same data."""
     m, seed = settings.n_samples, settings.seed
     if settings.data == "simulation":
         noise = "".join(f"{name}={value!r}, " for name, value in _noise(settings).items())
-        return (
+        return ["from fcgboost.datasets import make_simulation"], (
             f"X, y = make_simulation({m}, {noise}random_state={seed})\n"
             f"X_test, y_test = make_simulation({N_TEST}, noise=None, random_state={seed + 1})\n"
         )
     make = _SHAPES[settings.data][0].__name__
     options = "".join(f"{name}={value}, " for name, value in _SHAPES[settings.data][1].items())
-    chance = f"np.random.default_rng({seed}).uniform(size={m})"
-    flip = f"y[{chance} < {settings.level!r}] *= -1.0\n" if settings.noise == "uniform" else ""
-    return (
+    imports, flip = [f"from sklearn.datasets import {make}"], ""
+    if settings.noise == "uniform":
+        imports.insert(0, "import numpy as np")
+        chance = f"np.random.default_rng({seed}).uniform(size={m})"
+        flip = f"y[{chance} < {settings.level!r}] *= -1.0\n"
+    return imports, (
         f"X, label = {make}({m}, {options}random_state={seed})\ny = 2.0 * label - 1.0\n{flip}"
         f"X_test, label = {make}({N_TEST}, {options}random_state={seed + 1})\n"
         "y_test = 2.0 * label - 1.0\n"
     )
-
-
-def imports(settings: Settings) -> list[str]:
-    """Return the imports that `code` needs, in the order of formatters."""
-    if settings.data == "simulation":
-        return ["from fcgboost.datasets import make_simulation"]
-    needed = [f"from sklearn.datasets import {_SHAPES[settings.data][0].__name__}"]
-    return ["import numpy as np", *needed] if settings.noise == "uniform" else needed
 
 
 def _noise(settings: Settings) -> dict[str, Any]:

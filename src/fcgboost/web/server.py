@@ -68,16 +68,22 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
     _is_read = False
 
-    def setup(self) -> None:
-        """Limit the time of the whole request: a socket's timeout begins anew with every byte."""
-        super().setup()
+    def handle(self) -> None:
+        """Turn a connection away if there are too many, or limit the time of its whole request.
+
+        A socket's timeout begins anew with every byte.
+        """
+        if not self.server.free.acquire(blocking=False):
+            self.wfile.write(_FULL)
+            return
         self._deadline = threading.Timer(self.timeout, self._hang_up)
         self._deadline.daemon = True
         self._deadline.start()
-
-    def finish(self) -> None:
-        self._deadline.cancel()
-        super().finish()
+        try:
+            super().handle()
+        finally:
+            self._deadline.cancel()
+            self.server.free.release()
 
     def _hang_up(self) -> None:
         with suppress(OSError):
@@ -91,10 +97,9 @@ class Handler(BaseHTTPRequestHandler):
             except RefusalError as refusal:
                 self._send_json({"error": str(refusal)}, refusal.status)
                 self._linger()
-            except (ConnectionError, TimeoutError):
-                raise
-            except Exception:
-                self._send_json({"error": "The playground failed; see its terminal."}, 500)
+            except Exception as error:
+                if not isinstance(error, ConnectionError | TimeoutError):
+                    self._send_json({"error": "The playground failed; see its terminal."}, 500)
                 raise  # the server prints it there
 
     def _check_sender(self) -> None:
@@ -239,7 +244,7 @@ class Playground(ThreadingMixIn, TCPServer):
         self.page = playground_page(asdict(Settings()))
         self.token = secrets.token_urlsafe(32)
         self._tickets: dict[str, float] = {}
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True)
         try:
             super().__init__((ADDRESS, port), Handler)
@@ -271,29 +276,6 @@ class Playground(ThreadingMixIn, TCPServer):
         """Tell whether a ticket is valid, and make it invalid."""
         return time.monotonic() < self._tickets.pop(ticket, -math.inf)
 
-    def wait(self) -> None:
-        """Wait until Ctrl-C, which raises KeyboardInterrupt."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)  # without a limit, Windows would not hear of Ctrl-C
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection, or turn it away."""
-        if not self._free.acquire(blocking=False):
-            request.sendall(_FULL)
-            self.shutdown_request(request)
-            return
-        try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._free.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
 
 def serve(port: int = 0, *, open_browser: bool = True) -> None:
     """Serve the playground to this machine until Ctrl-C.
@@ -313,7 +295,7 @@ def serve(port: int = 0, *, open_browser: bool = True) -> None:
         )
         if open_browser:
             webbrowser.open(playground.invite(_OPENING_SECONDS))
-        try:
-            playground.wait()
-        except KeyboardInterrupt:
-            print("\nThe playground has ended.", flush=True)
+        with suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(0.5)  # without an end, Windows would not hear of Ctrl-C
+        print("\nThe playground has ended.", flush=True)

@@ -141,12 +141,11 @@ def read_request(document: Any) -> FitRequest:
             'The body must be an object with the keys "settings", "k", "tab" and "order".'
         )
     k, tab, order = document.get("k", AUTO), document.get("tab", ""), document.get("order", 0)
-    if not _STEPS.accepts(k):
-        raise RefusalError(f"k must be {_STEPS}.")
+    for name, value, check in (("k", k, _STEPS), ("order", order, _ORDER)):
+        if not check.accepts(value):
+            raise RefusalError(f"{name} must be {check}.")
     if type(tab) is not str or len(tab) > _LONGEST_TAB:
         raise RefusalError(f"tab must be a text of at most {_LONGEST_TAB} characters.")
-    if not _ORDER.accepts(order):
-        raise RefusalError(f"order must be {_ORDER}.")
     settings = read_settings(document.get("settings", {}))
     return FitRequest(settings, None if k == AUTO else k, tab, order)
 

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from fcgboost.colors import PALETTE
+from fcgboost.colors import LIGHT, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,31 +46,27 @@ def markup(figure: Figure, name: str, summary: str) -> str:
 
     The name makes the ids of a page's drawings different, the summary is for those who do not see.
     """
-    drawing, is_whole = _saved(figure, "path", name)
-    if not is_whole:
-        # Letters that matplotlib's font lacks: the reader's fonts may have them.
-        drawing, _ = _saved(figure, "none", name)
-    element = inline(drawing.decode(), name, summary)
-    return element if len(element) <= _MOST_BYTES else raster(figure, summary)
-
-
-def _saved(figure: Figure, font_type: str, name: str) -> tuple[bytes, bool]:
-    """Return an SVG document, and whether the font had all letters."""
     from matplotlib import rc_context
 
-    buffer = io.BytesIO()
-    with (
-        rc_context({"svg.fonttype": font_type, "svg.hashsalt": name}),
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("always")
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None}, **_TIGHT)
-    return buffer.getvalue(), not any("missing from font" in str(one.message) for one in caught)
+    options = {"format": "svg", "transparent": True, "metadata": {"Date": None}, **_TIGHT}
+    # Letters that matplotlib's font lacks are left to the reader's fonts.
+    for kind in ("path", "none"):
+        buffer = io.BytesIO()
+        with (
+            rc_context({"svg.fonttype": kind, "svg.hashsalt": name}),
+            warnings.catch_warnings(record=True) as caught,
+        ):
+            warnings.simplefilter("always")
+            figure.savefig(buffer, **options)
+        if not any("missing from font" in str(one.message) for one in caught):
+            break
+    element = inline(buffer.getvalue().decode(), name, summary)
+    return element if len(element) <= _MOST_BYTES else raster(figure, summary)
 
 
 def raster(figure: Figure, summary: str) -> str:
     """Return a figure as an image of pixels on white paper."""
-    buffer, options = io.BytesIO(), {"dpi": _SHARP, "facecolor": "white", **_TIGHT}
+    buffer, options = io.BytesIO(), {"dpi": _SHARP, "facecolor": LIGHT["surface"], **_TIGHT}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing from font.*")
         figure.savefig(buffer, format="png", metadata={"Software": None}, **options)
@@ -95,25 +91,20 @@ def inline(drawing: str, name: str, summary: str) -> str:
 
 
 def _clean(element: ElementTree.Element, prefix: str) -> None:
-    element.tag = _local(element.tag)
+    element.tag = element.tag.rpartition("}")[2]
     element.text = element.text if element.tag == "text" else None
     element.tail = None
     for child in list(element):
-        if _local(child.tag) in _DROPPED:
+        _clean(child, prefix)
+        if child.tag in _DROPPED:
             element.remove(child)
-        else:
-            _clean(child, prefix)
-    attributes = {_local(key): value for key, value in element.attrib.items()}
+    attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
     pairs = (part.split(":", 1) for part in attributes.pop("style", "").split(";") if ":" in part)
     attributes |= {key.strip(): value.strip() for key, value in pairs}
     if size := _FONT_SIZE.search(attributes.pop("font", "")):
         attributes["font-size"] = size[1]
     element.attrib.clear()
     element.attrib |= {key: _value(key, value, prefix) for key, value in attributes.items()}
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
 
 
 def _value(key: str, value: str, prefix: str) -> str:

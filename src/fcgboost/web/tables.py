@@ -42,7 +42,7 @@ def column_table(model: FittedModel, evaluation: Evaluation | None) -> Table:
         heads += [Head("as the model takes it", "text")]
     else:
         heads += [Head(name, "number") for name in ("missing", "smallest", "median", "largest")]
-        heads += [Head("rows by value", is_sortable=False)]
+        heads += [Head("rows by value", "picture")]
         if any(isinstance(column, CategoryColumn) for column in model.columns):
             heads += [Head("most frequent", "text")]
     places = np.arange(n) if influence is None else np.argsort(-influence, kind="stable")
@@ -66,9 +66,8 @@ def influence_words(model: FittedModel) -> str:
 def mistake_blocks(model: FittedModel, evaluation: Evaluation) -> list[Block]:
     """Show the confusion matrix and the worst rows."""
     wrong = np.flatnonzero(evaluation.labels != evaluation.y)
-    if len(wrong) == 0:
-        return [_confusion(model, evaluation), "No row is classified wrongly."]
-    return [_confusion(model, evaluation), _worst(model, evaluation, wrong)]
+    none = "No row is classified wrongly."
+    return [_confusion(model, evaluation), _worst(model, evaluation, wrong) if len(wrong) else none]
 
 
 def _left_out(n_shown: int, n: int) -> list[str]:
@@ -161,7 +160,6 @@ def _bars(whole: NDArray[Any], part: NDArray[Any], summary: str) -> Cell:
 
 
 def _confusion(model: FittedModel, evaluation: Evaluation) -> Table:
-    """Count the predictions for the rows of each class."""
     classes, n = model.classes, len(model.classes)
     predicted = (evaluation.labels[:, None] == classes[None, :]).argmax(axis=1)
     counts = np.zeros((n + 1, n), dtype=int)
