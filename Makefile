@@ -25,6 +25,9 @@ PARALLEL := -n auto --dist loadgroup
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 INSTALL := $(BIN)/python -m pip install -qq --editable
 
+# What an installation is made from: the library is built again when one of these has changed.
+SOURCES := pyproject.toml hatch_build.py $(wildcard src/fcgboost/_kernels/*.[ch])
+
 .DEFAULT_GOAL := test
 .PHONY: demo test test-all test-oldest lint format paper findings bench bench-gpu bench-cluster sizes docs dist clean
 .DELETE_ON_ERROR:
@@ -98,11 +101,11 @@ clean:
 	$(@D)/bin/python -m pip install -qq --upgrade 'pip>=25.1'
 	@touch $@
 
-.venv/.demo-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.demo-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) . --group paper-demo
 	@touch $@
 
-.venv/.test-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.test-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[cli]' --group lint --group test
 	@touch $@
 
@@ -112,26 +115,26 @@ clean:
 	$(BIN)/python -m pip install -qq torch==2.13.0 && touch $@ \
 		|| echo "torch 2.13.0 cannot be installed here: tests that need it are skipped."
 
-.venv/.paper-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.paper-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) . --group paper
 	@touch $@
 
-.venv/.docs-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.docs-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[cli]' --group docs
 	@touch $@
 
-.venv/.bench-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.bench-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) . --group bench
 	@touch $@
 
-.venv/.bench-gpu-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.bench-gpu-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[torch]'
 	@touch $@
 
-.venv/.bench-cluster-stamp: pyproject.toml | .venv/.pip-stamp
+.venv/.bench-cluster-stamp: $(SOURCES) | .venv/.pip-stamp
 	$(INSTALL) '.[dask]' --group bench
 	@touch $@
 
-.venv-oldest/.stamp: pyproject.toml .ci/oldest.py | .venv-oldest/.pip-stamp
+.venv-oldest/.stamp: $(SOURCES) .ci/oldest.py | .venv-oldest/.pip-stamp
 	$(OLDEST)/python -m pip install -qq --editable . $$($(OLDEST)/python .ci/oldest.py)
 	@touch $@

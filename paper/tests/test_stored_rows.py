@@ -55,7 +55,7 @@ BEYOND = {
         "seismic_bumps fcg_auto 0.0 1 0",
         "seismic_bumps fcg_compact 0.0 8 0",
         "musk2 fcg_compact 0.0 2 0",
-        "magic_gamma_telescope fcg_compact 0.0 0 0",
+        "heart fcg_compact 0.0 9 0",
     ],
     "atoms": ["banknote_authentication 6 0"],
     "leaves": ["heart fcg 4 0"],
