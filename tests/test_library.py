@@ -13,6 +13,7 @@ import pytest
 from fcgboost import _kernels
 
 ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
 SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "rows", "kernels", "trees"))
 
 
@@ -39,7 +40,7 @@ def test_a_missing_library_is_one_error_that_says_what_to_run(folder):
 
 
 def test_a_library_of_other_sources_is_refused(folder, monkeypatch):
-    for path in ROOT.glob("src/fcgboost/_kernels/*.so"):
+    for path in SOURCES.glob("*.so"):
         shutil.copy(path, folder)
     (folder / "trees.c").touch()
     monkeypatch.setattr(_kernels, "source_hash", lambda: "other")
@@ -48,14 +49,14 @@ def test_a_library_of_other_sources_is_refused(folder, monkeypatch):
 
 
 def test_a_library_without_sources_is_taken_as_it_is(folder, monkeypatch):
-    for path in ROOT.glob("src/fcgboost/_kernels/*.so"):
+    for path in SOURCES.glob("*.so"):
         shutil.copy(path, folder)
     monkeypatch.setattr(_kernels, "source_hash", lambda: "other")
     assert _kernels.library().fcg_source_hash()
 
 
 def test_builds_for_all_processors_have_the_same_bits(folder):
-    newer = ROOT / "src/fcgboost/_kernels/kernels_v3.so"
+    newer = SOURCES / "kernels_v3.so"
     if not (newer.exists() and _kernels._load_from(newer).fcg_has_v3()):
         pytest.skip("this processor has one build")
     rng = np.random.default_rng(0)
@@ -82,6 +83,13 @@ def test_without_a_compiler_pip_is_asked_for_one(monkeypatch):
         builder.build_kernels()
 
 
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.[ch]")), ids=lambda path: path.name)
+def test_sources_are_as_narrow_and_as_short_as_modules(path):
+    lines = path.read_text("utf-8").splitlines()
+    assert max(map(len, lines)) <= 100
+    assert len(lines) <= 400
+
+
 @pytest.mark.slow
 @pytest.mark.extras
 def test_no_loop_leaves_its_memory_or_does_what_is_undefined(tmp_path):
@@ -94,7 +102,10 @@ def test_no_loop_leaves_its_memory_or_does_what_is_undefined(tmp_path):
     )
     if not found or not Path(found).is_absolute():
         pytest.skip("there is no gcc with an address sanitizer")
-    flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g")
+    flags = (
+        *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", "-g"),
+        *("-Wall", "-Wextra", "-Wconversion", "-Werror", "-Wno-maybe-uninitialized"),
+    )
     load_builder().build_kernels(tmp_path, flags)
     code = (
         "import pathlib, sys, pytest, fcgboost._kernels as kernels\n"

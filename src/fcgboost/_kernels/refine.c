@@ -120,7 +120,8 @@ static inline double exp_of(double x) {
 
 /* Set the values of an atom in a block: max(<w, z> + b, 0), or exp(-|z - c|^2 / 2 s^2) with
  * b = log s. */
-static void set_values(const climb *c, const double *theta, int64_t block, double *restrict values) {
+static void set_values(const climb *c, const double *theta, int64_t block,
+                       double *restrict values) {
     int64_t d = c->data.d;
     double last = theta[d];
     set_projections(d, theta, c->data.Z + block * d * BLOCK, values);
@@ -319,7 +320,8 @@ static void lay_out(rows *data, int64_t n_rows, const double *Z, const double *r
         for (int64_t j = 0; j < d; j++) {
             for (int64_t i = 0; i < n_own; i++) block[j * BLOCK + i] = given[i * d + j];
             for (int64_t i = n_own; i < BLOCK; i++) block[j * BLOCK + i] = 0.0;
-            for (int64_t i = 0; i < BLOCK; i++) radii[i] += block[j * BLOCK + i] * block[j * BLOCK + i];
+            for (int64_t i = j * BLOCK; i < (j + 1) * BLOCK; i++)
+                radii[i - j * BLOCK] += block[i] * block[i];
         }
     }
 }

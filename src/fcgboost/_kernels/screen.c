@@ -146,7 +146,8 @@ int32_t fcg_stored_dots(int64_t n_columns, const float *G, int64_t n_rows, const
         memset(sums, 0, (size_t)n * sizeof(float));
         for (int64_t q = first; q < stop; q += STORED_ROWS) {
             const float *g[STORED_ROWS], *s = r + q;
-            for (int row = 0; row < STORED_ROWS; row++) g[row] = G + rows[q + row] * n_columns + start;
+            for (int row = 0; row < STORED_ROWS; row++)
+                g[row] = G + rows[q + row] * n_columns + start;
             for (int64_t j = 0; j < n; j++) {
                 float upper = (s[0] * g[0][j] + s[1] * g[1][j]) + (s[2] * g[2][j] + s[3] * g[3][j]);
                 float lower = (s[4] * g[4][j] + s[5] * g[5][j]) + (s[6] * g[6][j] + s[7] * g[7][j]);

@@ -13,7 +13,7 @@
 
 enum { N_BINS = 256, N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
 
-/* The largest residual is so many steps. With weights of 2^30 units in all, sums stay below 2^53. */
+/* The largest residual is so many steps: with weights of 2^30 units, sums stay below 2^53. */
 static const double RESIDUAL_STEPS = 4194304.0;
 /* A split must raise the sum of squares by more than rounding does. */
 static const double FLOOR = 1.0 + 0x1p-40;
