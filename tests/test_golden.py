@@ -7,6 +7,9 @@ import pytest
 
 from tests.golden import FILE, first_steps, paths, record
 
+# One process fits the cases, and runs all the tests that look at them.
+pytestmark = pytest.mark.xdist_group("golden")
+
 STORED = json.loads(FILE.read_text(encoding="utf-8"))
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 from suites.designs import naive_best, naive_scores
+from suites.marks import also
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier
@@ -99,7 +100,7 @@ def test_a_path_with_a_stand_in_is_the_path(scheme: str, dictionary: Dictionary)
     assert_equal_paths(plain, screened)
 
 
-@pytest.mark.covering
+@pytest.mark.slow
 @each_scheme
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("dictionary", [DICTIONARIES[1], ReluDictionary()], ids=repr)
@@ -111,13 +112,14 @@ def test_a_path_of_normalised_atoms_is_the_path(
     assert_equal_paths(plain, screened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "square", "cubed_hinge"])
 def test_a_path_of_another_loss_is_the_path(loss: str) -> None:
     plain, screened, _ = fit_both(loss=loss, scheme="original", max_iter=150)
     assert_equal_paths(plain, screened)
 
 
-@pytest.mark.parametrize("scheme", ["original", "shrinkage", "epsilon", "rescaled"])
+@pytest.mark.parametrize("scheme", ["original", *also("shrinkage", "epsilon", "rescaled")])
 def test_the_stand_in_decides_most_passes(scheme: str) -> None:
     _, _, decided = fit_both(scheme=scheme, dictionary=GaussDictionary(width=1.5, centers="box"))
     # It is made at the third pass, which is its first anchor.
