@@ -91,7 +91,7 @@ def measure(X: Any, y: Any, name: str, variant: str, seed: int) -> Result:
     start = time.process_time()
     model.fit(X, y, X_val=X_val, y_val=y_val)
     seconds = time.process_time() - start
-    numbers = model.atoms_.size + np.count_nonzero(model.coef_) + len(model.intercept_)
+    numbers = model.atoms_.size + np.count_nonzero(model.atom_coef_) + len(model.intercept_)
     truth = y_test[:, None] == model.classes_
     brier = np.mean(np.sum((model.predict_proba(X_test) - truth) ** 2, axis=1))
     accuracy = 100.0 * model.score(X_test, y_test)

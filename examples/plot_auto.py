@@ -27,7 +27,7 @@ print(clf.status_)
 grid = np.stack(np.meshgrid(np.linspace(0, 1, 80), np.linspace(0, 1, 80)), axis=-1).reshape(-1, 2)
 union, columns = clf.model_.dictionary, clf.model_.columns(grid)
 parts = {
-    type(union.families[number]).__name__: columns[:, places] @ clf.coef_[0, places]
+    type(union.families[number]).__name__: columns[:, places] @ clf.atom_coef_[0, places]
     for number, places, _ in union.members(clf.atoms_, X.shape[1])
 }
 whole = clf.decision_function(grid)

@@ -66,7 +66,7 @@ assert clf.score(X_test, y_test) > 0.9
 # The first three waves, and their sum with all the others.
 side = [np.linspace(column.min(), column.max(), 150) for column in X.T]
 points = np.stack(np.meshgrid(*side), axis=-1).reshape(-1, 2)
-waves = [clf.coef_[0, j] * clf.model_.columns(points)[:, j] for j in range(3)]
+waves = [clf.atom_coef_[0, j] * clf.model_.columns(points)[:, j] for j in range(3)]
 figure, axes = plt.subplots(1, 4, figsize=(13, 3), sharey=True, layout="constrained")
 titles = ("first wave", "second wave", "third wave", f"all {clf.n_atoms_} waves")
 for ax, values, title in zip(axes, [*waves, clf.decision_function(points)], titles, strict=True):

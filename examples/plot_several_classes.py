@@ -25,9 +25,11 @@ y = np.array(["red", "green", "blue"])[arm]
 
 clf = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
 print(
-    clf.classes_, clf.coef_.shape, f"{clf.n_atoms_} atoms, training accuracy {clf.score(X, y):.3f}"
+    clf.classes_,
+    clf.atom_coef_.shape,
+    f"{clf.n_atoms_} atoms, training accuracy {clf.score(X, y):.3f}",
 )
-assert clf.coef_.shape == (3, clf.n_atoms_)
+assert clf.atom_coef_.shape == (3, clf.n_atoms_)
 assert clf.score(X, y) > 0.95
 
 figure, ax = plt.subplots(figsize=(8, 6.4), layout="constrained")

@@ -56,7 +56,7 @@ figure, axes = plt.subplots(
 )
 for (top, bottom), k in zip(axes.T, steps, strict=True):
     model = clf.truncate(k)
-    for atom, coef in zip(model.atoms_, model.coef_[0], strict=True):
+    for atom, coef in zip(model.atoms_, model.atom_coef_[0], strict=True):
         top.plot(x, coef * np.exp(-((x - atom[0]) ** 2) / (2.0 * atom[1] ** 2)), "C0", lw=0.8)
     top.plot(x, y, "|", color="0.6", markersize=5)
     top.plot(x, truth(x), "k--", lw=1.2, label="2 P(y = 1 | x) − 1")

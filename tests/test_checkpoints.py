@@ -197,7 +197,7 @@ def test_an_estimator_goes_on_from_a_file(make: Callable[[Any], Any], tmp_path: 
     np.testing.assert_array_equal(model.trace_.column("chosen"), at_once.trace_.column("chosen"))
     scores = [trace.column("validation_score") for trace in (model.trace_, at_once.trace_)]
     np.testing.assert_allclose(*scores)
-    np.testing.assert_allclose(model.coef_, at_once.coef_, atol=1e-10)
+    np.testing.assert_allclose(model.atom_coef_, at_once.atom_coef_, atol=1e-10)
 
 
 # Refusals

@@ -56,8 +56,8 @@ def assert_same_model(there: Any, here: FCGBoostClassifier) -> None:
     np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
     atoms = [m.atoms_.toarray() if sparse.issparse(m.atoms_) else m.atoms_ for m in (there, here)]
     np.testing.assert_array_equal(*atoms)
-    size = np.abs(here.coef_).max(initial=1.0)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-9 * size)
+    size = np.abs(here.atom_coef_).max(initial=1.0)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=1e-9 * size)
     np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=1e-9 * size)
     assert there.status_ is here.status_
     assert there.n_iter_ == here.n_iter_

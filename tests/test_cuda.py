@@ -32,7 +32,7 @@ def test_a_gpu_gives_the_model_of_the_processor(dictionary: str, selection: Any,
     settings = {"dictionary": dictionary, "selection": selection, "normalize": normalize}
     here, there = (fit_on(device, X, y, **settings) for device in ("cpu", "cuda"))
     np.testing.assert_array_equal(there.atoms_, here.atoms_)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 28])

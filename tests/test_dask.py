@@ -42,7 +42,7 @@ def assert_same_model(there: Any, here: Any, atol: float = 1e-6) -> None:
     np.testing.assert_array_equal(there.classes_, here.classes_)
     np.testing.assert_array_equal(there.atoms_, here.atoms_)
     np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=atol)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=atol)
     np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=atol)
     assert there.n_iter_ == here.n_iter_
     assert there.status_ is here.status_
@@ -86,7 +86,7 @@ def test_learned_atoms_are_those_of_memory(client, name, sizes):
     assert there.n_iter_ == here.n_iter_ == 9
     size = np.abs(here.atoms_).max()
     np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-5, atol=1e-7 * size)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=1e-5)
     lazy = there.predict(in_chunks(X, y, sizes)[0]).compute(scheduler=client)
     np.testing.assert_array_equal(lazy, here.predict(X))
 
@@ -187,7 +187,7 @@ def test_it_is_an_estimator(client):
     model.fit(*in_chunks(*noisy(), (600,)))
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
-    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.atom_coef_, model.atom_coef_)
     assert "max_iter=3" in repr(model)
 
 
@@ -294,7 +294,7 @@ def test_sparse_chunks_stay_sparse(client):
     there.fit(dX.map_blocks(sparse.csr_array, dtype=float), dy)
     assert sparse.issparse(there.atoms_)
     np.testing.assert_array_equal(there.atoms_.toarray(), here.atoms_.toarray())
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=1e-6)
 
 
 def test_rounds_are_few(client, monkeypatch):

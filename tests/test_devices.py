@@ -371,7 +371,7 @@ def test_a_fit_takes_tensors(device: str, dtype: str) -> None:
     given = [torch.tensor(values) for values in (X, y, weights)]
     found = FCGBoostClassifier(**parameters).fit(given[0], given[1], sample_weight=given[2])
     np.testing.assert_array_equal(found.atoms_, expected.atoms_)
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.atom_coef_, expected.atom_coef_)
     np.testing.assert_array_equal(found.classes_, expected.classes_)
     np.testing.assert_array_equal(given[0].numpy(), X)
     held_out = FCGBoostClassifier(**parameters).fit(
@@ -383,7 +383,7 @@ def test_a_fit_takes_tensors(device: str, dtype: str) -> None:
 def test_a_model_of_a_device_is_an_ordinary_model() -> None:
     X, _ = make_data()
     model = fit(device="torch")
-    assert type(model.coef_) is type(model.atoms_) is np.ndarray
+    assert type(model.atom_coef_) is type(model.atoms_) is np.ndarray
     expected = fit().decision_function(X)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-7, atol=1e-7)
     assert type(partial(model.predict, X)()) is np.ndarray

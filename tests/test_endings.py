@@ -92,10 +92,10 @@ def test_a_path_that_still_gains_a_little_goes_on() -> None:
 def test_a_path_that_ended_without_gain_stays_ended_when_it_goes_on() -> None:
     X, y, weights = class_of_weight(1e-4)
     model = FCGBoostClassifier("compact", max_iter=30, l2=1e-3, warm_start=True, random_state=0)
-    coef = model.fit(X, y, weights).coef_
+    coef = model.fit(X, y, weights).atom_coef_
     again = model.set_params(max_iter=60).fit(X, y, weights)
     assert (again.status_, len(again.trace_)) == (Status.NO_GAIN, 11)
-    np.testing.assert_array_equal(again.coef_, coef)
+    np.testing.assert_array_equal(again.atom_coef_, coef)
 
 
 def test_a_fixed_dictionary_may_run_out_before_its_path_ends_without_gain() -> None:

@@ -387,7 +387,7 @@ def test_a_path_has_only_the_steps_it_has(k, message):
         lambda model: model.predict_proba(X),
         lambda model: next(model.staged_predict(X)),
         lambda model: model.truncate(1),
-        lambda model: model.coef_,
+        lambda model: model.atom_coef_,
         lambda model: model.atoms_,
         lambda model: model.n_atoms_,
         lambda model: model.intercept_,
@@ -397,7 +397,7 @@ def test_a_path_has_only_the_steps_it_has(k, message):
 def test_an_unfitted_model_says_so(model, use):
     with pytest.raises(NotFittedError, match="call 'fit' first"):
         use(model)
-    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "atom_coef_")
     assert not hasattr(model, "feature_importances_")
 
 

@@ -14,6 +14,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone, is_classifier
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -217,7 +218,7 @@ def test_several_classes_are_fitted_one_against_the_rest():
     X, y = three_classes()
     whole = few_steps().fit(X, y)
     assert whole.decision_function(X).shape == (90, 3)
-    assert whole.coef_.shape == (3, whole.n_atoms_)
+    assert whole.atom_coef_.shape == (3, whole.n_atoms_)
     for c, label in enumerate(whole.classes_):
         alone = few_steps().fit(X, y == label)
         np.testing.assert_allclose(
@@ -309,7 +310,9 @@ def test_a_pickled_model_can_be_continued():
     X, y = two_classes()
     model = few_steps(warm_start=True).fit(X, y)
     loaded = pickle.loads(pickle.dumps(model)).set_params(max_iter=12).fit(X, y)
-    np.testing.assert_allclose(loaded.coef_, few_steps(max_iter=12).fit(X, y).coef_, atol=1e-10)
+    np.testing.assert_allclose(
+        loaded.atom_coef_, few_steps(max_iter=12).fit(X, y).atom_coef_, atol=1e-10
+    )
 
 
 def test_a_clone_has_equal_parameters_and_is_not_fitted():
@@ -318,7 +321,7 @@ def test_a_clone_has_equal_parameters_and_is_not_fitted():
     twin = clone(model)
     assert str(twin.get_params()) == str(model.get_params())
     assert not hasattr(twin, "model_")
-    np.testing.assert_array_equal(twin.fit(X, y).coef_, model.coef_)
+    np.testing.assert_array_equal(twin.fit(X, y).atom_coef_, model.atom_coef_)
 
 
 def test_a_copy_of_a_model_is_independent_of_it():
@@ -346,6 +349,19 @@ def test_notebooks_show_the_estimator_and_its_parts(is_fitted):
     html = (model.fit(X, y) if is_fitted else model)._repr_html_()
     assert "FCGBoostClassifier" in html
     assert "AdmmSolver" in html
+
+
+@pytest.mark.parametrize("dictionary", ["gauss", "relu"])
+def test_tools_that_choose_features_go_by_the_importances(dictionary):
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    y = X[:, 1] + X[:, 3] ** 2 > 0.5
+    clf = FCGBoostClassifier(dictionary, max_iter=10, random_state=0)
+    chosen = SelectFromModel(clf, max_features=2, threshold=-np.inf).fit(X, y)
+    importances = clf.fit(X, y).feature_importances_
+    assert set(np.flatnonzero(chosen.get_support())) == set(np.argsort(importances)[-2:]) == {1, 3}
+    assert set(np.flatnonzero(RFE(clf, n_features_to_select=2).fit(X, y).support_)) == {1, 3}
+    # Who has `coef_` is taken for a linear model.
+    assert not hasattr(clf, "coef_")
 
 
 def test_both_classes_are_classifiers():

@@ -42,7 +42,7 @@ def test_only_single_precision_has_an_origin_and_only_far_from_zero() -> None:
 
 def test_an_atom_without_coefficients_is_left_out() -> None:
     model = copy.copy(case("gauss_2_square").model)
-    coef = model.coef_.copy()
+    coef = model.atom_coef_.copy()
     coef[:, 2:5] = 0.0
     model.model_ = dataclasses.replace(model.model_, coef=coef)
     assert f"/* {model.n_atoms_ - 3} gauss atoms, 3 inputs, 2 classes" in to_c(model)

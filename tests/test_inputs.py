@@ -186,7 +186,7 @@ def test_a_weight_is_a_repetition_and_weight_zero_is_no_row() -> None:
     assert_same_limits(by_weight.model_.limits, limits_by_hand(X, 1.5, weights))
     assert_same_limits(by_weight.model_.limits, by_copies.model_.limits)
     np.testing.assert_allclose(by_weight.atoms_, by_copies.atoms_, rtol=1e-12)
-    np.testing.assert_allclose(by_weight.coef_, by_copies.coef_, atol=1e-9)
+    np.testing.assert_allclose(by_weight.atom_coef_, by_copies.atom_coef_, atol=1e-9)
 
 
 def test_class_weights_count_as_weights() -> None:
@@ -225,7 +225,7 @@ def test_a_fit_goes_on_with_the_raw_data(tmp_path: Any) -> None:
         fit(X, y, checkpoint=path),
     ):
         np.testing.assert_array_equal(other.atoms_, whole.atoms_)
-        np.testing.assert_allclose(other.coef_, whole.coef_, atol=1e-9)
+        np.testing.assert_allclose(other.atom_coef_, whole.atom_coef_, atol=1e-9)
         assert_same_limits(other.model_.limits, whole.model_.limits)
     with pytest.raises(ValueError, match=r"other parameters: clip was 1\.5 and is 2\.0"):
         fit(X, y, checkpoint=path, clip=2.0)
@@ -302,7 +302,7 @@ def test_rows_in_parts_are_clipped_alike(make, loads) -> None:
             pair = [getattr(model.model_, name) for model in (there, here)]
             pair = [side.toarray() if sparse.issparse(side) else side for side in pair]
             np.testing.assert_array_equal(*pair)
-        np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
+        np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, atol=1e-6)
         assert there._state_ == here._state_
         scores = [model.trace_.column("validation_score") for model in (there, here)]
         np.testing.assert_array_equal(*scores)
@@ -343,4 +343,4 @@ def test_tensors_are_clipped_like_arrays(dtype: str) -> None:
     )
     there = fit(X, y, device="torch")
     np.testing.assert_array_equal(there.atoms_, clf.atoms_)
-    np.testing.assert_allclose(there.coef_, clf.coef_, atol=1e-6)
+    np.testing.assert_allclose(there.atom_coef_, clf.atom_coef_, atol=1e-6)

@@ -102,7 +102,7 @@ def assert_same_model(first: Any, second: Any, *, has_path: bool = True) -> None
     for method in methods:
         values = [getattr(model, method)(X) for model in (first, second)]
         assert_identical(*(v if isinstance(v, np.ndarray) else list(v) for v in values))
-    for name in ("atoms_", "coef_", "intercept_", "classes_", "n_iter_", "n_features_in_"):
+    for name in ("atoms_", "atom_coef_", "intercept_", "classes_", "n_iter_", "n_features_in_"):
         assert_identical(getattr(first, name), getattr(second, name))
     assert_identical(first.model_.scale, second.model_.scale)
     assert_identical(first.model_.entered, second.model_.entered)

@@ -409,7 +409,7 @@ def test_numbers_may_be_written_as_others_write_them(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(text.replace("0.0,", "0,"), encoding="utf-8")
     model = load_model(path)
-    assert np.array_equal(model.coef_, MODELS["relu, squared_hinge"]().coef_)
+    assert np.array_equal(model.atom_coef_, MODELS["relu, squared_hinge"]().atom_coef_)
     assert model.tol == 1e-6
 
 

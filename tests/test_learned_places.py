@@ -65,8 +65,8 @@ def assert_close(there: Any, here: FCGBoostClassifier) -> None:
     assert there.l2_ == pytest.approx(here.l2_, rel=1e-12)
     size = np.abs(here.atoms_).max()
     np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-5, atol=1e-7 * size)
-    size = np.abs(here.coef_).max(initial=1.0)
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=0, atol=1e-5 * size)
+    size = np.abs(here.atom_coef_).max(initial=1.0)
+    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=1e-5 * size)
     np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=1e-5 * size)
 
 

@@ -395,7 +395,7 @@ def test_classes_have_shapes_and_atoms_their_coefficients(
     assert len(set(shapes)) == 2
     assert page.locator("label:not(:has(input, select))").count() == 0
     found = page.evaluate("window.fcgboost.coefficients()")
-    np.testing.assert_allclose(found, model.coef_[0], rtol=1e-6)
+    np.testing.assert_allclose(found, model.atom_coef_[0], rtol=1e-6)
     page.locator("#path input[type=checkbox]").check()
     page.context.close()
 

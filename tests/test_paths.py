@@ -74,7 +74,7 @@ def test_a_truncated_model_is_the_model_of_fewer_steps():
     X, y = noisy()
     short, truncated = make(max_iter=7).fit(X, y), make().fit(X, y).truncate(7)
     np.testing.assert_array_equal(truncated.atoms_, short.atoms_)
-    np.testing.assert_array_equal(truncated.coef_, short.coef_)
+    np.testing.assert_array_equal(truncated.atom_coef_, short.atom_coef_)
     np.testing.assert_array_equal(truncated.feature_importances_, short.feature_importances_)
 
 
@@ -102,7 +102,7 @@ def test_a_truncated_model_can_be_truncated_to_more_steps():
     X, y = noisy()
     model = make().fit(X, y)
     again = model.truncate(2).truncate(9)
-    np.testing.assert_array_equal(again.coef_, model.truncate(9).coef_)
+    np.testing.assert_array_equal(again.atom_coef_, model.truncate(9).atom_coef_)
 
 
 # Choosing the number of steps
@@ -170,7 +170,7 @@ def test_patience_alone_sets_a_tenth_aside():
     X, y = noisy(300)
     patient = make(n_iter_no_change=100).fit(X, y)
     explicit = make(validation_fraction=0.1).fit(X, y)
-    np.testing.assert_array_equal(patient.coef_, explicit.coef_)
+    np.testing.assert_array_equal(patient.atom_coef_, explicit.atom_coef_)
     assert patient.trace_[0].validation_score is not None
 
 
@@ -241,7 +241,7 @@ def assert_continues(model, fit):
     assert (model.n_iter_, model.status_) == (at_once.n_iter_, at_once.status_)
     np.testing.assert_array_equal(model.trace_.atoms, at_once.trace_.atoms)
     np.testing.assert_array_equal(model.trace_.column("chosen"), at_once.trace_.column("chosen"))
-    np.testing.assert_allclose(model.coef_, at_once.coef_, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(model.atom_coef_, at_once.atom_coef_, rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(model.intercept_, at_once.intercept_, rtol=0.0, atol=1e-10)
 
 
@@ -290,7 +290,7 @@ def test_a_sparse_path_can_be_continued():
     model, at_once = make(max_iter=6, warm_start=True).fit(X, y), make().fit(X, y)
     model.set_params(max_iter=12).fit(X, y)
     np.testing.assert_array_equal(model.atoms_.toarray(), at_once.atoms_.toarray())
-    np.testing.assert_allclose(model.coef_, at_once.coef_, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(model.atom_coef_, at_once.atom_coef_, rtol=0.0, atol=1e-10)
 
 
 def test_a_continuation_does_not_repeat_the_steps_it_has():
@@ -316,14 +316,16 @@ def test_a_path_that_a_rule_ended_goes_on_without_the_rule():
     model = make(warm_start=True).set_callbacks(lambda step: step.k == 5).fit(X, y)
     assert len(model.trace_) == 5
     model.set_callbacks().fit(X, y)
-    np.testing.assert_allclose(model.coef_, make().fit(X, y).coef_, atol=1e-10)
+    np.testing.assert_allclose(model.atom_coef_, make().fit(X, y).atom_coef_, atol=1e-10)
 
 
 def test_without_warm_start_a_fit_starts_anew():
     X, y = noisy()
     model = make().fit(X, y)
     model.set_params(max_iter=3).fit(X[:100], -y[:100])
-    np.testing.assert_array_equal(model.coef_, make(max_iter=3).fit(X[:100], -y[:100]).coef_)
+    np.testing.assert_array_equal(
+        model.atom_coef_, make(max_iter=3).fit(X[:100], -y[:100]).atom_coef_
+    )
 
 
 X_OTHER, Y_OTHER = noisy(150, seed=5)
@@ -343,7 +345,7 @@ def test_the_same_rows_in_another_order_continue_a_path():
     model = make(warm_start=True).fit(X, y)
     model.set_params(max_iter=20).fit(X[::-1], y[::-1])
     np.testing.assert_array_equal(model.atoms_, whole.atoms_)
-    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.atom_coef_, whole.atom_coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("change", OTHER_DATA.values(), ids=OTHER_DATA)
@@ -407,7 +409,7 @@ def test_a_path_cannot_be_continued_backwards():
 
 def path_of(X, y, **changes):
     model = make(max_iter=25, n_candidates=400, **changes).fit(X, y)
-    return model.atoms_, model.coef_
+    return model.atoms_, model.atom_coef_
 
 
 DICTIONARIES = ["gauss", "polynomial", "sigmoid", "relu"]
@@ -619,7 +621,7 @@ def test_probabilities_are_those_of_the_loss_that_was_fitted():
 def test_a_model_cannot_be_written_on():
     X, y = noisy()
     model = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
-    for values in (model.coef_, model.intercept_):
+    for values in (model.atom_coef_, model.intercept_):
         with pytest.raises(ValueError, match="read-only"):
             values[:] = 0.0
 
@@ -649,4 +651,4 @@ def test_an_atom_that_is_rounding_on_the_data_is_never_chosen(changes, seeds):
         X, y = generator.standard_normal((40, 60)), generator.choice([-1.0, 1.0], 40)
         model = FCGBoostClassifier("relu", max_iter=40, random_state=seed)
         model.set_params(**changes).fit(X, y)
-        assert np.abs(model.coef_).max() < 1e6
+        assert np.abs(model.atom_coef_).max() < 1e6

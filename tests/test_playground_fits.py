@@ -77,7 +77,7 @@ class TestNumbers:
         step = answer["step"]
         assert step["k"] == 7
         assert np.array_equal(step["decision"], model.decision_function(grid_of(answer)))
-        assert np.array_equal(step["coef"], model.coef_[0])
+        assert np.array_equal(step["coef"], model.atom_coef_[0])
         assert step["intercept"] == model.intercept_[0]
         assert np.array_equal(points_of(answer), X)
         assert np.array_equal(2.0 * np.array(answer["points"]["c"]) - 1.0, y)

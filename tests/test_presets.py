@@ -47,7 +47,7 @@ def assert_same_model(one: FCGBoostClassifier, other: FCGBoostClassifier) -> Non
     assert one.n_iter_ == other.n_iter_
     assert one.l2_ == other.l2_
     np.testing.assert_array_equal(one.atoms_, other.atoms_)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.atom_coef_, other.atom_coef_)
     np.testing.assert_array_equal(one.intercept_, other.intercept_)
 
 
@@ -473,17 +473,17 @@ def test_a_path_goes_on_with_the_ridge_it_has(is_held_out: bool) -> None:
     assert model.l2_ == l2
     assert len(model.trace_) == 11
     straight = make(l2=l2, max_iter=11).fit(*data, **given)
-    np.testing.assert_allclose(model.coef_, straight.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.atom_coef_, straight.atom_coef_, rtol=1e-7, atol=1e-9)
     # A fit that has nothing left to do does nothing.
-    before = model.coef_
-    np.testing.assert_array_equal(model.fit(*data, **given).coef_, before)
+    before = model.atom_coef_
+    np.testing.assert_array_equal(model.fit(*data, **given).atom_coef_, before)
 
 
 def test_a_path_of_its_own_length_is_not_made_longer() -> None:
     X, y = noisy()
     model = make(warm_start=True).fit(X, y)
-    n_steps, coef = model.n_iter_, model.coef_
-    np.testing.assert_array_equal(model.fit(X, y).coef_, coef)
+    n_steps, coef = model.n_iter_, model.atom_coef_
+    np.testing.assert_array_equal(model.fit(X, y).atom_coef_, coef)
     assert model.n_iter_ == n_steps
 
 
@@ -523,7 +523,7 @@ def test_a_fit_that_was_cut_off_goes_on_from_its_file(tmp_path: Path) -> None:
     assert (tmp_path / "path").exists()
     again = make(max_iter=9, checkpoint=tmp_path / "path").fit(X, y)
     assert again.l2_ == plain.l2_
-    np.testing.assert_allclose(again.coef_, plain.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(again.atom_coef_, plain.atom_coef_, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("is_held_out", [False, True])

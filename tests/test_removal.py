@@ -225,7 +225,7 @@ def test_the_model_holds_only_atoms_that_are_in() -> None:
     ).fit(X, y)
     trace = model.trace_
     assert model.n_atoms_ == trace[-1].n_atoms < trace[-1].n_entered
-    assert model.coef_.shape == (3, model.n_atoms_)
+    assert model.atom_coef_.shape == (3, model.n_atoms_)
     assert len(model.atoms_) == len(model.model_.entered) == model.n_atoms_
     columns = ReluDictionary().evaluate(X, trace.atoms, None)
     staged = list(model.staged_decision_function(X))

@@ -287,7 +287,7 @@ def test_one_dictionary_and_one_ridge_need_no_list():
     bare = FCGBoostClassifierCV(WIDTHS[0], 0.1, cv=3, max_iter=2, random_state=0).fit(X, y)
     listed = FCGBoostClassifierCV(WIDTHS[:1], [0.1], cv=3, max_iter=2, random_state=0).fit(X, y)
     assert bare.cv_results_["params"] == listed.cv_results_["params"]
-    np.testing.assert_array_equal(bare.coef_, listed.coef_)
+    np.testing.assert_array_equal(bare.atom_coef_, listed.atom_coef_)
 
 
 def test_folds_hold_every_row_once_and_every_class_in_proportion():

@@ -114,7 +114,7 @@ def test_two_classes_are_what_they_are_one_against_the_rest() -> None:
     ]
     first, second = (model.fit(X[y > 0], y[y > 0]) for model in models)
     np.testing.assert_array_equal(first.atoms_, second.atoms_)
-    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+    np.testing.assert_allclose(first.atom_coef_, second.atom_coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("selection", ["all", "sampled", "learned"])
@@ -123,8 +123,8 @@ def test_all_classes_have_all_atoms(selection: str) -> None:
     settings = {"selection": selection, "max_iter": 4, "random_state": 0}
     model = FCGBoostClassifier("relu", multiclass="shared", **settings).fit(X, y)
     assert 4 < model.n_atoms_ <= 12
-    assert model.coef_.shape == (3, model.n_atoms_)
-    assert (model.coef_ != 0.0).all()
+    assert model.atom_coef_.shape == (3, model.n_atoms_)
+    assert (model.atom_coef_ != 0.0).all()
     assert model.score(X, y) > 0.95
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
@@ -261,7 +261,9 @@ def test_rows_on_other_machines_give_the_same_shared_atoms(selection: Any) -> No
     here = FCGBoostClassifier(**settings).fit(X, y)
     there = fit_on(make_crew(X, y, np.ones(len(y)), [20, 21, 90]), **settings)
     np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-7 * np.abs(here.coef_).max())
+    np.testing.assert_allclose(
+        there.atom_coef_, here.atom_coef_, atol=1e-7 * np.abs(here.atom_coef_).max()
+    )
 
 
 def test_weights_are_repetitions() -> None:
@@ -272,7 +274,7 @@ def test_weights_are_repetitions() -> None:
     weighted = FCGBoostClassifier(**settings).fit(X, y, sample_weight=counts)
     repeated = FCGBoostClassifier(**settings).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
     np.testing.assert_array_equal(weighted.atoms_, repeated.atoms_)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
+    np.testing.assert_allclose(weighted.atom_coef_, repeated.atom_coef_, rtol=1e-6)
 
 
 def test_other_words_are_refused() -> None:

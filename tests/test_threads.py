@@ -79,7 +79,7 @@ def fit_with_all_cores(seed):
         "gauss", selection=selection, n_jobs=-1, max_iter=8, random_state=seed
     )
     sizes, _ = pool_sizes(lambda: model.fit(X, y))
-    return sizes, allowed(1000), blas_threads(), model.coef_
+    return sizes, allowed(1000), blas_threads(), model.atom_coef_
 
 
 def test_a_fit_on_its_own_uses_the_threads_it_is_given():
@@ -152,6 +152,6 @@ def test_results_do_not_depend_on_the_threads_to_the_last_bit(name, store):
         models.append(model)
     for model in models[1:]:
         np.testing.assert_array_equal(model.atoms_, models[0].atoms_)
-        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+        np.testing.assert_array_equal(model.atom_coef_, models[0].atom_coef_)
         for one, other in zip(model.trace_, models[0].trace_, strict=True):
             np.testing.assert_array_equal(one.scores, other.scores)

@@ -90,7 +90,7 @@ def test_leaves_add_up_to_their_trees():
 
 def test_the_path_is_its_own_leaves_with_its_own_values():
     classifier, grown = forest()
-    coef = grown.trees() @ classifier.coef_[0]
+    coef = grown.trees() @ classifier.atom_coef_[0]
     decision = grown.places[1] @ coef + classifier.intercept_[0]
     assert_allclose(decision, classifier.decision_function(sample().X_val))
 
@@ -268,7 +268,7 @@ def test_one_path_is_fitted_again_as_one_path():
     first = estimator().fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
     (path,) = again(estimator(), first).fit(data.X, data.y).members_
     plain = estimator().set_params(l2=first.l2_, max_iter=first.n_iter_).fit(data.X, data.y)
-    assert_array_equal(path.coef_, plain.coef_)
+    assert_array_equal(path.atom_coef_, plain.atom_coef_)
 
 
 def test_the_control_tries_averages_with_other_draws():

@@ -133,7 +133,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Only if X had string column names.
     atoms_ : ndarray or CSR matrix of shape (n_atoms_, n_parameters)
         The atoms' parameters in order of entry, in the units of the raw inputs.
-    coef_ : ndarray of shape (1 or n_classes, n_atoms_)
+    atom_coef_ : ndarray of shape (1 or n_classes, n_atoms_)
     intercept_ : ndarray of shape (1 or n_classes,)
     n_atoms_ : int
     n_iter_ : int

@@ -103,7 +103,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return self._fitted().atoms
 
     @property
-    def coef_(self) -> Array:
+    def atom_coef_(self) -> Array:
         """The coefficients, of shape (1 or n_classes, n_atoms_)."""
         return self._fitted().coef
 

@@ -130,8 +130,8 @@ def test_removal_and_shared_atoms_reach_the_classifier(tmp_path: Path) -> None:
     together = load_model(out)[-1]
     assert (together.removal, together.multiclass) == ("backward", "shared")
     # An atom of a class of its own has one coefficient, a shared one has three.
-    assert ((apart.coef_ != 0.0).sum(axis=0) == 1).any()
-    assert ((together.coef_ != 0.0).sum(axis=0) == 3).all()
+    assert ((apart.atom_coef_ != 0.0).sum(axis=0) == 1).any()
+    assert ((together.atom_coef_ != 0.0).sum(axis=0) == 3).all()
     assert run(*command, "--removal", "0.25") == 0
     assert load_model(out)[-1].removal == 0.25
 

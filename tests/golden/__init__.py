@@ -127,7 +127,7 @@ def record(fit: FCGBoostClassifier) -> dict[str, Any]:
     atoms = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
     return {
         "atoms": atoms.tolist(),
-        "coef": fit.coef_.tolist(),
+        "coef": fit.atom_coef_.tolist(),
         "intercept": fit.intercept_.tolist(),
         "objectives": [step.objectives.tolist() for step in fit.trace_.steps],
         "status": fit.status_.name,

@@ -48,7 +48,7 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     assert treatment["age"].startswith("a missing value becomes")
     heads, rows = page.table("what it looks at")
     assert [float(row[2].replace("\N{MINUS SIGN}", "-")) for row in rows] == pytest.approx(
-        clf.coef_[0], rel=1e-3
+        clf.atom_coef_[0], rel=1e-3
     )
 
 

@@ -105,7 +105,7 @@ def test_gauss_atoms_lie_at_their_centres_sized_by_coefficient_and_coloured_by_s
     model: FCGBoostClassifier, ax: Axes
 ) -> None:
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
-    (coef,) = model.coef_
+    (coef,) = model.atom_coef_
     for drawn, sign, color in zip(display.atoms_, (-1.0, 1.0), CLASS_COLORS, strict=True):
         mine = np.sign(coef) == sign
         assert_allclose(drawn.get_offsets(), model.atoms_[mine, :2])
@@ -151,7 +151,7 @@ def test_neurons_are_the_lines_on_which_they_bend_from_edge_to_edge(
     model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(X, y)
     display = DecisionBoundaryDisplay.from_estimator(model, X, y, ax=ax)
     assert {f"{kind} for label -1", f"{kind} for label 1"} <= set(legend_texts(ax))
-    (coef,), (low, high) = model.coef_, display.limits
+    (coef,), (low, high) = model.atom_coef_, display.limits
     for drawn, sign in zip(display.atoms_, (-1.0, 1.0), strict=True):
         rows = model.atoms_[np.sign(coef) == sign]
         for row, ends in zip(rows, drawn.get_segments(), strict=True):
@@ -196,8 +196,8 @@ def test_atoms_of_several_classes_have_the_class_of_their_largest_coefficient(
 ) -> None:
     display = DecisionBoundaryDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
     assert legend_texts(ax)[-1] == "centre of an atom (hollow: against the class)"
-    largest = np.abs(several.coef_).argmax(axis=0)
-    is_for = several.coef_[largest, np.arange(several.n_atoms_)] > 0.0
+    largest = np.abs(several.atom_coef_).argmax(axis=0)
+    is_for = several.atom_coef_[largest, np.arange(several.n_atoms_)] > 0.0
     groups = [
         (c, f) for c in range(3) for f in (True, False) if ((largest == c) & (is_for == f)).any()
     ]

@@ -131,7 +131,7 @@ def test_directions_of_neurons_are_in_standardised_units_beside_their_coefficien
     assert_allclose(shown, model.atoms_[:, :3] * model.model_.scale)
     # The dictionary draws unit directions.
     assert_allclose(np.linalg.norm(shown, axis=1), 1.0)
-    assert_allclose([bar.get_width() for bar in display.bars_], model.coef_[0])
+    assert_allclose([bar.get_width() for bar in display.bars_], model.atom_coef_[0])
     assert [text.get_text() for text in display.heat_ax_.get_xticklabels()] == list(table.columns)
     assert [text.get_text() for text in display.heat_ax_.get_yticklabels()] == list("12345")
     low, high = display.image_.get_clim()
@@ -151,7 +151,7 @@ def test_only_the_largest_atoms_and_features_are_shown_in_their_order(ax: Axes) 
 
 def test_gauss_atoms_are_shown_by_their_centres(several: FCGBoostClassifier, ax: Axes) -> None:
     display = AtomDisplay.from_estimator(several, BLOBS, class_of_interest=1, ax=ax)
-    own = np.flatnonzero(several.coef_[1])
+    own = np.flatnonzero(several.atom_coef_[1])
     expected = (several.atoms_[own, :2] - BLOBS.mean(axis=0)) / several.model_.scale
     assert_allclose(display.values, expected)
     assert_array_equal(display.numbers, own + 1)

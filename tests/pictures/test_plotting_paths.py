@@ -184,8 +184,8 @@ def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
         expected = [step.coef[0, atom - 1] for step in relu.trace_[atom - 1 :]]
         assert_allclose(values[atom - 1 :], expected)
     # The largest of the chosen model, not of the last step.
-    largest = np.argsort(-np.abs(relu.truncate(4).coef_[0]))[:2] + 1
-    assert set(largest) != set(np.argsort(-np.abs(relu.coef_[0]))[:2] + 1)
+    largest = np.argsort(-np.abs(relu.truncate(4).atom_coef_[0]))[:2] + 1
+    assert set(largest) != set(np.argsort(-np.abs(relu.atom_coef_[0]))[:2] + 1)
     names = [f"atom {j}" for j in largest]
     assert legend_texts(ax) == [*names, f"$k_0$ = {theory_steps(80)}", "chosen $k$ = 4"]
     assert [display.lines_[j].get_label() for j in largest] == names
@@ -205,7 +205,7 @@ def test_one_class_of_several_shows_its_own_atoms(several: FCGBoostClassifier, a
     display = CoefficientPathDisplay.from_estimator(several, class_of_interest=2, ax=ax)
     own = sorted({int(step.chosen[2]) for step in several.trace_} - {-1})
     assert_array_equal(display.atoms, np.array(own) + 1)
-    assert_allclose(display.coefs[-1], several.coef_[2, own])
+    assert_allclose(display.coefs[-1], several.atom_coef_[2, own])
     assert ax.get_ylabel() == "coefficient for label 2"
     with pytest.raises(ValueError, match=r"no class 7 to draw, only \[0, 1, 2\]"):
         CoefficientPathDisplay.from_estimator(several, class_of_interest=7)

@@ -147,7 +147,7 @@ class AtomDisplay(base.Display):
         """
         before, classifier = base.split_boosted(estimator, cls)
         output, value = base.output_of(classifier, class_of_interest)
-        coef, own = classifier.coef_[output], np.flatnonzero(classifier.coef_[output])
+        coef, own = classifier.atom_coef_[output], np.flatnonzero(classifier.atom_coef_[output])
         if len(own) == 0:
             raise ValueError(f"The model has no atoms for label {base.label_name(value)} to draw.")
         rows = X if X is None or before is None else before.transform(X)

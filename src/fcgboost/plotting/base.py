@@ -179,7 +179,7 @@ def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> li
 
 
 def output_of(classifier: Any, class_of_interest: Any) -> tuple[int, Any]:
-    """Return the row of `coef_` that speaks for a class, and that class; None is the first one."""
+    """Return the row of `atom_coef_` of a class, None being the first one, and that class."""
     classes = classifier.classes_
     # One row speaks for the second of two classes.
     known = classes[1:] if len(classes) == 2 else classes

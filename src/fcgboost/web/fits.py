@@ -102,7 +102,7 @@ class Fit:
         return {
             "k": k,
             "decision": model.decision_function(self.grid).tolist(),
-            "coef": model.coef_[0].tolist(),
+            "coef": model.atom_coef_[0].tolist(),
             "intercept": float(model.intercept_[0]),
             "code": self.code(k),
         }
