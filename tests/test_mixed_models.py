@@ -170,7 +170,7 @@ def test_a_model_is_inspected(name: str, tmp_path: Path, capsys: pytest.CaptureF
     text = capsys.readouterr().out
     assert "Features that matter:" in text
     if name == "union":
-        assert all(words in text for words in ("rows near", "splits by", "direction"))
+        assert all(words in text for words in ("Gauss: near", "tree: splits by", "ReLU: "))
     assert main(["inspect", str(tmp_path / "model.json"), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["n_atoms"] == len(facts["atoms"])
