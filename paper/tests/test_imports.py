@@ -15,6 +15,9 @@ PUBLIC = {
 }
 #: What no public name does, with the reason.
 EXCEPTIONS = {
+    # Both command lines end in the same way, and read numbers alike.
+    ("__main__.py", "fcgboost.cli"),
+    ("__main__.py", "fcgboost.cli.arguments"),
     # A solver is timed on a fixed set of atoms, which no estimator keeps.
     ("experiments/admm_vs_gd.py", "fcgboost.backends.memory"),
     # The default's link is fitted to decision values that are given.
@@ -34,7 +37,7 @@ def imports(path: Path) -> Iterator[str]:
                 yield f"{node.module}._"
 
 
-def test_only_public_modules_are_imported_but_for_three() -> None:
+def test_only_public_modules_are_imported_but_for_a_reason() -> None:
     modules = [path for path in PAPER.rglob("*.py") if "tests" not in path.parts]
     found = {
         (path.relative_to(PAPER).as_posix(), name)
