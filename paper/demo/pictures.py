@@ -22,18 +22,20 @@ def draw_boundaries(results: Sequence[Result], data: Data) -> Figure:
 
     figure = Figure(figsize=(13.0, 9.6), layout="constrained")
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
+    displays = []
     for r, ax in zip(results, axes.flat, strict=True):
         # So many lines would hide the points.
         atoms: Any = "auto" if r.name.endswith("gauss") else False
         display = DecisionBoundaryDisplay.from_estimator(
             r.model, data.X, data.y, atoms=atoms, true_boundary=bayes_boundary, ax=ax
         )
+        displays.append(display)
         ax.set_title(f"{r.name}: {r.size} {r.unit}, test error {r.error:.1%}", fontsize=10)
         ax.get_legend().remove()
         ax.label_outer()
     legend = axes.flat[0].get_legend_handles_labels()
     label = "decision value (forest: 2p − 1, p the probability of label 1)"
-    figure.colorbar(display.surface_, ax=axes, shrink=0.6, label=label)
+    figure.colorbar(displays[0].surface_, ax=axes, shrink=0.6, label=label)
     figure.legend(*legend, loc="outside lower center", ncols=6, markerscale=1.5, frameon=False)
     return figure
 

@@ -6,7 +6,7 @@ const data = JSON.parse(document.getElementById("page-data").textContent);
 
 function sortable(table) {
   const first = Array.from(table.tBodies[0].rows);
-  for (const head of table.querySelectorAll("th:is(.label, .number, .text)")) {
+  for (const head of table.querySelectorAll("thead th:is(.label, .number, .text)")) {
     const sort = () => sortBy(table, first, head);
     head.append(button(sort, { title: "Sort by this column" }, ...head.childNodes));
   }
