@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -92,12 +93,7 @@ def build_kernels(folder: Path = FOLDER, more_flags: Sequence[str] = ()) -> None
 
 def source_hash() -> str:
     """Return the hash of the sources, as the package computes it."""
-    spec = importlib.util.spec_from_file_location("_hashing", FOLDER / "sources.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return str(module.source_hash())
+    return str(runpy.run_path(str(FOLDER / "sources.py"))["source_hash"]())
 
 
 if __name__ == "__main__":

@@ -179,11 +179,10 @@ def grow_tree(
         Memory to work in.
     """
     n_features, n_rows = bins.codes.shape
-    n_active = int(np.count_nonzero((residual != 0.0) & (weights > 0.0)))
-    max_nodes = max(1, min(2 * n_active - 1, 2 ** (rules[0] + 1) - 1))
+    # No leaf has less than a row.
+    max_nodes = max(1, min(2 * n_rows - 1, 2 ** (rules[0] + 1) - 1))
     nodes = np.empty((max_nodes, 4))
-    is_category = np.ascontiguousarray(bins.is_category, dtype=np.uint8)
-    tables = (bins.codes, bins.n_numbers, bins.offsets, bins.edges, is_category)
+    tables = (bins.codes, bins.n_numbers, bins.offsets, bins.edges, bins.is_category)
     n_nodes = library().fcg_grow_tree(
         *(byref(_Bins(n_rows, n_features, *map(_at, tables))), byref(_TreeRules(*rules))),
         *(_at(residual), _at(weights), len(room), _at(room), max_nodes, _at(nodes)),

@@ -17,6 +17,9 @@ enum { N_BINS = 256, N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 
 static const double RESIDUAL_STEPS = 4194304.0;
 /* A split must raise the sum of squares by more than rounding does. */
 static const double FLOOR = 1.0 + 0x1p-40;
+/* A node before it is split. */
+static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
+
 /* Sums of residuals and of weights. */
 typedef struct {
     double pull, weight;
@@ -209,10 +212,8 @@ static int64_t write_split(growth *tree, const open_node *node, double *nodes, i
     row[1] = value;
     row[2] = (double)left;
     row[3] = node->is_missing_left * MISSING_LEFT + is_category * CATEGORIES;
-    for (int64_t child = left; child < left + 2; child++) {
-        double leaf[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
-        memcpy(nodes + FIELDS * child, leaf, sizeof leaf);
-    }
+    for (int64_t child = left; child < left + 2; child++)
+        memcpy(nodes + FIELDS * child, LEAF, sizeof LEAF);
     tree->totals[left] = node->left;
     tree->totals[left + 1].pull = node->total.pull - node->left.pull;
     tree->totals[left + 1].weight = node->total.weight - node->left.weight;
@@ -237,7 +238,7 @@ static void part_rows(growth *tree, const open_node *node, int64_t at, open_node
 }
 
 /* Open the children of a level's splits, siblings together where one of them can be split; returns
- * how many nodes there are, or -1 if there is no memory. */
+ * how many nodes there are. */
 static int64_t open_children(growth *tree, double *nodes, int64_t *n_nodes, int is_last,
                              int64_t *parent_of) {
     int64_t n_next = 0, at = 0;
@@ -279,7 +280,7 @@ static void set_leaves(const growth *tree, int64_t n_nodes, double *nodes) {
 /* Find room for the sums of a level beside those of the level above: at the other end. None of
  * them are kept where there is not enough. */
 static void find_room(growth *tree, int64_t n_above) {
-    int is_first = tree->histograms == NULL || tree->histograms != tree->room;
+    int is_first = tree->histograms != tree->room;
     int fits = tree->n_level + (tree->histograms ? n_above : 0) <= tree->n_room;
     sums *end = tree->room + (tree->n_room - tree->n_level) * tree->n_bins;
     tree->new_histograms = fits ? (is_first ? tree->room : end) : NULL;
@@ -299,9 +300,8 @@ static void add_root(growth *tree, int64_t n_active) {
 }
 
 static int64_t grow(growth *tree, int64_t n_active, double *nodes, int64_t *parent_of) {
-    const double root[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
     int64_t n_nodes = 1, n_above = 0;
-    memcpy(nodes, root, sizeof root);
+    memcpy(nodes, LEAF, sizeof LEAF);
     add_root(tree, n_active);
     for (int64_t depth = 1; depth <= tree->rules->depth && tree->n_level > 0; depth++) {
         find_room(tree, n_above);
