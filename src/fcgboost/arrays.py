@@ -13,7 +13,7 @@ import numpy as np
 
 
 def namespace(array: Any) -> Any:
-    """Give the module whose functions take an array: numpy or torch."""
+    """Return the module whose functions take an array: numpy or torch."""
     return sys.modules["torch"] if is_tensor(array) else np
 
 
@@ -26,16 +26,16 @@ def is_tensor(array: Any) -> bool:
 
 
 def positive_part(array: Any) -> Any:
-    """Give max(0, x) elementwise."""
+    """Return max(0, x) elementwise."""
     return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)
 
 
 def sort(array: Any) -> Any:
-    """Give every row in ascending order."""
+    """Return every row in ascending order."""
     return array.sort(dim=1).values if is_tensor(array) else np.sort(array, axis=1)
 
 
 def squared_norms(rows: Any) -> Any:
-    """Give the squared Euclidean norm of every row."""
+    """Return the squared Euclidean norm of every row."""
     # torch's einsum takes this for a product of many matrices, and ten times as long.
     return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)

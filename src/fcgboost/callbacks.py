@@ -48,7 +48,7 @@ class Rule(FitCallback):
         self.function = function
 
     def __call__(self, step: Step) -> Status | None:
-        """Give CALLBACK where the function answers with True."""
+        """Return CALLBACK where the function answers with True."""
         answer = self.function(step)
         if isinstance(answer, Status):
             return answer
@@ -92,7 +92,7 @@ class CallbackSupport(CallbackSupportMixin):
         return self
 
     def stopping_rules(self) -> list[StoppingRule]:
-        """Give the plain rules."""
+        """Return the plain rules."""
         return [c for c in self._callbacks() if isinstance(c, Rule)]
 
     def _callbacks(self) -> list[Any]:

@@ -72,7 +72,7 @@ class Identity:
 
 
 def describe(value: Any) -> str:
-    """Give a text for a parameter's value that is the same for an equal one elsewhere.
+    """Return a text for a parameter's value that is the same for an equal one elsewhere.
 
     A function defined in a module is its name. Lambdas and functions made by functions also
     count by their code, which depends on the version of Python.
@@ -172,7 +172,7 @@ def _numbers(step: Step) -> list[float | None]:
 
 
 def _layout(header: _Header) -> dict[str, tuple[str, _Shape]]:
-    """Give the type and the shape of every array of a file; -1 stands for any size."""
+    """Return the type and the shape of every array of a file; -1 stands for any size."""
     n_steps, n_outputs = len(header["steps"]), len(header["endings"])
     n_atoms, n_parameters = header["atoms_shape"]
     layout: dict[str, tuple[str, _Shape]] = {

@@ -116,14 +116,14 @@ def _race(
 
 
 def _strongest(trials: Sequence[Run], traces: Sequence[Trace]) -> int:
-    """Give the number of the first path whose best score is as good as the best of all."""
+    """Return the number of the first path whose best score is as good as the best of all."""
     tops = [trial.top(trace) for trial, trace in zip(trials, traces, strict=True)]
     enough = max(tops) - trials[0].slack(max(tops))
     return next(i for i, top in enumerate(tops) if top >= enough)
 
 
 def _smallest(trials: Sequence[Run], traces: Sequence[Trace]) -> int:
-    """Give the number of the path that has the smallest model which is as good as the best."""
+    """Return the number of the path that has the smallest model which is as good as the best."""
     tops = [trial.top(trace) for trial, trace in zip(trials, traces, strict=True)]
     best = max(tops)
     sizes = []
@@ -168,7 +168,7 @@ def _vote(
 
 
 def _winner(p: Any, run: Run, scores: NDArray[np.float64]) -> tuple[int, int]:
-    """Give the place of the best of mean scores: a row per ridge, a column per number of steps.
+    """Return the place of the best of mean scores: a row per ridge, a column per number of steps.
 
     Of small models, the fewest steps that are as good, and of these the best.
     """
@@ -181,7 +181,7 @@ def _winner(p: Any, run: Run, scores: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def _compared(p: Any, run: Run, rules: list[StoppingRule]) -> list[Trace]:
-    """Give the paths of all ridges whose scores are compared, or the ends of them.
+    """Return the paths of all ridges whose scores are compared, or the ends of them.
 
     Where the number of steps is given, no other one matters.
     """
@@ -193,7 +193,7 @@ def _compared(p: Any, run: Run, rules: list[StoppingRule]) -> list[Trace]:
 
 
 def _ridges(p: Any, run: Run) -> list[float]:
-    """Give what the ridge may be, strongest first: of equals that one wins."""
+    """Return what the ridge may be, strongest first: of equals that one wins."""
     preset = preset_of(p.dictionary)
     assert preset is not None
     if p.l2 != "auto":
@@ -212,7 +212,7 @@ def _patience(run: Run) -> int:
 
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
-    """Give the scores after some multiples of k0; the last one where a path was given up."""
+    """Return the scores after some multiples of k0; the last one where a path was given up."""
     scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace.forward()]
     if not scores:
         return np.zeros(len(_MULTIPLES))
@@ -220,5 +220,5 @@ def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
 
 
 def _end(trace: Trace, multiple: float, k0: int) -> int:
-    """Give a multiple of k0 steps as a number, at most the whole path, at least one step of it."""
+    """Return a multiple of k0 as a number of steps, from one to the whole path."""
     return min(max(1, round(multiple * k0)), len(trace.forward()))

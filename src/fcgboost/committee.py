@@ -50,7 +50,7 @@ def _scored(average: Trace, judge: Validator) -> Trace:
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:
-    """Give the average of paths, step by step.
+    """Return the average of paths, step by step.
 
     A path that is shorter than the first one stays where it ended.
 
@@ -86,7 +86,7 @@ class _Member(NamedTuple):
     places: NDArray[np.intp]
 
     def at(self, k: int) -> Step:
-        """Give the path's record after k steps, the last one if it ended before."""
+        """Return the path's record after k steps, the last one if it ended before."""
         if k <= len(self.trace):
             return self.trace[k - 1]
         last = self.trace[-1]
@@ -99,16 +99,16 @@ class _Member(NamedTuple):
         )
 
     def chosen(self, step: Step) -> NDArray[np.intp]:
-        """Give where the atoms are that a step chose."""
+        """Return where the atoms are that a step chose."""
         return np.where(step.chosen >= 0, self.places[step.chosen], -1)
 
     def removed(self, step: Step) -> NDArray[np.intp]:
-        """Give the outputs and where the atoms are that left in a step."""
+        """Return the outputs and where the atoms are that left in a step."""
         return np.column_stack([step.removed[:, 0], self.places[step.removed[:, 1]]])
 
 
 def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
-    """Give the record of all paths after k steps."""
+    """Return the record of all paths after k steps."""
     steps = [member.at(k) for member in members]
     coef: Array = np.zeros((len(steps[0].intercept), n_entered))
     for member, step in zip(members, steps, strict=True):

@@ -42,16 +42,16 @@ class Data:
         return hashing.fingerprint(self.X)
 
     def take(self, rows: NDArray[Any]) -> Data:
-        """Give some of the rows."""
+        """Return some of the rows."""
         return Data(self.X[rows], self.codes[rows], self.weights[rows])
 
     def within(self, limits: Limits | None) -> Data:
-        """Give the rows clipped to limits."""
+        """Return the rows clipped to limits."""
         X = self.X if limits is None else limits.apply(self.X)
         return self if X is self.X else replace(self, X=X)
 
     def merged(self) -> Data:
-        """Give equal rows of a class as one that weighs as much, where there are many of them."""
+        """Return equal rows of a class as one that weighs as much, where there are many of them."""
         hashes = self.words ^ hashing.mix(self.codes.astype(np.uint64))
         distinct, first, groups = np.unique(hashes, return_index=True, return_inverse=True)
         if len(distinct) > _WORTH_MERGING * len(hashes):
@@ -70,7 +70,7 @@ class Data:
         return not sparse.issparse(X) and bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 
     def known(self) -> Any:
-        """Give the rows with the median of their column for missing values."""
+        """Return the rows with the median of their column for missing values."""
         if not self.has_missing:
             return self.X
         is_missing = np.isnan(self.X)
@@ -80,7 +80,7 @@ class Data:
         return np.where(is_missing, medians, self.X)
 
     def digest(self) -> hashing.Digest:
-        """Give words for all rows with their labels and weights, in any order."""
+        """Return words for all rows with their labels and weights, in any order."""
         return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
@@ -189,7 +189,7 @@ def hash_split(
 
 
 def _count_taken(sizes: ExactSum, fraction: float) -> int:
-    """Give how many groups come before a share of all is reached; no rounding has a say in it."""
+    """Return how many groups come before a share of all is reached; no rounding has a say in it."""
     high, low = np.cumsum(sizes.high), np.cumsum(sizes.low)
     wanted = fraction * float(int(high[-1]) * 2**31 + int(low[-1]))
     return 1 + bisect_left(
@@ -200,7 +200,7 @@ def _count_taken(sizes: ExactSum, fraction: float) -> int:
 def hash_folds(
     X: Any, y: NDArray[Any], n_folds: int, key: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Give stratified folds that do not depend on row order, weights or repetition.
+    """Return stratified folds that do not depend on row order, weights or repetition.
 
     There are fewer folds where no class has that many distinct rows: none is ever empty.
     """

@@ -81,7 +81,7 @@ class Run:
             )
 
     def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Run:
-        """Give a run with another ridge.
+        """Return a run with another ridge.
 
         Parameters
         ----------
@@ -99,14 +99,14 @@ class Run:
         return twin
 
     def trial(self, l2: float, patience: int | None) -> Run:
-        """Give a run with another ridge that begins at nothing and leaves no file behind."""
+        """Return a run with another ridge that begins at nothing and leaves no file behind."""
         twin = self.with_ridge(l2, patience=patience)
         twin.start, twin._is_trial = self.start.anew(), True
         twin.title = f"to choose, ridge {l2:.2g}: "
         return twin
 
     def member(self, number: int, n_steps: int) -> Run:
-        """Give a run with other draws that makes so many steps and is not scored."""
+        """Return a run with other draws that makes so many steps and is not scored."""
         twin = copy.copy(self)
         twin.start, twin._is_trial, twin.patience = self.start.anew(), True, None
         twin.ground, twin.title = replace(self.ground, validator=None), f"path {number + 1}: "
@@ -151,12 +151,12 @@ class Run:
         )
 
     def model(self, trace: Trace, k: int) -> Model:
-        """Give the model after k steps of a path."""
+        """Return the model after k steps of a path."""
         design = self.ground.design
         return trace.model(k, design.dictionary, design.scale, self.ground.limits)
 
     def attributes(self, trace: Trace) -> dict[str, Any]:
-        """Give what a fit sets on the estimator."""
+        """Return what a fit sets on the estimator."""
         (k, _), design = self.kept(trace), self.ground.design
         model = self.model(trace, k)
         return {
@@ -186,7 +186,7 @@ class Run:
             )
 
     def _link(self, model: Model) -> PowerLink | None:
-        """Give what turns decision values into probabilities; None is the loss's own formula."""
+        """Return what turns decision values into probabilities; None is the loss's own formula."""
         wanted, preset = self.estimator.link, preset_of(self.estimator.dictionary)
         has_formula = isinstance(self.recipe.loss, ProbabilityLoss)
         if wanted == "theory" or (wanted == "auto" and (preset is None or not has_formula)):
@@ -195,14 +195,14 @@ class Run:
         return fit_link(parts) if parts else self.start.link
 
     def judged(self, model: Model) -> HeldOut:
-        """Give what a model says about the validation data; classes weigh what they do in fits."""
+        """Return what a model says about the validation data; classes weigh as in fits."""
         data, per_class = self.ground.validation, self.ground.class_weights
         assert data is not None
         assert per_class is not None
         return HeldOut(model.decision(data.X), data.codes, data.weights * per_class[data.codes])
 
     def kept(self, trace: Trace, wanted: float = np.inf) -> tuple[int, float]:
-        """Give the number of steps that is best on validation, and its score.
+        """Return the number of steps that is best on validation, and its score.
 
         Of equals that of fewest atoms, and of these the fewest steps. Scores that are only a share
         of a standard error below the best, or below `wanted`, are equals for a preset of small
@@ -222,12 +222,12 @@ class Run:
         return chosen, float(scores[chosen - 1])
 
     def top(self, trace: Trace) -> float:
-        """Give the best validation score of a path."""
+        """Return the best validation score of a path."""
         scores = trace.column("validation_score")
         return float(scores.max()) if len(trace) else -np.inf
 
     def _compared(self, trace: Trace) -> list[int]:
-        """Give the numbers of steps that are compared on validation."""
+        """Return the numbers of steps that are compared on validation."""
         ks = list(range(1, len(trace) + 1))
         if self.estimator.max_iter != "auto" or preset_of(self.estimator.dictionary) is not None:
             return ks
@@ -238,7 +238,7 @@ class Run:
         return sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
 
     def error(self, score: float) -> float:
-        """Give the standard error of a relative frequency of the size of a score.
+        """Return the standard error of a relative frequency of the size of a score.
 
         For scores that are none, the largest that there is.
         """
@@ -248,7 +248,7 @@ class Run:
         return float(np.sqrt(frequency * (1.0 - frequency) / self.ground.n_validation))
 
     def slack(self, score: float) -> float:
-        """Give how much below a score is as good, for a preset."""
+        """Return how much below a score is as good, for a preset."""
         preset = preset_of(self.estimator.dictionary)
         return 0.0 if preset is None else preset.slack * self.error(score)
 
@@ -301,7 +301,7 @@ def run_on(
 
 
 def held_out_fraction(p: Any, has_validation_data: bool) -> float | None:
-    """Give the share of the rows that is set aside, if any."""
+    """Return the share of the rows that is set aside, if any."""
     if p.validation_fraction is None and p.n_iter_no_change is not None:
         return None if has_validation_data else 0.1
     return None if p.validation_fraction is None else float(p.validation_fraction)
@@ -336,7 +336,7 @@ def make_recipe(p: Any, parts: Parts, design: Design, key: int, is_scored: bool 
 
 
 def _default_selection(p: Any, design: Design) -> Selection:
-    """Give what selection="auto" means; all rows are counted only where it matters."""
+    """Return what selection="auto" means; all rows are counted only where it matters."""
     preset = preset_of(p.dictionary)
     if preset is not None:
         return preset.selection
@@ -350,7 +350,7 @@ def _default_selection(p: Any, design: Design) -> Selection:
 
 
 def _ridge(p: Any, scheme: Scheme, m: float) -> float:
-    """Give lambda; the classical schemes have none."""
+    """Return lambda; the classical schemes have none."""
     if not isinstance(scheme, FullyCorrective):
         return 0.0
     if p.l2 != "auto":

@@ -320,7 +320,7 @@ class _Path:
         return solutions, removed
 
     def _entering(self, team: list[Output], k: int) -> list[tuple[int, Choice]]:
-        """Give what a team has chosen, each atom once, and their positions."""
+        """Return what a team has chosen, each atom once, and their positions."""
         choices: dict[int, Choice] = {}
         for output in team:
             if output.choice is not None and output.status is None:
@@ -335,7 +335,7 @@ class _Path:
         return solution
 
     def _pairs(self, team: list[Output], gone: list[int]) -> list[tuple[int, int]]:
-        """Give the numbers of outputs and the atoms that they lost."""
+        """Return the numbers of outputs and the atoms that they lost."""
         return [(self.outputs.index(output), place) for place in gone for output in team]
 
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
@@ -364,7 +364,7 @@ class _Path:
         )
 
     def _gone(self) -> NDArray[np.intp]:
-        """Give the positions of the atoms that no output has."""
+        """Return the positions of the atoms that no output has."""
         is_gone = np.ones(len(self.registry.rows), dtype=bool)
         for output in self.outputs:
             is_gone[output.atoms] = False

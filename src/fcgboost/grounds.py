@@ -61,7 +61,7 @@ class Ground:
 
 
 def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:
-    """Give what an estimator's parameters clip inputs to, if at all."""
+    """Return what an estimator's parameters clip inputs to, if at all."""
     clipped = n_deviations(p)
     if clipped is None:
         return None
@@ -94,18 +94,18 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
 
 
 def _training_weights(p: Any, classes: NDArray[Any], train: Data) -> Array:
-    """Give the weights of the training loss; scores on validation data count rows as they are."""
+    """Return the weights of the training loss; scores on validation data count rows as they are."""
     return np.asarray(train.weights * weights_of_classes(p, classes, train)[train.codes])
 
 
 def weights_of_classes(p: Any, classes: NDArray[Any], train: Data) -> Array:
-    """Give the weight of every class in the training loss."""
+    """Return the weight of every class in the training loss."""
     heaviest = float(train.weights.max())
     totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
     return class_weights(p.class_weight, classes, totals)
 
 
 def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
-    """Give -1 and +1 for every output: each class against the rest, one of two alone."""
+    """Return -1 and +1 for every output: each class against the rest, one of two alone."""
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]

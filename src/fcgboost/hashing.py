@@ -37,14 +37,14 @@ def derive(key: int, word: int) -> int:
 
 
 def _mix_one(word: int) -> int:
-    """Give what `mix` gives, of one word: NumPy takes ten times as long."""
+    """Return what `mix` gives, of one word: NumPy takes ten times as long."""
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _ALL
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _ALL
     return word ^ (word >> 31)
 
 
 def fingerprint(X: Any) -> Words:
-    """Give one word per row that depends on the row's float64 values alone.
+    """Return one word per row that depends on the row's float64 values alone.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _entry_words(values: Any, columns: Words) -> Words:
 
 
 def keyed(fingerprints: Words, key: int) -> Words:
-    """Give the hash of every fingerprint under a key."""
+    """Return the hash of every fingerprint under a key."""
     return mix(fingerprints ^ np.uint64(derive(key, 0)))
 
 
@@ -121,12 +121,12 @@ class Circle:
         self._hashes = self._places[self._order]
 
     def after(self, place: int, n: int) -> NDArray[np.intp]:
-        """Give the positions of the first n rows, at most all, from a place on."""
+        """Return the positions of the first n rows, at most all, from a place on."""
         start = int(np.searchsorted(self._hashes, np.uint64(place)))
         stop = min(start + n, len(self._order))
         wrapped = min(start, n - (stop - start))
         return np.concatenate([self._order[start:stop], self._order[:wrapped]])
 
     def distances(self, positions: NDArray[np.intp], place: int) -> Words:
-        """Give how far after a place rows stand; rows that are equal stand at one distance."""
+        """Return how far after a place rows stand; rows that are equal stand at one distance."""
         return self._places[positions] - np.uint64(place)

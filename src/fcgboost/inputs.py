@@ -35,12 +35,12 @@ class Limits:
     high: Array
 
     def without(self, columns: Flags) -> Limits:
-        """Give limits that leave some columns as they are."""
+        """Return limits that leave some columns as they are."""
         low, high = np.where(columns, -_LARGEST, self.low), np.where(columns, _LARGEST, self.high)
         return Limits(low, high) if columns.any() else self
 
     def apply(self, X: Any) -> Any:
-        """Give rows within the limits; missing values stay missing.
+        """Return rows within the limits; missing values stay missing.
 
         Rows in single precision are given in double precision: the limits may be no such numbers.
 
@@ -70,7 +70,7 @@ class Limits:
 
 
 def clip(X: Any, low: Any, high: Any) -> Any:
-    """Give a copy of rows, each value within the limits of its column.
+    """Return a copy of rows, each value within the limits of its column.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def zeros_in(X: Any, weights: Any = None) -> Flags:
 def limits_of(
     n_deviations: float, mean: Array, deviation: Array, low: Array, high: Array, has_zero: Flags
 ) -> Limits:
-    """Give limits some deviations from the mean.
+    """Return limits some deviations from the mean.
 
     A column without a deviation keeps the values it has: rounding has no say in it.
 

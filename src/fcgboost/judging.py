@@ -37,7 +37,7 @@ def make_validator(
     data: Data,
     limits: Limits | None,
 ) -> Validator:
-    """Give what scores the steps of one path on validation data."""
+    """Return what scores the steps of one path on validation data."""
     # A score of the user's may count rows.
     data = data.merged() if p.scoring is None else data
     X = data.within(limits).X
@@ -54,7 +54,7 @@ def make_validator(
 
 
 def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
-    """Give a function from decision values on validation data to a score."""
+    """Return a function from decision values on validation data to a score."""
     if p.scoring is None:
         units = units_of(data.weights, float(data.weights.max()))
         are_alike, codes = bool((units == units[0]).all()), np.arange(len(classes))
@@ -88,7 +88,7 @@ def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callab
 def _steadied(
     accuracy: Callable[[Array], float], data: Data, classes: NDArray[Any]
 ) -> Callable[[Array], float]:
-    """Give the accuracy less half the squared hinge, which tells apart what accuracies leave equal.
+    """Return the accuracy less half the squared hinge, which breaks ties of accuracies.
 
     The accuracy of some hundred rows alone is too coarse to choose by.
     """
@@ -103,6 +103,6 @@ def _steadied(
 
 
 def share_of_hits(totals: ExactSum) -> float:
-    """Give an accuracy from the weights of misses and hits; equal shares are equal numbers."""
+    """Return an accuracy from the weights of misses and hits; equal shares are equal numbers."""
     misses, hits = totals.whole()
     return hits / (misses + hits)

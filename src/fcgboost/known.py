@@ -40,27 +40,27 @@ class KnownDecision(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """Give the known values."""
+        """Return the known values."""
         return self.decision
 
     def predict(self, X: Any) -> Any:
-        """Give the classes of the known values."""
+        """Return the classes of the known values."""
         return winners(self.decision, self.classes)
 
     def predict_proba(self, X: Any) -> Any:
-        """Give the probabilities of the known values."""
+        """Return the probabilities of the known values."""
         if self.link is None:
             has_probability(self)
         return probabilities_of(self.loss, self.link, self.decision)
 
 
 def judged(classifier: BaseFCGBoost, decision: Any) -> KnownDecision:
-    """Give what a classifier says where its decision values are known: they are computed once."""
+    """Return what a classifier says where its decision values are known: they are computed once."""
     return KnownDecision(classifier._loss_, classifier.classes_, decision, classifier.link_)
 
 
 def scorer_options(scorer: Any, weights: Array) -> dict[str, Array]:
-    """Give what a scorer is called with: a plain function need not know of weights."""
+    """Return what a scorer is called with: a plain function need not know of weights."""
     parameters = inspect.signature(scorer).parameters.values()
     takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
     return {"sample_weight": weights} if takes_weights else {}

@@ -104,7 +104,7 @@ class LearnedCandidates(Selection):
         return partial(school.choose, design)
 
     def pull_on(self, weight: float) -> float:
-        """Give the pull on rows of some weight, weights being counts."""
+        """Return the pull on rows of some weight, weights being counts."""
         if self.pull == "auto":
             return min(_PULL, _PULL_OVER_ROWS / weight) if weight > 0.0 else _PULL
         return self.pull
@@ -196,13 +196,13 @@ class _Lessons:
         return (rows - shift) / scale
 
     def on_the_host(self) -> Array:
-        """Give the rows as a dense NumPy array."""
+        """Return the rows as a dense NumPy array."""
         rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
         rows = rows.cpu().numpy() if is_tensor(rows) else rows
         return np.ascontiguousarray(rows, dtype=np.float64)
 
     def sample(self, places: Any) -> Sample:
-        """Give some of the rows as a sample."""
+        """Return some of the rows as a sample."""
         rows = self.rows[places]
         rows = rows.cpu().numpy() if is_tensor(rows) else rows
         return replace(self.frame, rows=rows)
@@ -213,7 +213,7 @@ class _Proposer(ABC):
 
     @abstractmethod
     def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
-        """Give parameter rows, the best guess first."""
+        """Return parameter rows, the best guess first."""
 
 
 class _Grows(_Proposer):
@@ -262,7 +262,7 @@ class _Draws(_Proposer):
         return np.asarray(atoms)
 
     def _improved(self, task: Task, atoms: Array) -> Array:
-        """Give the best of the atoms, what became of them, and in raw units."""
+        """Return the best of the atoms, what became of them, and in raw units."""
         frame, family = self._lessons.frame, self._family
         if not isinstance(family, LearnableDictionary):
             G = family.evaluate(self._raw(task.Z), _beside(atoms, task.Z), self._scale(task.Z))
@@ -323,7 +323,7 @@ def _off_the_kink(theta: Any) -> Any:
 
 
 def _rounded(residuals: Any) -> Any:
-    """Give residuals in units of a billionth of the largest.
+    """Return residuals in units of a billionth of the largest.
 
     Sums in another order of the rows, or on other machines, leave other last digits, and a climb
     would make them grow: without them it is the same climb.
@@ -337,7 +337,7 @@ def _rounded(residuals: Any) -> Any:
 
 
 def _beside(array: Array, other: Any) -> Any:
-    """Give an array where another one is."""
+    """Return an array where another one is."""
     if not is_tensor(other):
         return array
     return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
@@ -348,7 +348,7 @@ def _host(array: Any) -> Array:
 
 
 def _best_first(scores: Array, n: int) -> list[int]:
-    """Give the places of the best scores; rounding has no say in which of equals comes first."""
+    """Return the places of the best scores; rounding has no say in which of equals comes first."""
     left, best = scores.copy(), []
     for _ in range(min(n, len(scores))):
         best.append(int(np.argmax(left >= (1.0 - TIE) * left.max())))

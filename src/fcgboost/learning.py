@@ -58,14 +58,14 @@ class Yardstick:
     total_weight: float
 
     def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
-        """Give |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
+        """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
         xp = namespace(dots)
         size = self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
         return xp.where(is_there, xp.abs(dots) / xp.sqrt(xp.where(is_there, size, 1.0)), 0.0)
 
     def size(self, firsts: Any, squares: Any, active: Any) -> Any:
-        """Give v(g) + lambda."""
+        """Return v(g) + lambda."""
         if self.is_centered:
             xp = namespace(squares)
             # A column that is constant on the active rows gains nothing that is not there.
@@ -74,7 +74,7 @@ class Yardstick:
         return squares / self.total_weight + self.ridge
 
     def of_sums(self, sums: Sums, output: int) -> Array:
-        """Give the scores of atoms for one output."""
+        """Return the scores of atoms for one output."""
         dots, firsts = sums.dots[:, output], sums.firsts[:, output]
         scores: Array = self.scores(dots, firsts, sums.squares[:, output], sums.active[output])
         return scores
@@ -99,27 +99,27 @@ class Task:
     yardstick: Yardstick
 
     def values(self, theta: Any) -> Any:
-        """Give the values of atoms, of shape (n_rows, n_atoms)."""
+        """Return the values of atoms, of shape (n_rows, n_atoms)."""
         ones = namespace(self.Z).ones_like(self.Z[0])
         return self.dictionary.evaluate(self.Z, self.dictionary.bound(theta), ones)
 
     def scores(self, theta: Any) -> Any:
-        """Give the scores of atoms at these rows."""
+        """Return the scores of atoms at these rows."""
         return self.scores_of(self.values(theta))
 
     def scores_of(self, G: Any) -> Any:
-        """Give the scores of atoms that have these values."""
+        """Return the scores of atoms that have these values."""
         squares = self.weights @ (G * G)
         active = self.weights.sum()
         return self.yardstick.scores(self.residual @ G, self.weights @ G, squares, active)
 
     def height(self, G: Any) -> Any:
-        """Give the logarithm of the gains."""
+        """Return the logarithm of the gains."""
         xp, scores = namespace(G), self.scores_of(G)
         return xp.where(scores > 0.0, 2.0 * xp.log(xp.where(scores > 0.0, scores, 1.0)), -np.inf)
 
     def slope(self, theta: Any, G: Any) -> Any:
-        """Give the gradient of the logarithm of the gains in theta."""
+        """Return the gradient of the logarithm of the gains in theta."""
         m = self.yardstick.total_weight
         firsts, squares = self.weights @ G, self.weights @ (G * G)
         size = self.yardstick.size(firsts, squares, self.weights.sum())
@@ -211,7 +211,7 @@ class _Climb:
         self.theta, self._height, self._slope = theta, height, slope
 
     def _direction(self) -> Any:
-        """Give the inverse curvature times the slope, as far as the last moves tell."""
+        """Return the inverse curvature times the slope, as far as the last moves tell."""
         xp, q, used = self._xp, self._slope, []
         for moved, bent, curvature in reversed(self._moves):
             share = xp.where(curvature > 0.0, (moved * q).sum(1) / _not_zero(curvature), 0.0)

@@ -74,12 +74,12 @@ class PowerLink:
             )
 
     def log_odds(self, decision: Any) -> Any:
-        """Give o(f)."""
+        """Return o(f)."""
         f = namespace(decision).clip(decision, -LARGEST, LARGEST)
         return self.slope * f * (1.0 + f * f) ** (0.5 * (self.power - 1.0))
 
     def probabilities(self, decision: Any) -> Any:
-        """Give class probabilities.
+        """Return class probabilities.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class PowerLink:
 
 
 def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
-    """Give the link under which the labels of rows held out are most likely.
+    """Return the link under which the labels of rows held out are most likely.
 
     Labels count as right with the probability (n + 1) / (n + 2), n the number of rows: classes
     that n rows tell apart without a mistake need not be certain elsewhere.

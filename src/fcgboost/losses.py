@@ -24,15 +24,15 @@ class Loss(Part):
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
-        """Give phi(y f)."""
+        """Return phi(y f)."""
 
     @abstractmethod
     def gradient(self, y: Array, f: Array) -> Array:
-        """Give the derivative of phi(y f) in f, y phi'(y f); a subgradient at a kink."""
+        """Return the derivative of phi(y f) in f, y phi'(y f); a subgradient at a kink."""
 
     @abstractmethod
     def initial(self, y: Array, weights: Array) -> float:
-        """Give the constant f that minimises the weighted mean loss."""
+        """Return the constant f that minimises the weighted mean loss."""
 
 
 class CurvedLoss(Loss):
@@ -44,10 +44,10 @@ class CurvedLoss(Loss):
 
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
-        """Give the second derivative of phi(y f) in f."""
+        """Return the second derivative of phi(y f) in f."""
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Give value, gradient and curvature, where that is cheaper than one by one."""
+        """Return value, gradient and curvature, where that is cheaper than one by one."""
         return self.value(y, f), self.gradient(y, f), self.curvature(y, f)
 
 
@@ -63,7 +63,7 @@ class ProximalLoss(Loss):
 
     @abstractmethod
     def prox(self, z: Array, tau: float) -> Array:
-        """Give argmin over r of phi(r) + (tau / 2) (r - z)^2, on margins."""
+        """Return argmin over r of phi(r) + (tau / 2) (r - z)^2, on margins."""
 
 
 class ProbabilityLoss(Loss):
@@ -71,11 +71,11 @@ class ProbabilityLoss(Loss):
 
     @abstractmethod
     def probability(self, f: Array) -> Array:
-        """Give P(y = 1) for decision values f; f is clipped to [-1, 1]."""
+        """Return P(y = 1) for decision values f; f is clipped to [-1, 1]."""
 
 
 def _shortfall(y: Array, f: Array) -> Array:
-    """Give max(0, 1 - y f), how far the margin is below one."""
+    """Return max(0, 1 - y f), how far the margin is below one."""
     shortfall: Array = positive_part(1.0 - y * f)
     return shortfall
 
@@ -105,34 +105,34 @@ class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
     is_quadratic_in_pieces = True
 
     def value(self, y: Array, f: Array) -> Array:
-        """Give max(0, 1 - y f)^2."""
+        """Return max(0, 1 - y f)^2."""
         return _shortfall(y, f) ** 2
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Give -2 y max(0, 1 - y f)."""
+        """Return -2 y max(0, 1 - y f)."""
         return -2.0 * y * _shortfall(y, f)
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Give 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
+        """Return 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
         return _where(y * f < 1.0, 2.0 + 0.0 * f, 0.0)
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Give all three from one shortfall e: e^2, -2 y e, and 2 where e > 0."""
+        """Return all three from one shortfall e: e^2, -2 y e, and 2 where e > 0."""
         shortfall = _shortfall(y, f)
         xp = namespace(f)
         steps = xp.sign(shortfall)
         return shortfall * shortfall, (-2.0 * y) * shortfall, steps + steps
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Give z where z >= 1, else (2 + tau z) / (2 + tau)."""
+        """Return z where z >= 1, else (2 + tau z) / (2 + tau)."""
         return _where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
 
     def probability(self, f: Array) -> Array:
-        """Give (1 + clip(f)) / 2."""
+        """Return (1 + clip(f)) / 2."""
         return (1.0 + _clip(f)) / 2.0
 
     def initial(self, y: Array, weights: Array) -> float:
-        """Give 2 p - 1, p the weight of the positive labels."""
+        """Return 2 p - 1, p the weight of the positive labels."""
         return 2.0 * _positive_share(y, weights) - 1.0
 
 
@@ -143,27 +143,27 @@ class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
     is_quadratic_in_pieces = True
 
     def value(self, y: Array, f: Array) -> Array:
-        """Give (1 - y f)^2."""
+        """Return (1 - y f)^2."""
         return (1.0 - y * f) ** 2
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Give -2 y (1 - y f)."""
+        """Return -2 y (1 - y f)."""
         return -2.0 * y * (1.0 - y * f)
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Give 2."""
+        """Return 2."""
         return 2.0 + 0.0 * f
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Give (2 + tau z) / (2 + tau)."""
+        """Return (2 + tau z) / (2 + tau)."""
         return (2.0 + tau * z) / (2.0 + tau)
 
     def probability(self, f: Array) -> Array:
-        """Give (1 + clip(f)) / 2."""
+        """Return (1 + clip(f)) / 2."""
         return (1.0 + _clip(f)) / 2.0
 
     def initial(self, y: Array, weights: Array) -> float:
-        """Give 2 p - 1, p the weight of the positive labels."""
+        """Return 2 p - 1, p the weight of the positive labels."""
         return 2.0 * _positive_share(y, weights) - 1.0
 
 
@@ -171,31 +171,31 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
     """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki)."""
 
     def value(self, y: Array, f: Array) -> Array:
-        """Give max(0, 1 - y f)^3."""
+        """Return max(0, 1 - y f)^3."""
         return _shortfall(y, f) ** 3
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Give -3 y max(0, 1 - y f)^2."""
+        """Return -3 y max(0, 1 - y f)^2."""
         return -3.0 * y * _shortfall(y, f) ** 2
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Give 6 max(0, 1 - y f)."""
+        """Return 6 max(0, 1 - y f)."""
         return 6.0 * _shortfall(y, f)
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Give z where z >= 1, else 1 - e, the root of 3 e^2 + tau e = tau (1 - z)."""
+        """Return z where z >= 1, else 1 - e, the root of 3 e^2 + tau e = tau (1 - z)."""
         gap = positive_part(1.0 - z)
         # This form of the quadratic's root does not cancel for a small gap.
         root = namespace(gap).sqrt(1.0 + 12.0 * gap / tau)
         return _where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + root))
 
     def probability(self, f: Array) -> Array:
-        """Give (1 + c)^2 / ((1 + c)^2 + (1 - c)^2), c = clip(f)."""
+        """Return (1 + c)^2 / ((1 + c)^2 + (1 - c)^2), c = clip(f)."""
         up, down = (1.0 + _clip(f)) ** 2, (1.0 - _clip(f)) ** 2
         return up / (up + down)
 
     def initial(self, y: Array, weights: Array) -> float:
-        """Give the c at which p (1 - c)^2 = (1 - p) (1 + c)^2."""
+        """Return the c at which p (1 - c)^2 = (1 - p) (1 + c)^2."""
         p = _positive_share(y, weights)
         up, down = np.sqrt(p), np.sqrt(1.0 - p)
         return float((up - down) / (up + down))
@@ -205,19 +205,19 @@ class Hinge(ProximalLoss):
     """The hinge phi(t) = max(0, 1 - t). It determines a class, but no probability."""
 
     def value(self, y: Array, f: Array) -> Array:
-        """Give max(0, 1 - y f)."""
+        """Return max(0, 1 - y f)."""
         return _shortfall(y, f)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Give -y where y f < 1, else 0."""
+        """Return -y where y f < 1, else 0."""
         return _where(y * f < 1.0, -y, 0.0)
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Give z where z >= 1, z + 1 / tau where z < 1 - 1 / tau, else 1."""
+        """Return z where z >= 1, z + 1 / tau where z < 1 - 1 / tau, else 1."""
         return _where(z >= 1.0, z, namespace(z).clip(z + 1.0 / tau, None, 1.0))
 
     def initial(self, y: Array, weights: Array) -> float:
-        """Give the majority label, 0 on a tie."""
+        """Return the majority label, 0 on a tie."""
         return float(np.sign(2.0 * _positive_share(y, weights) - 1.0))
 
 

@@ -65,7 +65,7 @@ class Model:
         return int(self.coef.shape[1])
 
     def decision(self, X: Any) -> Any:
-        """Give the decision values, of shape (n_samples, n_outputs).
+        """Return the decision values, of shape (n_samples, n_outputs).
 
         Arithmetic is in float64, also for float32 X (on a device without float64, in float32):
         the coefficients were fitted so, and columns far from the origin lose in float32 what
@@ -82,11 +82,11 @@ class Model:
         return self._over_rows(X, self._laid_out(X).decide)
 
     def columns(self, X: Any) -> Any:
-        """Give the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
+        """Return the values of all atoms at the rows of X, of shape (n_samples, n_atoms)."""
         return self._over_rows(X, self._laid_out(X).evaluate)
 
     def _over_rows(self, X: Any, function: Callable[[Any], Any]) -> Any:
-        """Give the values of a function of rows, block after block."""
+        """Return the values of a function of rows, block after block."""
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
             return function(X)
@@ -114,7 +114,7 @@ class Model:
         return int(max(1, entries // max(n_atoms, row_entries)))
 
     def _laid_out(self, X: Any) -> _Layout:
-        """Give the arrays of the model as rows like those of X need them."""
+        """Return the arrays of the model as rows like those of X need them."""
         memory = X.device if is_tensor(X) else None
         layout = self._layouts.get(memory)
         if layout is None:
@@ -148,13 +148,13 @@ class _Layout:
     limits: tuple[Any, Any] | None
 
     def evaluate(self, X: Any) -> Any:
-        """Give the values of all atoms at rows of any precision."""
+        """Return the values of all atoms at rows of any precision."""
         if X.dtype != self.coef.dtype:
             X = X.to(self.coef.dtype) if is_tensor(X) else X.astype(self.coef.dtype)
         return self.values(X if self.limits is None else clip(X, *self.limits))
 
     def decide(self, X: Any) -> Any:
-        """Give the decision values at rows of any precision."""
+        """Return the decision values at rows of any precision."""
         decision = self.evaluate(X) @ self.coef
         decision += self.intercept
         return decision
@@ -178,7 +178,7 @@ def _lay_out(model: Model, X: Any) -> _Layout:
 def by_family(
     dictionary: Dictionary, atoms: Any, n_features: int
 ) -> list[tuple[Dictionary, NDArray[np.intp], Any]]:
-    """Give the families that atoms are of, their places and their own rows; of a union several."""
+    """Return the families of atoms, their places and their own rows; of a union several."""
     if isinstance(dictionary, UnionDictionary):
         return [
             (dictionary.families[number], places, rows)
@@ -188,12 +188,12 @@ def by_family(
 
 
 def _empty(like: Any, *shape: int) -> Any:
-    """Give an array without values in the memory of another."""
+    """Return an array without values in the memory of another."""
     return like.new_empty(shape) if is_tensor(like) else np.empty(shape)
 
 
 def beside(array: Any, X: Any) -> Any:
-    """Give an array in the memory of X: itself, or for a tensor a tensor on the same device."""
+    """Return an array in the memory of X: itself, or for a tensor a tensor on the same device."""
     if not is_tensor(X) or is_tensor(array):
         return array
     if array.dtype.kind == "f":

@@ -65,7 +65,7 @@ class Output:
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
     def take(self, position: int, atom: Any, id_: int) -> int:
-        """Give the column of an atom, appending it if the output does not have it yet."""
+        """Return the column of an atom, appending it if the output does not have it yet."""
         if id_ not in self.places:
             self.places[id_] = self.problem.columns.n_columns
             self.atoms.append(position)
@@ -91,7 +91,7 @@ class Output:
 def columns_of(
     design: Design, n_outputs: int, capacity: int, has_constant: bool, is_shared: bool
 ) -> list[Columns]:
-    """Give every output room for so many atoms; those that are shared are stored once."""
+    """Return every output room for so many atoms; those that are shared are stored once."""
     sets = [design.columns(capacity, has_constant)]
     while len(sets) < n_outputs:
         beside = sets[0].beside() if is_shared else None
@@ -100,7 +100,7 @@ def columns_of(
 
 
 def new_output(design: Design, y: Array, loss: Loss, l2: float, columns: Columns) -> Output:
-    """Give an output that has the best constant, if any, and empty columns."""
+    """Return an output that has the best constant, if any, and empty columns."""
     y, fit_intercept = design.put(y), columns.has_constant
     problem = Problem(loss, y, design.weights, columns, l2)
     # Two rows with the weights of the two labels stand for all: weights are counts.
@@ -114,7 +114,7 @@ def new_output(design: Design, y: Array, loss: Loss, l2: float, columns: Columns
 
 
 def residual(scheme: Scheme, output: Output, k: int) -> Any:
-    """Give the negative gradient of the mean loss at the scheme's anchor, an m-vector."""
+    """Return the negative gradient of the mean loss at the scheme's anchor, an m-vector."""
     problem = output.problem
     f = problem.values(scheme.anchor(problem, output.coef, k))
     if not isinstance(problem.loss, CurvedLoss):

@@ -82,13 +82,13 @@ def _can_remove(loss: Loss, scheme: Scheme) -> bool:
 
 
 def for_missing(p: Any, parts: Parts) -> Parts:
-    """Give the parts that data with missing values needs: a preset has fewer families then."""
+    """Return the parts that data with missing values needs: a preset has fewer families then."""
     preset = preset_of(p.dictionary)
     return parts if preset is None else replace(parts, dictionary=preset.dictionary(True))
 
 
 def n_deviations(p: Any) -> float | None:
-    """Give how many deviations from the mean inputs may be; None if they are not clipped."""
+    """Return how many deviations from the mean inputs may be; None if they are not clipped."""
     if isinstance(p.clip, str):
         preset = preset_of(p.dictionary)
         return None if preset is None else preset.clip

@@ -68,7 +68,7 @@ class Preset:
     n_few: int = 0
 
     def n_averaged(self, n_rows: float, dictionary: Dictionary) -> int:
-        """Give how many paths are averaged, one where all would be the same.
+        """Return how many paths are averaged, one where all would be the same.
 
         Rows count once for every output.
         """
@@ -82,11 +82,11 @@ class Preset:
         return any(family.takes_missing for family in self.families)
 
     def n_steps(self, m: float, k0: int) -> int:
-        """Give the longest path for m rows: fewer steps where columns fill the memory."""
+        """Return the longest path for m rows: fewer steps where columns fill the memory."""
         return max(k0, min(self.limit * k0, int(_ENTRIES / m)))
 
     def dictionary(self, has_missing: bool = False) -> UnionDictionary:
-        """Give the union; of data with missing values, that of the families that take them."""
+        """Return the union; of data with missing values, that of the families that take them."""
         able = [family for family in self.families if family.takes_missing or not has_missing]
         return UnionDictionary(able)
 
@@ -114,5 +114,5 @@ PRESETS: Mapping[str, Preset] = {"auto": AUTO, "compact": COMPACT}
 
 
 def preset_of(dictionary: Any) -> Preset | None:
-    """Give the preset that the parameter `dictionary` names, if it names one."""
+    """Return the preset that the parameter `dictionary` names, if it names one."""
     return PRESETS.get(dictionary) if isinstance(dictionary, str) else None

@@ -66,7 +66,7 @@ class Removal(Part):
             raise ValueError(f"Removal: prune must be True or False, got {self.prune!r}.")
 
     def limit(self, before: float, after: float) -> float:
-        """Give what the objective may rise to again after a step that lowered it."""
+        """Return what the objective may rise to again after a step that lowered it."""
         return after + self.share * max(0.0, before - after)
 
 
@@ -131,7 +131,7 @@ def least_missed(team: Sequence[Output], newest: Sequence[int], limit: float) ->
 
 
 def _point_without(output: Output, j: int, inverse: Array) -> Point:
-    """Give the point at which the quadratic model without a column is lowest."""
+    """Return the point at which the quadratic model without a column is lowest."""
     problem = output.problem
     coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
     coef[j] = 0.0
@@ -140,7 +140,7 @@ def _point_without(output: Output, j: int, inverse: Array) -> Point:
 
 
 def _inverse_hessian(problem: Problem, coef: Array) -> Array:
-    """Give the inverse of the Hessian of the objective, a k x k matrix."""
+    """Return the inverse of the Hessian of the objective, a k x k matrix."""
     (hessian,) = problem.columns.fetch(problem.columns.gram(_curvatures(problem, coef)))
     np.einsum("ii->i", hessian)[:] += 2.0 * problem.penalty
     sizes = np.sqrt(np.diag(hessian))
@@ -152,7 +152,7 @@ def _inverse_hessian(problem: Problem, coef: Array) -> Array:
 
 
 def _curvatures(problem: Problem, coef: Array) -> Any:
-    """Give the second derivatives of the mean loss; those of the last solve if it ended here."""
+    """Return the second derivatives of the mean loss; those of the last solve if it ended here."""
     f, point = problem.values(coef), problem.memory.point
     if point is not None and point.f is f:
         return point.curvatures

@@ -27,11 +27,11 @@ class Scheme(Part):
 
     @abstractmethod
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Give the coefficients at which the gradient of step k is taken."""
+        """Return the coefficients at which the gradient of step k is taken."""
 
     @abstractmethod
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
-        """Give the coefficients after step k.
+        """Return the coefficients after step k.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class FullyCorrective(Scheme):
         self.solver = solver
 
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Give the current coefficients."""
+        """Return the current coefficients."""
         return coef
 
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
@@ -76,14 +76,14 @@ class LineScheme(Scheme):
 
     @abstractmethod
     def contraction(self, k: int) -> float:
-        """Give a_k, by which the old function shrinks (the constant does not)."""
+        """Return a_k, by which the old function shrinks (the constant does not)."""
 
     @abstractmethod
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give b, how far to go from `base` along the newest atom."""
+        """Return b, how far to go from `base` along the newest atom."""
 
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
-        """Give (1 - a_k) coef with b added at `newest`."""
+        """Return (1 - a_k) coef with b added at `newest`."""
         moved = _contract(problem, coef, self.contraction(k))
         moved[newest] += self.length(problem, moved, newest, k)
         return Solution(moved, problem.objective(moved), Status.CONVERGED, 1, 0.0)
@@ -93,11 +93,11 @@ class _PlainLineScheme(LineScheme):
     """A line scheme without contraction."""
 
     def contraction(self, k: int) -> float:
-        """Give 0."""
+        """Return 0."""
         return 0.0
 
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Give the current coefficients."""
+        """Return the current coefficients."""
         return coef
 
 
@@ -105,7 +105,7 @@ class Original(_PlainLineScheme):
     """f + b g, b by exact line search (Freund and Schapire; Friedman's gradient view)."""
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give the exact line search."""
+        """Return the exact line search."""
         return line_search(problem, base, newest)
 
 
@@ -125,7 +125,7 @@ class Shrinkage(_PlainLineScheme):
         check_positive(self, "nu")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give nu times the exact line search."""
+        """Return nu times the exact line search."""
         return self.nu * line_search(problem, base, newest)
 
 
@@ -147,7 +147,7 @@ class Truncation(_PlainLineScheme):
         check_positive(self, "c")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give the line search, clipped: the objective is convex along the line."""
+        """Return the line search, clipped: the objective is convex along the line."""
         bound = self.c * k ** (-2.0 / 3.0)
         return float(np.clip(line_search(problem, base, newest), -bound, bound))
 
@@ -168,7 +168,7 @@ class Epsilon(_PlainLineScheme):
         check_positive(self, "epsilon")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give epsilon in the direction of descent."""
+        """Return epsilon in the direction of descent."""
         columns = problem.columns
         slope = _slope(problem, problem.values(base), columns.column(newest))
         return -self.epsilon * float(np.sign(slope))
@@ -191,17 +191,17 @@ class Rescaled(LineScheme):
         check_choice(self, "select_at", ("previous", "rescaled"))
 
     def contraction(self, k: int) -> float:
-        """Give 2 / (k + 2)."""
+        """Return 2 / (k + 2)."""
         return 2.0 / (k + 2.0)
 
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Give the current or the rescaled coefficients."""
+        """Return the current or the rescaled coefficients."""
         if self.select_at == "previous":
             return coef
         return _contract(problem, coef, self.contraction(k))
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Give the exact line search from the rescaled function."""
+        """Return the exact line search from the rescaled function."""
         return line_search(problem, base, newest)
 
 
@@ -212,7 +212,7 @@ def _contract(problem: Problem, coef: Array, share: float) -> Array:
 
 
 def line_search(problem: Problem, coef: Array, newest: int) -> float:
-    """Give the b that minimises the mean loss of A coef + b g, g the newest column.
+    """Return the b that minimises the mean loss of A coef + b g, g the newest column.
 
     The slope along the line is monotone, so its root is kept in a bracket and found by Newton
     steps, by doubling and bisection where the loss has no curvature or a step leaves the
@@ -243,14 +243,14 @@ def _along(problem: Problem, f: Any, g: Any, b: float) -> Any:
 
 
 def _slope(problem: Problem, f: Any, g: Any) -> float:
-    """Give the derivative of the mean loss at f in the direction g."""
+    """Return the derivative of the mean loss at f in the direction g."""
     columns = problem.columns
     (slope,) = columns.fetch(columns.total(mul, problem.slopes(f), g))
     return float(slope)
 
 
 def _bend(problem: Problem, f: Any, g: Any) -> float:
-    """Give the second derivative of the mean loss at f in the direction g, 0 if unknown."""
+    """Return the second derivative of the mean loss at f in the direction g, 0 if unknown."""
     loss: Loss = problem.loss
     if not isinstance(loss, CurvedLoss):
         return 0.0

@@ -258,7 +258,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
 
 def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
-    """Give the dictionaries and the ridges as lists."""
+    """Return the dictionaries and the ridges as lists."""
     _check_presets(dictionaries)
     if isinstance(dictionaries, Mapping):
         parts = [
@@ -319,7 +319,7 @@ def _score_fold(
     y: NDArray[Any],
     fold: Fold,
 ) -> list[list[list[float]]]:
-    """Give the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
+    """Return the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
     p = clone(prototype).set_params(n_jobs=1)
     (train, test), (X, weights) = fold, (data.X, data.weights)
     key, scores = draw_key(p.random_state), []
@@ -376,7 +376,7 @@ def _score_steps(
     test: Data,
     limits: Limits | None,
 ) -> list[float]:
-    """Give the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
+    """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
 
     A path that ended early keeps its last score.
     """

@@ -223,7 +223,7 @@ class Words:
 
 
 def default_selection(n_samples: float, n_candidates: int) -> Selection:
-    """Give what selection="auto" means; it depends on m and n alone."""
+    """Return what selection="auto" means; it depends on m and n alone."""
     if n_samples * n_candidates <= _SCAN_ENTRIES:
         return AllCandidates()
     return SampledCandidates()

@@ -95,13 +95,13 @@ def lay_ground(
 
 
 def _digest(crew: Crew, classes: NDArray[Any], kind: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Give what says whether data is the same, however it is partitioned."""
+    """Return what says whether data is the same, however it is partitioned."""
     train, held_out = (_known(some) for some in zip(*crew.call("digest"), strict=True))
     return digest_of(classes, add_up(train), add_up(held_out) if held_out else None, kind)
 
 
 def _find_classes(crew: Crew, has_validation_data: bool) -> tuple[NDArray[Any], Survey]:
-    """Give the classes of all rows of positive weight, and what else was seen."""
+    """Return the classes of all rows of positive weight, and what else was seen."""
     training, held_out = (_known(some) for some in zip(*crew.call("survey"), strict=True))
     check_some_weight(np.array([float(s.n_rows) for s in training]), "sample_weight")
     found: Survey = add_up(training)

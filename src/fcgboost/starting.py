@@ -46,12 +46,12 @@ class Start:
     link: PowerLink | None = None
 
     def anew(self) -> Start:
-        """Give a start at nothing with the same seed."""
+        """Return a start at nothing with the same seed."""
         return replace(self, resume=None)
 
 
 def draw_key(random_state: Any) -> int:
-    """Give the seed of all draws of a fit."""
+    """Return the seed of all draws of a fit."""
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -61,7 +61,7 @@ def digest_of(
     held_out: Digest | None,
     kind: tuple[int, float | None, bool],
 ) -> tuple[Any, ...]:
-    """Give what says whether data is the same, in any order.
+    """Return what says whether data is the same, in any order.
 
     Parameters
     ----------

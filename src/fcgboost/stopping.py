@@ -120,7 +120,7 @@ StoppingRule = Callable[[Step], Status | None]
 
 
 def theory_steps(n_samples: float) -> int:
-    """Give k0 = ceil(sqrt(m / ln m)), the number of steps of Theorems 1 and 2.
+    """Return k0 = ceil(sqrt(m / ln m)), the number of steps of Theorems 1 and 2.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class NoImprovement:
         self._best_step = 0
 
     def __call__(self, step: Step) -> Status | None:
-        """Give VALIDATION once `patience` steps have passed since the best one."""
+        """Return VALIDATION once `patience` steps have passed since the best one."""
         if step.validation_score is not None and step.validation_score > self._best:
             self._best, self._best_step = step.validation_score, step.k
         return Status.VALIDATION if step.k - self._best_step >= self.patience else None
@@ -189,7 +189,7 @@ class FarBehind:
         self._best = -math.inf
 
     def __call__(self, step: Step) -> Status | None:
-        """Give BEHIND at a mark."""
+        """Return BEHIND at a mark."""
         self._best = max(self._best, float(step.validation_score or 0.0))
         if step.k not in self._marks or len(self._best_of_leader) == 0:
             return None

@@ -44,7 +44,7 @@ class ExactSum:
 
     @classmethod
     def nothing(cls, n_columns: int) -> ExactSum:
-        """Give zeros."""
+        """Return zeros."""
         return cls(np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64))
 
     @classmethod
@@ -69,7 +69,7 @@ class ExactSum:
         return total
 
     def whole(self) -> list[int]:
-        """Give the sums as whole numbers of units of 2^-62."""
+        """Return the sums as whole numbers of units of 2^-62."""
         pairs = zip(self.high.ravel().tolist(), self.low.ravel().tolist(), strict=True)
         return [high * 2**31 + low for high, low in pairs]
 
@@ -91,18 +91,18 @@ def _halves(terms: Array) -> tuple[Array, Array]:
 
 
 def exponents_of(sizes: Any) -> NDArray[np.intp]:
-    """Give e with sizes at most 2^e."""
+    """Return e with sizes at most 2^e."""
     exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
     return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
 
 
 def power_above(heaviest: float) -> float:
-    """Give a power of two that is at least as large."""
+    """Return a power of two that is at least as large."""
     return float(np.ldexp(1.0, exponents_of(heaviest))[0])
 
 
 def units_of(weights: Array, heaviest: float) -> Array:
-    """Give weights divided by a power of two that makes the heaviest at most 1."""
+    """Return weights divided by a power of two that makes the heaviest at most 1."""
     return weights * np.ldexp(1.0, -exponents_of(heaviest))
 
 

@@ -43,7 +43,7 @@ class SharedLimit:
                     self._limit.restore_original_limits()
 
     def n_threads(self) -> int:
-        """Give how many threads the BLAS has when nobody keeps it to one."""
+        """Return how many threads the BLAS has when nobody keeps it to one."""
         return self._before if self._n_inside else _most_threads(ThreadpoolController())
 
 
@@ -53,7 +53,7 @@ def _most_threads(controller: ThreadpoolController) -> int:
 
 
 def allowed(n_threads: int) -> int:
-    """Give how many threads a fit may use: inside a pool of processes, its share of the cores.
+    """Return how many threads a fit may use: inside a pool of processes, its share of the cores.
 
     joblib tells its workers their share by the limit of their BLAS; a fit on its own is asked by
     its user, who knows.

@@ -63,13 +63,13 @@ class Trace(Sequence[Step]):
         return f"Trace(n_steps={len(self)}, n_atoms={len(self.entered)}, endings={endings})"
 
     def column(self, name: str) -> NDArray[Any]:
-        """Give one attribute of all steps, of one shape, as an array: "n_atoms", "seconds", ..."""
+        """Return one attribute of all steps as an array, such as "n_atoms" or "seconds"."""
         return np.array([getattr(step, name) for step in self.steps])
 
     def model(
         self, k: int, dictionary: Dictionary, scale: Array, limits: Limits | None = None
     ) -> Model:
-        """Give the model after k steps."""
+        """Return the model after k steps."""
         coef = self.steps[k - 1].coef if k else np.zeros((len(self.start), 0))
         intercept = self.steps[k - 1].intercept if k else self.start
         kept: Any = slice(coef.shape[1])
@@ -79,7 +79,7 @@ class Trace(Sequence[Step]):
         return Model(dictionary, atoms, coef[:, kept], intercept, scale, entered, limits)
 
     def forward(self) -> Trace:
-        """Give the path without the steps at its end in which atoms only left."""
+        """Return the path without the steps at its end in which atoms only left."""
         n_steps = len(self)
         while n_steps and self.steps[n_steps - 1].is_backward:
             n_steps -= 1
@@ -114,7 +114,7 @@ class Presence:
             del self.atoms[output][place]
 
     def gone(self, n_entered: int) -> NDArray[np.intp]:
-        """Give the positions of the atoms that no output has."""
+        """Return the positions of the atoms that no output has."""
         is_gone = np.ones(n_entered, dtype=bool)
         for own in self.atoms:
             is_gone[list(own)] = False
@@ -130,7 +130,7 @@ class Registry:
         self.entered: list[int] = []
 
     def place(self, atom: Any, id_: int, k: int) -> int:
-        """Give the position of an atom, adding it if it is new."""
+        """Return the position of an atom, adding it if it is new."""
         if id_ not in self.positions:
             self.positions[id_] = len(self.rows)
             self.rows.append(atom)
@@ -138,7 +138,7 @@ class Registry:
         return self.positions[id_]
 
     def atoms(self, empty: Any) -> Any:
-        """Give all rows as one array; `empty` is an array of no atoms."""
+        """Return all rows as one array; `empty` is an array of no atoms."""
         return stack_rows([empty, *self.rows]) if self.rows else empty
 
 
@@ -164,7 +164,7 @@ class Validator:
         self._n_atoms = 0
 
     def anew(self) -> Validator:
-        """Give the same for another path."""
+        """Return the same for another path."""
         return Validator(self._evaluate, self._score)
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
@@ -199,5 +199,5 @@ class Validator:
 
 
 def fresh(validator: StepScore | None) -> StepScore | None:
-    """Give what scores another path."""
+    """Return what scores another path."""
     return validator.anew() if isinstance(validator, Validator) else validator

@@ -132,12 +132,12 @@ def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
 
 
 def to_host(values: Any) -> Any:
-    """Give a torch tensor as a NumPy array, and anything else as it is."""
+    """Return a torch tensor as a NumPy array, and anything else as it is."""
     return values.detach().cpu().numpy() if is_tensor(values) else values
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Give X as a float array or canonical CSR matrix without infinity, and NaN where it may be."""
+    """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed."""
     X = to_host(X)
     try:
         X = validate_data(
@@ -188,7 +188,7 @@ def _has_missing_only(X: Any) -> bool:
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
-    """Give a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
+    """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
     X = check_array(
         X,
         accept_sparse="csr",
@@ -204,7 +204,7 @@ def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Any:
-    """Give the X of a prediction as float array, CSR matrix, or tensor on a device of its own.
+    """Return the X of a prediction as float array, CSR matrix, or tensor on a device of its own.
 
     scikit-learn's checks take longer than a prediction of one row: where nothing is left for
     them to find, and no names of columns to compare, they are not asked.
@@ -222,7 +222,7 @@ def check_rows(estimator: BaseEstimator, X: Any) -> Any:
 
 
 def _floats(X: Any) -> Any:
-    """Give a tensor of floats in a precision that NumPy has; complex ones are refused later."""
+    """Return a tensor of floats in a precision that NumPy has; complex ones are refused later."""
     torch = namespace(X)
     if X.is_floating_point():
         return X if X.dtype in (torch.float32, torch.float64) else X.float()
@@ -265,7 +265,7 @@ def _check_finite(X: Any, name: str, feature_names: Any, advice: Mapping[str, st
 
 
 def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the classes, sorted, and the code of every label."""
+    """Return the classes, sorted, and the code of every label."""
     y = column_or_1d(to_host(y), warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
@@ -274,7 +274,7 @@ def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Give the codes of validation labels, which must be classes of the training labels."""
+    """Return the codes of validation labels, which must be classes of the training labels."""
     labels, places = np.unique(column_or_1d(to_host(y), warn=True), return_inverse=True)
     codes = {label: code for code, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.tolist() if label not in codes]
@@ -287,7 +287,7 @@ def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:
-    """Give weights as a vector of non-negative numbers; ones where there are none."""
+    """Return weights as a vector of non-negative numbers; ones where there are none."""
     if weights is None:
         return np.ones(n_samples)
     if isinstance(weights, numbers.Number):
@@ -301,7 +301,7 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
 
 
 def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
-    """Give a weight per class; "balanced" looks at the totals of the sample weights."""
+    """Return a weight per class; "balanced" looks at the totals of the sample weights."""
     if setting is None:
         return np.ones(len(classes))
     if isinstance(setting, str):

@@ -78,7 +78,7 @@ class Glimpse(ABC):
 
     @abstractmethod
     def look(self, R: Any) -> tuple[Any, Any]:
-        """Give the residuals at these rows, and the weights of those that are not zero.
+        """Return the residuals at these rows, and the weights of those that are not zero.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Candidates(ABC):
 
     @abstractmethod
     def sums(self, R: Any) -> Sums:
-        """Give what the gains of a few candidates are made of, in float64 over all rows."""
+        """Return what the gains of a few candidates are made of, in float64 over all rows."""
 
 
 class Columns(ABC):
@@ -168,7 +168,7 @@ class Columns(ABC):
         """The k-vector of the columns' empirical norms."""
 
     def beside(self) -> Columns | None:
-        """Give an empty set for an output that will take, and drop, each column after this one.
+        """Return an empty set for an output that will take, and drop, each column after this one.
 
         So they are stored once; None where every output stores its own.
         """
@@ -184,19 +184,19 @@ class Columns(ABC):
 
     @abstractmethod
     def column(self, position: int) -> Any:
-        """Give one column, an m-vector."""
+        """Return one column, an m-vector."""
 
     @abstractmethod
     def matvec(self, coef: Array) -> Any:
-        """Give A coef, an m-vector."""
+        """Return A coef, an m-vector."""
 
     @abstractmethod
     def rmatvec(self, vector: Any, first: int = 0) -> Small:
-        """Give A^T vector, a small k-vector, of the columns from `first` on."""
+        """Return A^T vector, a small k-vector, of the columns from `first` on."""
 
     @abstractmethod
     def gram(self, weights: Any) -> Small:
-        """Give A^T diag(weights) A, a small k x k matrix; rows of weight zero cost nothing."""
+        """Return A^T diag(weights) A, a small k x k matrix; rows of weight zero cost nothing."""
 
     @abstractmethod
     def fetch(self, *values: Small) -> list[Any]:
@@ -204,7 +204,7 @@ class Columns(ABC):
 
     @abstractmethod
     def triangle(self, weights: Any, target: Any) -> Array:
-        """Give R of a QR factorisation of diag(weights)^(1/2) [A, target].
+        """Return R of a QR factorisation of diag(weights)^(1/2) [A, target].
 
         Its condition is that of A, not its square, which makes it the way to a rank-revealing
         solve: shape (k + 1, k + 1), upper triangular.
@@ -224,7 +224,7 @@ class Columns(ABC):
 
     @abstractmethod
     def least(self, vector: Any) -> Small:
-        """Give the smallest entry of an m-vector, a small number."""
+        """Return the smallest entry of an m-vector, a small number."""
 
 
 class Design(ABC):
@@ -264,10 +264,10 @@ class Design(ABC):
 
     @abstractmethod
     def glimpse(self, n: int, key: int) -> Glimpse:
-        """Give at most n distinct rows of the data that can be looked at closely."""
+        """Return at most n distinct rows of the data that can be looked at closely."""
 
     def once(self, name: Hashable, make: Callable[[], Any]) -> Any:
-        """Give what `make` gave when it was last asked for by this name; another name replaces it.
+        """Return what `make` gave when last asked for by this name; another name replaces it.
 
         For what the data and the dictionary decide: the paths of one fit share it.
         """
@@ -279,7 +279,7 @@ class Design(ABC):
 
     @abstractmethod
     def put(self, vector: Array) -> Any:
-        """Give an m-vector of this design from a NumPy array, one entry per row."""
+        """Return an m-vector of this design from a NumPy array, one entry per row."""
 
     @abstractmethod
     def stack(self, vectors: Sequence[Any]) -> Any:
@@ -301,4 +301,4 @@ class Design(ABC):
 
     @abstractmethod
     def columns(self, capacity: int, has_constant: bool) -> Columns:
-        """Give an empty set of columns that can hold `capacity` atoms."""
+        """Return an empty set of columns that can hold `capacity` atoms."""

@@ -55,7 +55,7 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
 
 
 def block_sums(values: Any, W: Any, place: Place) -> Any:
-    """Give values^T W: sums within blocks of rows as they are, between blocks in float64."""
+    """Return values^T W: sums within blocks of rows as they are, between blocks in float64."""
     whole = len(values) // BLOCK * BLOCK
     total: Any = 0.0
     for part in (slice(0, whole), slice(whole, len(values))):

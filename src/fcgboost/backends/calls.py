@@ -133,7 +133,7 @@ class Crew(ABC):
         return self.fetch(self.want(Ref(PIECE), method, *args, join=join))[0]
 
     def fetch(self, *answers: Answer) -> list[Any]:
-        """Give answers, after a round if one of them is not there yet."""
+        """Return answers, after a round if one of them is not there yet."""
         if not all(answer.is_here for answer in answers):
             self._flush()
         return [answer.value for answer in answers]

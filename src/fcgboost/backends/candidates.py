@@ -61,7 +61,7 @@ class MemoryCandidates(Candidates):
             return kind(self._design, self.atoms, self._design.is_screened)
 
     def forget_values(self) -> None:
-        """Give memory back; values are evaluated again when they are needed."""
+        """Return memory back; values are evaluated again when they are needed."""
         vars(self).pop("_values", None)
 
     def best(self, R: Any, divisor: Divisor, allowed: NDArray[np.bool_]) -> list[Best | None]:
@@ -151,7 +151,7 @@ class MemoryCandidates(Candidates):
         return self._best_after_all(R, divisor, allowed)
 
     def _shortlisted(self, r: Any, high: Any, divisor: Divisor, estimate: Estimate) -> Any:
-        """Give the winner of those that can score highest, its score, and whether it is sure."""
+        """Return the winner of those that can score highest, its score, and whether it is sure."""
         xp, n = self._design.place.xp, len(high)
         top = xp.topk(high, min(n, _SHORTLIST + 1))
         others = top.values[_SHORTLIST] if n > _SHORTLIST else -xp.ones_like(high[0])
@@ -240,7 +240,7 @@ class MemoryCandidates(Candidates):
         return estimate
 
     def _look_for_stand_in(self) -> StandIn | None:
-        """Give the stand-in once enough passes came, unless it does not pay."""
+        """Return the stand-in once enough passes came, unless it does not pay."""
         self._n_passes += 1
         values = self._values
         if self._n_passes == _PASSES_BEFORE_STAND_IN and isinstance(values, StoredValues):
@@ -264,7 +264,7 @@ class MemoryCandidates(Candidates):
         return is_decided
 
     def _interval(self, estimate: Estimate, largest: Any = 0.0) -> tuple[Any, Any]:
-        """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
+        """Return the bounds of scores; 0 is the least of one that may be rounding."""
         return lowered(estimate, self._design.place, largest)
 
     def _second_look(
@@ -290,7 +290,7 @@ class MemoryCandidates(Candidates):
         return scores
 
     def dots_of(self, some: NDArray[np.intp], residual: Array) -> Array:
-        """Give the inner products of some candidates over the rows that have a residual."""
+        """Return the inner products of some candidates over the rows that have a residual."""
         design, rows = self._design, np.flatnonzero(residual != 0.0)
         if 2 * len(rows) < len(residual):
             # Elsewhere the columns are not looked at, unless an atom wins.
@@ -300,14 +300,14 @@ class MemoryCandidates(Candidates):
         return np.array([_dot(column, residual) for column in columns])
 
     def _dot(self, j: int, inputs: Any, residual: Array) -> float:
-        """Give the inner product of an atom at some inputs with their residual."""
+        """Return the inner product of an atom at some inputs with their residual."""
         design, atom = self._design, self.atoms[j : j + 1]
         blocks = row_blocks(len(residual), _ROWS)
         parts = [design.dictionary.evaluate(inputs[b], atom, design.scale) for b in blocks]
         return _dot(np.concatenate(parts)[:, 0], residual) if parts else 0.0
 
     def _size(self, j: int, divisor: Divisor) -> float:
-        """Give the exact size of an atom."""
+        """Return the exact size of an atom."""
         if (j, divisor) not in self._known_sizes:
             design = self._design
             values = design.column(self.atoms[j : j + 1])
@@ -326,7 +326,7 @@ def _dot(values: Array, residual: Array) -> float:
 
 
 def lowered(estimate: Estimate, place: Place, largest: Any = 0.0) -> tuple[Any, Any]:
-    """Give what scores are at least and at most; 0 is the least of one that may be rounding."""
+    """Return the bounds of scores; 0 is the least of one that may be rounding."""
     low, high = estimate.interval(place)
     if estimate.sizes is None:
         return low, high
@@ -355,12 +355,12 @@ def contenders(low: Array, high: Array, allowed: NDArray[np.bool_]) -> NDArray[n
 
 
 def joint(scores: Array) -> Array:
-    """Give the root of the sum of squares over the outputs, one number per candidate."""
+    """Return the root of the sum of squares over the outputs, one number per candidate."""
     return np.asarray(np.sqrt((scores**2).sum(axis=1)))
 
 
 def first_of_best(doubtful: NDArray[np.intp], scores: Array) -> Best | None:
-    """Give the first candidate whose score is the largest one, up to TIE."""
+    """Return the first candidate whose score is the largest one, up to TIE."""
     if len(scores) == 0:
         return None
     place = int(np.argmax(scores >= (1.0 - TIE) * scores.max()))

@@ -92,7 +92,7 @@ class ClusterDesign(Design):
         return sum(counts)
 
     def target(self, positive: int) -> Any:
-        """Give the m-vector of +1 for the rows of a class and -1 for the others."""
+        """Return the m-vector of +1 for the rows of a class and -1 for the others."""
         return self.crew.tell(Ref(PIECE), "target", positive, n_results=1)[0]
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
@@ -135,7 +135,7 @@ class ClusterDesign(Design):
         return ClusterGlimpse(self.crew, self.sample(n, key).rows)
 
     def put(self, vector: Any) -> Any:
-        """Give an m-vector that is there already."""
+        """Return an m-vector that is there already."""
         assert isinstance(vector, Remote), "m-vectors of a cluster are made where the rows are"
         return vector
 
@@ -155,7 +155,7 @@ class ClusterDesign(Design):
         return candidates
 
     def columns(self, capacity: int, has_constant: bool) -> ClusterColumns:
-        """Give an empty set of columns."""
+        """Return an empty set of columns."""
         return ClusterColumns(self, capacity, has_constant)
 
 
@@ -226,7 +226,7 @@ class ClusterCandidates(Candidates):
 
 
 def _interval(scores: Scores, largest: float) -> tuple[Array, Array, float]:
-    """Give what scores are at least and at most, and the largest size."""
+    """Return what scores are at least and at most, and the largest size."""
     estimate = scores.estimate()
     low, high = lowered(estimate, NumpyPlace(), largest)
     size = 0.0 if estimate.sizes is None else float(estimate.sizes[0].max(initial=0.0))
@@ -312,17 +312,17 @@ class ClusterColumns(Columns):
         self._norms = np.delete(self._norms, position)
 
     def column(self, position: int) -> Any:
-        """Give one column."""
+        """Return one column."""
         (column,) = self._crew.tell(self._there, "column", position, n_results=1)
         factor = float(self.factors[position])
         return column if factor == 1.0 else self.rows(partial(mul, factor), column)
 
     def matvec(self, coef: Array) -> Any:
-        """Give A coef."""
+        """Return A coef."""
         return self._crew.tell(self._there, "matvec", coef * self.factors, n_results=1)[0]
 
     def rmatvec(self, vector: Any, first: int = 0) -> Small:
-        """Give A^T vector."""
+        """Return A^T vector."""
         n = self.n_columns
 
         def scaled(sums: Array) -> Array:
@@ -331,7 +331,7 @@ class ClusterColumns(Columns):
         return self._crew.want(self._there, "rmatvec", vector, first, join=add, finish=scaled)
 
     def gram(self, weights: Any) -> Small:
-        """Give A^T diag(weights) A."""
+        """Return A^T diag(weights) A."""
         n = self.n_columns
 
         def scaled(sums: Array) -> Array:
@@ -345,7 +345,7 @@ class ClusterColumns(Columns):
         return self._crew.fetch(*values)
 
     def triangle(self, weights: Any, target: Any) -> Array:
-        """Give the triangle of the machines' triangles."""
+        """Return the triangle of the machines' triangles."""
         answer = self._crew.want(self._there, "triangle", weights, target, join=_join_triangles)
         (R,) = self._crew.fetch(answer)
         return np.asarray(R * np.append(self.factors, 1.0))
@@ -360,7 +360,7 @@ class ClusterColumns(Columns):
         return self._crew.want(self._there, "total", function, *vectors, join=add, finish=float)
 
     def least(self, vector: Any) -> Small:
-        """Give the smallest entry."""
+        """Return the smallest entry."""
         return self._crew.want(self._there, "least", vector, join=min, finish=float)
 
 

@@ -86,7 +86,7 @@ class MemoryColumns(Columns):
         return self._norms
 
     def beside(self) -> SharedColumns | None:
-        """Give a set that looks at these columns."""
+        """Return a set that looks at these columns."""
         return SharedColumns(self)
 
     def append(self, atoms: Any) -> None:
@@ -103,7 +103,7 @@ class MemoryColumns(Columns):
         self._unread.append(Pending((factors, norms), self._note_sizes))
 
     def _evaluate(self, atoms: Any) -> Any:
-        """Give the values of atoms; one that was scored exactly is known already."""
+        """Return the values of atoms; one that was scored exactly is known already."""
         if atoms.shape[0] == 1 and not self._place.is_ahead:
             return self._design.column(atoms)[:, None]
         return self._design.evaluate(atoms)
@@ -141,11 +141,11 @@ class MemoryColumns(Columns):
             self.fetch()
 
     def column(self, position: int) -> Any:
-        """Give one column."""
+        """Return one column."""
         return self._storage[:, position]
 
     def matvec(self, coef: Array) -> Any:
-        """Give A coef."""
+        """Return A coef."""
         A, coef = self.A, self._place.put(coef)
         blocks = self.row_blocks()
         if len(blocks) == 1:
@@ -153,7 +153,7 @@ class MemoryColumns(Columns):
         return np.concatenate(self._design.each(lambda rows: A[rows] @ coef, blocks))
 
     def rmatvec(self, vector: Any, first: int = 0) -> Small:
-        """Give A^T vector; entries of zero cost little where they are most."""
+        """Return A^T vector; entries of zero cost little where they are most."""
         A = self.A[:, first:]
         if not self._place.is_ahead:
             if _GATHER * np.count_nonzero(vector) < len(vector):
@@ -176,7 +176,7 @@ class MemoryColumns(Columns):
         return total
 
     def gram(self, weights: Any) -> Small:
-        """Give A^T diag(weights) A from the last one: changed rows, then new columns."""
+        """Return A^T diag(weights) A from the last one: changed rows, then new columns."""
         return self._gram.update(weights)
 
     def fetch(self, *values: Small) -> list[Any]:
@@ -191,7 +191,7 @@ class MemoryColumns(Columns):
         return results[: len(values)]
 
     def triangle(self, weights: Any, target: Any) -> Array:
-        """Give the triangle by blocks of rows, each reduced together with the last one."""
+        """Return the triangle by blocks of rows, each reduced together with the last one."""
         place, xp, k = self._place, self._place.xp, self.n_columns
         active, _ = place.find(weights != 0.0, None)
         R = place.put(np.zeros((k + 1, k + 1)))
@@ -215,7 +215,7 @@ class MemoryColumns(Columns):
         return function(*vectors).sum()
 
     def least(self, vector: Any) -> Small:
-        """Give the smallest entry."""
+        """Return the smallest entry."""
         return vector.min()
 
 
@@ -260,12 +260,12 @@ class SharedColumns(MemoryColumns):
         self._gram.drop(position)
 
     def column(self, position: int) -> Any:
-        """Give one column."""
+        """Return one column."""
         return self._owner.column(position)
 
 
 def _plain(value: Any) -> Any:
-    """Give a number as a float."""
+    """Return a number as a float."""
     return float(value) if np.ndim(value) == 0 else value
 
 
@@ -285,7 +285,7 @@ class KeptGram:
         self._room = _LEAST_ROOM
 
     def update(self, weights: Any) -> Pending:
-        """Give the matrix for other weights and the columns of now."""
+        """Return the matrix for other weights and the columns of now."""
         kept = self._values
         n_kept = len(kept)
         if n_kept == 0 or self._n_updates >= _GRAM_UPDATES:
@@ -343,7 +343,7 @@ class KeptGram:
         return values.copy()
 
     def _cross(self, weights: Any, first: int) -> Any:
-        """Give A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
+        """Return A^T diag(weights) A[:, first:] over the rows of non-zero weight."""
         A, place = self._columns.A, self._columns.place
         k = A.shape[1]
         if first == k:

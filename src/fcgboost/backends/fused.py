@@ -31,7 +31,7 @@ Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 def gauss_sums(
     dictionary: Dictionary, place: Place, n_values: int, n_features: int
 ) -> GaussSums | None:
-    """Give the fused pass for Gauss atoms, or None.
+    """Return the fused pass for Gauss atoms, or None.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _gauss_sums_on_gpu(Z: Any, centers: Any, steepness: Any, R: Any) -> tuple[An
 
 
 def stored_product(G: Any, R: Any, each: Each) -> Any:
-    """Give R^T G for stored values, over the rows that have a residual.
+    """Return R^T G for stored values, over the rows that have a residual.
 
     Threads share the rows: whole rows come from the memory faster than pieces of them, and a
     thread that is done early takes another piece.

@@ -85,7 +85,7 @@ class MemoryGlimpse(Glimpse):
         self._put = put
 
     def look(self, R: Any) -> tuple[Any, Any]:
-        """Give residuals and active weights."""
+        """Return residuals and active weights."""
         if is_tensor(R):
             if self._members.is_plain:
                 return active_at(R[self._members.rows], self._weights[self._members.rows])
@@ -96,7 +96,7 @@ class MemoryGlimpse(Glimpse):
 
 
 def look_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
-    """Give the residuals and the active weights of the rows of a glimpse that lie here."""
+    """Return the residuals and the active weights of the rows of a glimpse that lie here."""
     if members.is_plain:
         return active_at(R[members.rows], weights[members.rows])
     active = np.where(R != 0.0, weights[:, None], 0.0)
@@ -104,5 +104,5 @@ def look_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def active_at(residuals: Any, weights: Any) -> tuple[Any, Any]:
-    """Give residuals, and the weights where they are not zero."""
+    """Return residuals, and the weights where they are not zero."""
     return residuals, (residuals != 0.0) * weights[:, None]

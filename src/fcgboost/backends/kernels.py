@@ -36,7 +36,7 @@ _STEEPEST = 88.1
 
 
 def gauss_dots(Z: Floats, centers: Floats, steepness: Floats, R: Floats) -> tuple[Array, Array]:
-    """Give the inner products of Gauss atoms and of their sizes with residuals.
+    """Return the inner products of Gauss atoms and of their sizes with residuals.
 
     With g_ij = exp(-t_j |z_i - c_j|^2) these are sum_i r_io g_ij and sum_i |r_io| g_ij. Rows
     without a residual cost nothing.
@@ -62,7 +62,7 @@ def gauss_dots(Z: Floats, centers: Floats, steepness: Floats, R: Floats) -> tupl
 
 
 def gauss_error(n_features: int) -> tuple[float, float]:
-    """Give (slope, relative) that bound the error of a computed atom.
+    """Return (slope, relative) that bound the error of a computed atom.
 
     For float32 inputs taken as exact, x = t |z - c|^2, g = exp(-x) and what is computed as g',
 
@@ -84,7 +84,7 @@ def gauss_error(n_features: int) -> tuple[float, float]:
 
 
 def gauss_bounds(sizes: Array, mass: Array, n_samples: int, n_features: int) -> Array:
-    """Give bounds on how far the dots of `gauss_dots` are from the exact ones.
+    """Return bounds on how far the dots of `gauss_dots` are from the exact ones.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def gauss_bounds(sizes: Array, mass: Array, n_samples: int, n_features: int) -> 
 def stored_dots(
     G: Floats, rows: NDArray[np.intp], r: Floats, start: int = 0, stop: int | None = None
 ) -> Array:
-    """Give the inner products of stored columns with a residual, over the rows that have one.
+    """Return the inner products of stored columns with a residual, over the rows that have one.
 
     Only these rows are read, each from start to stop.
 
@@ -138,7 +138,7 @@ def stored_dots(
 
 
 def stored_error(n_rows: int) -> float:
-    """Give the largest relative error of a sum of n_rows products, in blocks as here."""
+    """Return the largest relative error of a sum of n_rows products, in blocks as here."""
     # A product rounds, it is twice added to others of its group, and groups are added up; then
     # so are the blocks. Counting the terms in float64 once more covers products of errors, and the
     # sums of pieces. Groups of eight stored rows are added three times, and are half as many.
@@ -146,6 +146,6 @@ def stored_error(n_rows: int) -> float:
 
 
 def gamma(n_roundings: int) -> float:
-    """Give the largest relative error after so many roundings to float32."""
+    """Return the largest relative error after so many roundings to float32."""
     lost = n_roundings * _U32
     return lost / (1.0 - lost)

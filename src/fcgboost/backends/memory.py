@@ -127,13 +127,13 @@ class MemoryDesign(Design):
         self._expected = {draw: self.sample(*draw) for draw in [*self._expected]}
 
     def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
-        """Give the first rows from a place of the circle on, and how far from it they are."""
+        """Return the first rows from a place of the circle on, and how far from it they are."""
         circle = self._circle(key)
         places = circle.after(turn, n)
         return circle.distances(places, turn), self.X[self._distinct[places]]
 
     def _circle(self, key: int) -> hashing.Circle:
-        """Give the rows on a circle."""
+        """Return the rows on a circle."""
         circle = self._circles.get(key)
         if circle is None:
             circle = hashing.Circle(self.fingerprints, key)
@@ -142,7 +142,7 @@ class MemoryDesign(Design):
         return circle
 
     def glimpse(self, n: int, key: int) -> MemoryGlimpse:
-        """Give the rows with the smallest hashes."""
+        """Return the rows with the smallest hashes."""
         places = self._circle(key).after(0, n)
         members = self.members(self.fingerprints[places])
         rows = self.inputs[self._distinct[places]]
@@ -153,7 +153,7 @@ class MemoryDesign(Design):
         return Members.of(wanted, self._words)
 
     def put(self, vector: Array) -> Any:
-        """Give an m-vector in this place."""
+        """Return an m-vector in this place."""
         return self.place.put(vector)
 
     def stack(self, vectors: Sequence[Any]) -> Any:
@@ -189,7 +189,7 @@ class MemoryDesign(Design):
         return n_bytes <= budget and is_better if store == "auto" else store
 
     def columns(self, capacity: int, has_constant: bool) -> MemoryColumns:
-        """Give an empty set of columns."""
+        """Return an empty set of columns."""
         return MemoryColumns(self, capacity, has_constant)
 
     @property
@@ -258,7 +258,7 @@ class MemoryDesign(Design):
         return float(np.sqrt(mean)), float(largest)
 
     def evaluate(self, atoms: Any, rows: Any = None) -> Any:
-        """Give the exact values of atoms at all rows, or some, of shape (n_rows, n_atoms)."""
+        """Return the exact values of atoms at all rows, or some, of shape (n_rows, n_atoms)."""
         X = self.inputs if rows is None else self.inputs[rows]
         here = atoms if self.place.xp is np else self.place.put(atoms)
         # Dense inputs are copied on the way to the values, sparse ones are not.
@@ -275,7 +275,7 @@ class MemoryDesign(Design):
         return values
 
     def column(self, atom: Any) -> Any:
-        """Give the exact values of one atom at all rows; the last ones are kept."""
+        """Return the exact values of one atom at all rows; the last ones are kept."""
         if sparse.issparse(atom):
             return self.evaluate(atom)[:, 0]
         word = atom.tobytes()

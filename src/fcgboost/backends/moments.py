@@ -60,7 +60,7 @@ class Moments:
     variance: Array
 
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
-        """Give limits so many deviations from the mean; `has_zero` as in `limits_of`."""
+        """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
         deviation = np.sqrt(self.variance)
         return limits_of(n_deviations, self.mean, deviation, self.low, self.high, has_zero)
 
@@ -89,7 +89,7 @@ class Frame:
         self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
 
     def sample(self, rows: Any) -> Sample:
-        """Give what a dictionary may look at."""
+        """Return what a dictionary may look at."""
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
@@ -139,7 +139,7 @@ def measure_extent(X: Any, weights: Array) -> Extent:
 
 
 def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
-    """Give the sums of the weights, and of the weighted columns."""
+    """Return the sums of the weights, and of the weighted columns."""
     units, reach = units_of(weights, extent.heaviest), _reach(extent, 0.0)
     factors = np.ldexp(1.0, -exponents_of(reach))
     mass = ExactSum.of(units[:, None])
@@ -150,7 +150,7 @@ def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
 
 
 def sum_up_squares(X: Any, weights: Array, extent: Extent, mean: Array) -> Pair:
-    """Give the weights of zeros that are not stored, and the other squared deviations' sums."""
+    """Return the weights of zeros that are not stored, and the other squared deviations' sums."""
     units = units_of(weights, extent.heaviest)
     factors = np.ldexp(1.0, -exponents_of(_reach(extent, mean)))
     if sparse.issparse(X):
@@ -198,7 +198,7 @@ def _sparse_squares(X: Any, units: Array, mean: Array, factors: Array) -> Pair:
 
 
 def _reach(extent: Extent, origin: Any) -> Array:
-    """Give how far from an origin the columns reach."""
+    """Return how far from an origin the columns reach."""
     return np.asarray(np.maximum(np.abs(extent.low - origin), np.abs(extent.high - origin)))
 
 

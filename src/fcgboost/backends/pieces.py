@@ -50,7 +50,7 @@ class Draw:
         return Draw(distances, rows[places], min(self.horizon, other.horizon))
 
     def first(self, n: int) -> Draw | None:
-        """Give the first n rows, at most all there are; None where some may be missing."""
+        """Return the first n rows, at most all there are; None where some may be missing."""
         is_known = self.distances <= np.uint64(self.horizon)
         if np.count_nonzero(is_known) < n and self.horizon < int(_LAST_WORD):
             return None
@@ -92,7 +92,7 @@ class Scores:
         return cls(estimate.dots, estimate.bounds, sizes, is_largest)
 
     def estimate(self) -> Estimate:
-        """Give the estimate for all rows together.
+        """Return the estimate for all rows together.
 
         Errors of norms add up as norms do: |n(g + e) - n(g)| is at most n(e).
         """
@@ -119,7 +119,7 @@ class PieceCandidates(MemoryCandidates):
             return Scores.of(values.estimate(r[:, None], divisor, None), divisor)
 
     def exact_scores(self, some: NDArray[np.intp], r: Array, divisor: Divisor) -> Scores:
-        """Give the sums of some candidates, added up in order."""
+        """Return the sums of some candidates, added up in order."""
         dots = self.dots_of(some, r)
         sizes = None
         if divisor != "none":
@@ -129,7 +129,7 @@ class PieceCandidates(MemoryCandidates):
         return Scores(dots[:, None], np.zeros((len(dots), 1)), sizes, divisor == "max")
 
     def piece_sums(self, R: tuple[Array, ...]) -> Sums:
-        """Give the sums that gains are made of."""
+        """Return the sums that gains are made of."""
         return self.sums(_stacked(R))
 
 
@@ -141,7 +141,7 @@ class PieceGlimpse:
     weights: Array
 
     def look(self, R: tuple[Array, ...]) -> Array:
-        """Give residuals and active weights, zeros for rows that lie elsewhere."""
+        """Return residuals and active weights, zeros for rows that lie elsewhere."""
         residuals, active = look_at(self.members, _stacked(R), self.weights)
         return np.stack([residuals, active])
 
@@ -184,7 +184,7 @@ class PieceColumns(MemoryColumns):
         self._close_gap(position)
 
     def forget_values(self) -> None:
-        """Give the memory of the columns back."""
+        """Return the memory of the columns back."""
         self._storage = None
 
     @property
@@ -198,11 +198,11 @@ class PieceColumns(MemoryColumns):
         return 0 if self._storage is None else 8 * self._design.n_rows * self.n_columns
 
     def column(self, position: int) -> Any:
-        """Give one column."""
+        """Return one column."""
         return self.A[:, position]
 
     def gram(self, weights: Any) -> Any:
-        """Give the matrix itself: nobody waits here."""
+        """Return the matrix itself: nobody waits here."""
         return self.fetch(super().gram(weights))[0]
 
 
@@ -216,7 +216,7 @@ class PieceDesign(MemoryDesign):
         return PieceCandidates(self, atoms, self.is_worth_storing(atoms.shape[0], reuse, store))
 
     def columns(self, capacity: int, has_constant: bool) -> PieceColumns:
-        """Give an empty set of columns."""
+        """Return an empty set of columns."""
         return PieceColumns(self, capacity, has_constant)
 
     def put_back(self, X: Any) -> None:
@@ -224,7 +224,7 @@ class PieceDesign(MemoryDesign):
         self.X = self.inputs = X
 
     def drop(self) -> None:
-        """Give the memory of the rows back."""
+        """Return the memory of the rows back."""
         self.X = self.inputs = None
         self.forget_columns()
         vars(self).pop("screen_inputs", None)
@@ -237,7 +237,7 @@ class PieceDesign(MemoryDesign):
 
 
 def n_bytes_of(array: Any) -> int:
-    """Give the memory of an array or CSR matrix."""
+    """Return the memory of an array or CSR matrix."""
     if sparse.issparse(array):
         return sum(int(part.nbytes) for part in (array.data, array.indices, array.indptr))
     return int(array.nbytes)

@@ -35,11 +35,11 @@ class Place(ABC):
 
     @abstractmethod
     def put(self, values: Any, dtype: str = "float64") -> Any:
-        """Give an array of the place with these values; the same one if it is that already."""
+        """Return an array of the place with these values; the same one if it is that already."""
 
     @abstractmethod
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        """Give an array without values whose columns are contiguous."""
+        """Return an array without values whose columns are contiguous."""
 
     @abstractmethod
     def fetch(self, *arrays: Any) -> list[Host]:
@@ -47,11 +47,11 @@ class Place(ABC):
 
     @abstractmethod
     def add_up(self, sums: Any) -> Any:
-        """Give the sum over the first axis in `sum_dtype`."""
+        """Return the sum over the first axis in `sum_dtype`."""
 
     @abstractmethod
     def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
-        """Give the positions of the true entries, in order, and how many there are.
+        """Return the positions of the true entries, in order, and how many there are.
 
         Parameters
         ----------
@@ -74,15 +74,15 @@ class NumpyPlace(Place):
     sum_dtype = "float64"
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
-        """Give a NumPy array."""
+        """Return a NumPy array."""
         return np.asarray(values, dtype=dtype)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        """Give a Fortran-ordered array: pages that were never written take no memory."""
+        """Return a Fortran-ordered array: pages that were never written take no memory."""
         return np.empty((n_rows, n_columns), dtype=dtype, order="F")
 
     def fetch(self, *arrays: Any) -> list[Host]:
-        """Give the arrays as they are."""
+        """Return the arrays as they are."""
         self.n_fetches += 1
         return [np.asarray(array) for array in arrays]
 
@@ -91,7 +91,7 @@ class NumpyPlace(Place):
         return sums.sum(axis=0, dtype=np.float64)
 
     def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
-        """Give all positions."""
+        """Return all positions."""
         positions = np.flatnonzero(mask)
         return positions, len(positions)
 
@@ -123,7 +123,7 @@ class TorchPlace(Place):
         return bool(self.device.type != "mps")
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
-        """Give a tensor on the device."""
+        """Return a tensor on the device."""
         kind = getattr(self.xp, dtype)
         if is_tensor(values):
             return values.to(device=self.device, dtype=kind)
@@ -136,7 +136,7 @@ class TorchPlace(Place):
         return host.to(device=self.device, dtype=kind)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
-        """Give the transpose of a row-ordered tensor."""
+        """Return the transpose of a row-ordered tensor."""
         kind = getattr(self.xp, dtype)
         return self.xp.empty((n_columns, n_rows), dtype=kind, device=self.device).T
 
@@ -159,7 +159,7 @@ class TorchPlace(Place):
         return sums.sum(0, dtype=getattr(self.xp, self.sum_dtype))
 
     def find(self, mask: Any, room: int | None) -> tuple[Any, Any]:
-        """Give so many positions that no one has to wait to learn how many there are."""
+        """Return so many positions that no one has to wait to learn how many there are."""
         xp = self.xp
         if room is None:
             return xp.nonzero(mask)[:, 0], mask.sum()
@@ -171,7 +171,7 @@ class TorchPlace(Place):
 
 
 def place_for(device: str) -> Place:
-    """Give the place that a device's name stands for.
+    """Return the place that a device's name stands for.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Part:
     weights: Array
 
     def take(self, rows: NDArray[Any]) -> Part:
-        """Give some of the rows."""
+        """Return some of the rows."""
         return Part(self.X[rows], self.y[rows], self.weights[rows])
 
 
@@ -103,13 +103,13 @@ class Rows:
         self.y, self.weights = self.y[places], self.weights[places]
 
     def copy(self) -> Rows:
-        """Give the same rows again, for others to be left out."""
+        """Return the same rows again, for others to be left out."""
         twin = object.__new__(Rows)
         vars(twin).update(vars(self))
         return twin
 
     def load(self) -> Any:
-        """Give X."""
+        """Return X."""
         if self.X is None:
             assert self._source is not None
             X = self._source().X
@@ -129,7 +129,7 @@ class Rows:
         return self.X is not before
 
     def drop(self) -> bool:
-        """Give the memory back, if the rows can be loaded again."""
+        """Return the memory back, if the rows can be loaded again."""
         if self._source is not None:
             self.X = None
         return self._source is not None
@@ -140,7 +140,7 @@ class Rows:
         return Survey(self.n_rows, self._n_features, np.unique(self.y), self._is_sparse, heaviest)
 
     def digest(self, words: hashing.Words) -> hashing.Digest:
-        """Give words for all rows from those for each; y holds codes by now."""
+        """Return words for all rows from those for each; y holds codes by now."""
         return hashing.Digest.of(words, self.y, self.weights)
 
     def encode(self, codes: dict[Any, int]) -> None:
@@ -160,7 +160,7 @@ class Rows:
 
 
 def _ends_of(X: Any) -> tuple[int, ...]:
-    """Give the fingerprints of the first and the last row: what is random differs there, too."""
+    """Return the fingerprints of the first and the last row: what is random differs there, too."""
     n_rows = X.shape[0]
     return tuple(hashing.fingerprint(X[[0, n_rows - 1]]).tolist()) if n_rows else ()
 
@@ -181,7 +181,7 @@ class HeldOut:
     def hits(
         self, new_atoms: Sequence[Any], coef: Array, intercept: Array, heaviest: float
     ) -> ExactSum:
-        """Give the weight of the rows that are not classified correctly, and of those that are."""
+        """Return the weights of the rows classified incorrectly and correctly."""
         self._atoms.extend(new_atoms)
         if self._values is None:
             self._values = np.zeros((self.rows.n_rows, 0))

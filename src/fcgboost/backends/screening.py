@@ -107,13 +107,13 @@ class StandIn:
         return self._values.changed(last, dots, bounds, step, masses, divisor)
 
     def _project(self, step: Array, size: float) -> Array:
-        """Give (Q L)^T step, one vector at a time: several at once take longer than that."""
+        """Return (Q L)^T step, one vector at a time: several at once take longer than that."""
         unit = step / (size or 1.0)
         inner = unit if self._basis is None else self._basis.T @ unit
         return size * (inner.astype(np.float32) @ self._loadings).astype(np.float64)
 
     def _measure_errors(self, values: Array) -> Array:
-        """Give the norms of G - Q L, of what is stored, so that all earlier rounding counts."""
+        """Return the norms of G - Q L, of what is stored, so that all earlier rounding counts."""
         errors = np.empty(values.shape[1])
         for start in range(0, len(errors), _AT_ONCE):
             block = slice(start, start + _AT_ONCE)
@@ -124,7 +124,7 @@ class StandIn:
 
 
 def _column_norms(values: Array) -> Array:
-    """Give the norm of every column."""
+    """Return the norm of every column."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", values, values, dtype=np.float64)))
 
 

@@ -77,15 +77,15 @@ class Piece:
         self.objects = {PIECE: self}
 
     def target(self, positive: int) -> Array:
-        """Give +1 for the rows of a class and -1 for the others."""
+        """Return +1 for the rows of a class and -1 for the others."""
         return np.where(self.rows.y == positive, 1.0, -1.0)
 
     def weights(self) -> Array:
-        """Give the weights."""
+        """Return the weights."""
         return np.asarray(self.design.weights)
 
     def columns(self, capacity: int, has_constant: bool) -> PieceColumns:
-        """Give an empty set of columns."""
+        """Return an empty set of columns."""
         return self.design.columns(capacity, has_constant)
 
     def candidates(self, atoms: Any, reuse: bool, store: Any) -> PieceCandidates:
@@ -94,7 +94,7 @@ class Piece:
         return self.design.candidates(atoms, reuse=reuse, store=store)
 
     def draw(self, n: int, key: int, turn: int, share: float) -> Draw:
-        """Give rows after a place of the circle.
+        """Return rows after a place of the circle.
 
         `share` is 1 over the number of all rows: of n rows, hardly more than our share of them
         will be wanted. What is beyond it is not sent.
@@ -111,11 +111,11 @@ class Piece:
         return PieceGlimpse(self.design.members(wanted), self.weights())
 
     def n_distinct(self) -> int:
-        """Give the number of distinct rows of the piece."""
+        """Return the number of distinct rows of the piece."""
         return self.design.n_distinct
 
     def words_between(self, first: int, last: int) -> hashing.Words:
-        """Give the distinct fingerprints within limits, ascending."""
+        """Return the distinct fingerprints within limits, ascending."""
         words = self.design.fingerprints
         start = np.searchsorted(words, np.uint64(first), side="left")
         stop = np.searchsorted(words, np.uint64(last), side="right")
@@ -224,13 +224,13 @@ class Shard:
             rows.encode(codes)
 
     def digest(self) -> tuple[hashing.Digest | None, hashing.Digest | None]:
-        """Give words for the rows for training, and for those for validation."""
+        """Return words for the rows for training, and for those for validation."""
         training = [p.rows.digest(p.words) for p in self._pieces]
         held_out = [h.rows.digest(hashing.fingerprint(h.rows.load())) for h in self._held_out]
         return add_up(training) if training else None, add_up(held_out) if held_out else None
 
     def class_totals(self, n_classes: int, heaviest: float) -> ExactSum | None:
-        """Give the weight of every class."""
+        """Return the weight of every class."""
         rows = [piece.rows for piece in self._pieces]
         totals = [totals_of(r.weights, r.y, n_classes, heaviest) for r in rows]
         return add_up(totals) if totals else None
@@ -346,7 +346,7 @@ class Shard:
     def hits(
         self, new_atoms: Sequence[Any], coef: Array, intercept: Array, heaviest: float
     ) -> ExactSum | None:
-        """Give the weight of held-out rows that are classified wrongly, and correctly."""
+        """Return the weight of held-out rows that are classified wrongly, and correctly."""
         totals = []
         for held_out in self._held_out:
             totals.append(held_out.hits(new_atoms, coef, intercept, heaviest))

@@ -131,7 +131,7 @@ def _many_columns(  # type: ignore[no-untyped-def]
 
 
 def gauss_sums(Z: Any, centers: Any, steepness: Any, r: Any) -> tuple[Any, Any]:
-    """Give sum_i r_i g_ij and sum_i |r_i| g_ij, g_ij = exp(-t_j |z_i - c_j|^2).
+    """Return sum_i r_i g_ij and sum_i |r_i| g_ij, g_ij = exp(-t_j |z_i - c_j|^2).
 
     Parameters
     ----------

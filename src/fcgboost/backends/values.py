@@ -68,7 +68,7 @@ class Estimate:
     n_rows: Any
 
     def interval(self, place: Place) -> tuple[Any, Any]:
-        """Give the least and the largest that every absolute score can be."""
+        """Return the least and the largest that every absolute score can be."""
         xp = place.xp
         sizes = xp.abs(self.dots)
         is_known = sizes + self.bounds < np.inf
@@ -79,7 +79,7 @@ class Estimate:
         return low, self.highest(place)
 
     def highest(self, place: Place) -> Any:
-        """Give the largest that every absolute score can be."""
+        """Return the largest that every absolute score can be."""
         xp = place.xp
         # Numbers beyond the range of float32 say nothing about a score.
         high = xp.abs(self.dots) + self.bounds
@@ -145,11 +145,11 @@ class Values(ABC):
         """Estimate all scores of residuals R, m-vectors of shape (n_rows, n_outputs)."""
 
     def _at_once(self, design: MemoryDesign) -> int:
-        """Give how many candidates are evaluated together."""
+        """Return how many candidates are evaluated together."""
         return _AT_ONCE if isinstance(design.screen_place, NumpyPlace) else _AT_ONCE_AHEAD
 
     def _evaluation(self, block: slice) -> Callable[[Any], Any]:
-        """Give the function from rows to the values of some candidates."""
+        """Return the function from rows to the values of some candidates."""
         dictionary, atoms, scale = self._design.dictionary, self._atoms[block], self._scale
         return lambda rows: dictionary.evaluate(rows, atoms, scale)
 
@@ -235,7 +235,7 @@ class FreshValues(Values):
         return self._estimated(R, sums[:, :n_outputs], sums[:, n_outputs:], divisor, focus)
 
     def _fused_sum(self, fused: GaussSums, inputs: Any, R: Any) -> Any:
-        """Give the sums by a kernel that writes no value to memory."""
+        """Return the sums by a kernel that writes no value to memory."""
         place, n, n_outputs = self.place, self._n_atoms, R.shape[1]
         centers, widths = self._atoms[:, :-1], self._atoms[:, -1]
         steepness = 0.5 / widths**2
@@ -252,7 +252,7 @@ class FreshValues(Values):
         return sums
 
     def _sum(self, inputs: Any, W: Any, weights: Any, divisor: Divisor) -> tuple[Any, Any]:
-        """Give the sums of values times W, and with weights what sizes are made of."""
+        """Return the sums of values times W, and with weights what sizes are made of."""
         place, n = self.place, self._n_atoms
         at_once = self.blocks[0].stop
         width = at_once if sparse.issparse(inputs) else max(at_once, inputs.shape[1])
@@ -286,7 +286,7 @@ class FreshValues(Values):
         return sums, extents[:, 0]
 
     def _block_sums(self, values: Any, W: Any) -> Any:
-        """Give values^T W; the second half of W, sizes of residuals, meets sizes of values."""
+        """Return values^T W; the second half of W, sizes of residuals, meets sizes of values."""
         if self._is_nonnegative or W.shape[1] == 1:
             return block_sums(values, W, self.place)
         xp, half = self.place.xp, W.shape[1] // 2
@@ -337,7 +337,7 @@ class StoredValues(Values):
         return self._estimated(R, here.put(sums) * unit, masses, divisor, focus)
 
     def _product(self, W: Any) -> Any:
-        """Give G^T W; threads share the columns."""
+        """Return G^T W; threads share the columns."""
         sums = self.place.empty(self._n_atoms, W.shape[1], self.place.sum_dtype)
 
         def score(block: slice) -> None:
@@ -350,7 +350,7 @@ class StoredValues(Values):
     def changed(
         self, last: Estimate, dots: Any, bounds: Any, step: Any, masses: Any, divisor: Divisor
     ) -> Estimate | None:
-        """Give an estimate made of an old one and of dots with a change of the residuals.
+        """Return an estimate made of an old one and of dots with a change of the residuals.
 
         `bounds` say how far the change is from that of the values kept here; how far these are from
         the exact ones is said here.
@@ -379,7 +379,7 @@ class StoredValues(Values):
 
 
 def _larger(first: Any, second: Any) -> Any:
-    """Give the larger of two arrays, or of an array and nothing, elementwise."""
+    """Return the larger of two arrays, or of an array and nothing, elementwise."""
     if isinstance(first, float) or isinstance(second, float):
         return second if isinstance(first, float) else first
     return namespace(first).maximum(first, second)

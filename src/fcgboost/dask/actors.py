@@ -88,7 +88,7 @@ class DaskShard:
 
 
 def _named(method: str) -> Callable[[DaskShard, bytes], bytes]:
-    """Give a method that shows by its name on the profile page of the dashboard."""
+    """Return a method that shows by its name on the profile page of the dashboard."""
 
     def call(self: DaskShard, message: bytes) -> bytes:
         return self.answer(method, message)

@@ -56,7 +56,7 @@ class Table:
 
 
 def culled(part: Any) -> Any:
-    """Give a delayed object with no more than it needs."""
+    """Return a delayed object with no more than it needs."""
     graph, _ = cull(dict(part.__dask_graph__()), [part.key])
     return Delayed(part.key, graph)
 
@@ -109,7 +109,7 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
 
 
 def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
-    """Give the names and the number of the columns."""
+    """Return the names and the number of the columns."""
     if hasattr(X, "columns"):  # a data frame, of whichever library
         return tuple(X.columns), len(X.columns)
     if not isinstance(X, da.Array) or X.ndim != 2:
@@ -126,12 +126,12 @@ def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
 
 
 def _blocks(values: Any, optimize: bool) -> list[Any]:
-    """Give the partitions as delayed objects; none where there are no values."""
+    """Return the partitions as delayed objects; none where there are no values."""
     return [] if values is None else list(np.ravel(values.to_delayed(optimize_graph=optimize)))
 
 
 def _aligned(values: Any, X: Any, name: str) -> Any:
-    """Give labels or weights in one dimension, and in the partitions of X if these are known."""
+    """Return labels or weights in one dimension, and in the partitions of X if these are known."""
     if isinstance(values, da.Array):
         if name[0] != "X" and values.ndim == 2 and values.numblocks[1] == 1:
             values = values[:, 0] if values.shape[1] == 1 else values

@@ -139,7 +139,7 @@ def _translated(error: Exception, actor: Actor) -> Exception:
 
 
 def find_client(client: Client | None) -> Client:
-    """Give the client to use."""
+    """Return the client to use."""
     if client is None:
         try:
             client = Client.current()
@@ -158,7 +158,7 @@ def find_client(client: Client | None) -> Client:
 
 
 def find_workers(client: Client) -> dict[str, Any]:
-    """Give the workers, after some patience if there are none."""
+    """Return the workers, after some patience if there are none."""
     deadline = time.monotonic() + _PATIENCE
     while not (workers := _ask(client, lambda: client.scheduler_info(n_workers=-1)["workers"])):
         if time.monotonic() > deadline:
@@ -275,7 +275,7 @@ def _n_rows(part: Part) -> int:
 
 
 def _deal(parts: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Give every worker partitions that it loads when it needs them."""
+    """Return every worker partitions that it loads when it needs them."""
     return {
         name: [LoadedPart(culled(part)) for part in parts[i :: len(names)]]
         for i, name in enumerate(names)

@@ -196,7 +196,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             _check_feature_names(self, pd.DataFrame(columns=list(table.columns)), reset=True)
 
     def to_local(self) -> FCGBoostClassifier:
-        """Give the fitted classifier as one that needs no cluster."""
+        """Return the fitted classifier as one that needs no cluster."""
         self._fitted()
         parameters = self.get_params(deep=False)
         parameters.pop("client")
@@ -206,22 +206,22 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         return local
 
     def decision_function(self, X: Any) -> Any:
-        """Give decision values; lazily for a Dask collection."""
+        """Return decision values; lazily for a Dask collection."""
         return self._lazily("decision_function", X, np.float64, self._n_values())
 
     def predict(self, X: Any) -> Any:
-        """Give the predicted class of every row; lazily for a Dask collection."""
+        """Return the predicted class of every row; lazily for a Dask collection."""
         self._fitted()
         return self._lazily("predict", X, self.classes_.dtype, 1)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give class probabilities; lazily for a Dask collection."""
+        """Return class probabilities; lazily for a Dask collection."""
         self._fitted()
         return self._lazily("predict_proba", X, np.float64, len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the share of the rows that are classified correctly."""
+        """Return the share of the rows that are classified correctly."""
         if not is_dask_collection(X):
             return self.to_local().score(X, y, sample_weight)
         self._fitted()
@@ -267,7 +267,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
 
 def _signature() -> inspect.Signature:
-    """Give the signature of the constructor: that of the plain one, and a client."""
+    """Return the signature of the constructor: that of the plain one, and a client."""
     plain = inspect.signature(FCGBoostClassifier.__init__)
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
     return plain.replace(parameters=[*plain.parameters.values(), client])
@@ -306,7 +306,7 @@ def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
 
 
 def _token(local: FCGBoostClassifier) -> str:
-    """Give a word for all that a prediction depends on but its rows."""
+    """Return a word for all that a prediction depends on but its rows."""
     model = local.model_
     limits = () if model.limits is None else (model.limits.low, model.limits.high)
     numbers = (model.coef, model.intercept, model.scale, *limits, local.classes_)
@@ -317,7 +317,7 @@ def _token(local: FCGBoostClassifier) -> str:
 
 
 def _graphed(local: FCGBoostClassifier) -> Any:
-    """Give a classifier that is in a graph once, whatever the number of partitions."""
+    """Return a classifier that is in a graph once, whatever the number of partitions."""
     return dask.delayed(local, name=f"fcgboost-model-{_token(local)}", traverse=False)
 
 
@@ -350,7 +350,7 @@ def _of_frame(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_colu
 
 @dask.delayed  # type: ignore[untyped-decorator]
 def _hits(local: FCGBoostClassifier, part: Any) -> Any:
-    """Give the weight of the rows that are classified correctly, and of all."""
+    """Return the weight of the rows that are classified correctly, and of all."""
     if len(part.y) == 0:
         return np.zeros(2)
     decision = local.model_.decision(part.X)

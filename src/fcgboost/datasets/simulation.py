@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def bayes_boundary(t: Array) -> Array:
-    """Give zeta(t) = ((1 - 2t)_+^5 (32 t^2 + 10 t + 1) + 1) / 2, the paper's Bayes boundary."""
+    """Return zeta(t) = ((1 - 2t)_+^5 (32 t^2 + 10 t + 1) + 1) / 2, the paper's Bayes boundary."""
     return np.asarray((np.maximum(0.0, 1.0 - 2.0 * t) ** 5 * (32 * t**2 + 10 * t + 1) + 1) / 2)
 
 

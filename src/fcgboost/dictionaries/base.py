@@ -62,7 +62,7 @@ class Sample:
         return len(self.scale)
 
     def dense_rows(self) -> Array:
-        """Give the drawn rows as a dense float64 array."""
+        """Return the drawn rows as a dense float64 array."""
         rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
         return np.asarray(rows, dtype=np.float64)
 
@@ -99,7 +99,7 @@ class Dictionary(Part):
 
     @abstractmethod
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give the values of atoms at the rows of X.
+        """Return the values of atoms at the rows of X.
 
         Arrays are NumPy's or, all three, torch's, in one precision; formulas take their functions
         from the array (`fcgboost.arrays.namespace`).
@@ -117,7 +117,7 @@ class Dictionary(Part):
         """
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Give `evaluate` as a function of X alone, for the many calls of a prediction.
+        """Return `evaluate` as a function of X alone, for the many calls of a prediction.
 
         What depends on the atoms only is worth computing here. The function takes what `evaluate`
         takes, sparse X included, and gives the same values up to rounding.
@@ -125,7 +125,7 @@ class Dictionary(Part):
         return lambda X: self.evaluate(X, atoms, scale)
 
     def scaled(self, atoms: Any, factors: Array) -> Any | None:
-        """Give atoms whose values are some positive factors times as large.
+        """Return atoms whose values are some positive factors times as large.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Dictionary(Part):
         return None
 
     def n_parameters(self, n_features: int) -> int:
-        """Give the number of parameters of a row, at most: a vector and a number, usually."""
+        """Return the number of parameters of a row, at most: a vector and a number, usually."""
         return n_features + 1
 
     def categories(self, n_features: int) -> NDArray[np.bool_]:
@@ -151,7 +151,7 @@ class Dictionary(Part):
         """Raise a ValueError if the family cannot be fitted to rows."""
 
     def trimmed(self, atoms: Any) -> Any:
-        """Give rows without the zeros at the end that only longer rows of other atoms need."""
+        """Return rows without the zeros at the end that only longer rows of other atoms need."""
         return atoms
 
     def check_parameters(self) -> None:
@@ -164,7 +164,7 @@ class SmoothDictionary(Dictionary):
 
     @abstractmethod
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give the gradient in x of sum_j coef_j g_j(x) at the rows of X.
+        """Return the gradient in x of sum_j coef_j g_j(x) at the rows of X.
 
         Returns
         -------
@@ -201,7 +201,7 @@ class ScreenedDictionary(Dictionary):
 
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Give atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
+        """Return atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class LearnableDictionary(Dictionary):
 
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Give atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
+        """Return atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
 
         The way back is `moved(atoms, -origin / unit, 1 / unit)`.
 
@@ -240,16 +240,16 @@ class LearnableDictionary(Dictionary):
         """
 
     def free(self, atoms: Any) -> Any:
-        """Give the vector without constraints of every row: the row itself, unless overridden."""
+        """Return the vector without constraints of every row: the row itself, unless overridden."""
         return atoms
 
     def bound(self, theta: Any) -> Any:
-        """Give the row of every vector without constraints: the inverse of `free`."""
+        """Return the row of every vector without constraints: the inverse of `free`."""
         return theta
 
     @abstractmethod
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
-        """Give the gradient in every theta_j of sum_i V[i, j] g_j(z_i), with a scale of ones.
+        """Return the gradient in every theta_j of sum_i V[i, j] g_j(z_i), with a scale of ones.
 
         Arrays are NumPy's or, all three, torch's; no argument is changed.
 
@@ -298,11 +298,11 @@ class GrownDictionary(Dictionary):
 
     @abstractmethod
     def grower(self, sample: Sample) -> Grower:
-        """Give a grower for data of this shape."""
+        """Return a grower for data of this shape."""
 
 
 def ends_of(value: Any) -> tuple[Any, ...]:
-    """Give a range as a tuple: of one number twice, or of what a sequence holds."""
+    """Return a range as a tuple: of one number twice, or of what a sequence holds."""
     if isinstance(value, Sequence | np.ndarray):
         return tuple(value)
     return value, value

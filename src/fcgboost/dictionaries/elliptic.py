@@ -81,11 +81,11 @@ class EllipticDictionary(SmoothDictionary, LearnableDictionary):
         return np.hstack([centers, is_used / widths])
 
     def n_parameters(self, n_features: int) -> int:
-        """Give two for every column."""
+        """Return two for every column."""
         return 2 * n_features
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give exp(-1/2 |p (x - c) / s|^2)."""
+        """Return exp(-1/2 |p (x - c) / s|^2)."""
         centers, sharpness = _split(atoms)
         if sparse.issparse(X):
             return decay(_sparse_exponents(X, centers, sharpness / scale))
@@ -110,7 +110,7 @@ class EllipticDictionary(SmoothDictionary, LearnableDictionary):
         return values
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give sum_j coef_j g_j(x) p_j^2 (c_j - x) / s^2."""
+        """Return sum_j coef_j g_j(x) p_j^2 (c_j - x) / s^2."""
         centers, sharpness = _split(atoms)
         pulls = self.evaluate(X, atoms, scale) * coef
         points = X.toarray() if sparse.issparse(X) else X
@@ -119,12 +119,12 @@ class EllipticDictionary(SmoothDictionary, LearnableDictionary):
         return np.asarray(toward - (points - origin) * (pulls @ steepness))
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Give the centres in the other coordinates; widths are in units already."""
+        """Return the centres in the other coordinates; widths are in units already."""
         centers, sharpness = _split(atoms)
         return np.hstack([(centers - origin) / unit, sharpness])
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
-        """Give sum_i V[i, j] g_j(z_i) (p^2 (z_i - c), -p (z_i - c)^2).
+        """Return sum_i V[i, j] g_j(z_i) (p^2 (z_i - c), -p (z_i - c)^2).
 
         The second part is 0 where p is: an atom goes on to ignore what it ignores.
         """
@@ -146,13 +146,13 @@ def _split(atoms: Any) -> tuple[Any, Any]:
 
 
 def _inputs_side(Z: Any) -> Any:
-    """Give rows (z^2, z, 1)."""
+    """Return rows (z^2, z, 1)."""
     xp = namespace(Z)
     return xp.concatenate([Z * Z, Z, xp.ones_like(Z[:, :1])], axis=1)
 
 
 def _atoms_side(centers: Any, sharpness: Any) -> Any:
-    """Give columns whose product with (z^2, z, 1) is -1/2 sum_j (p_j (z_j - c_j))^2."""
+    """Return columns whose product with (z^2, z, 1) is -1/2 sum_j (p_j (z_j - c_j))^2."""
     squares = sharpness * sharpness
     slopes = squares * centers
     constants = -0.5 * (slopes * centers).sum(1)[:, None]
@@ -160,7 +160,7 @@ def _atoms_side(centers: Any, sharpness: Any) -> Any:
 
 
 def _few_exponents(X: Any, centers: Any, sharpness: Any) -> Any:
-    """Give the exponents of a few atoms by differences, which are exact where an atom is large."""
+    """Return the exponents of a few atoms by differences, exact where an atom is large."""
     each = [_squares(X, c, p) for c, p in zip(centers, sharpness, strict=True)]
     return -0.5 * namespace(X).stack(each, axis=1)
 
@@ -173,7 +173,7 @@ def _squares(X: Any, center: Any, sharp: Any) -> Any:
 
 
 def _sparse_exponents(X: Any, centers: Array, sharpness: Array) -> Array:
-    """Give the exponents from products with the entries that are there, and their squares."""
+    """Return the exponents from products with the entries that are there, and their squares."""
     steepness, squares = sharpness**2, X.astype(np.float64)
     squares.data **= 2
     exponents = dense_product(X, steepness * centers)

@@ -79,7 +79,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.hstack([centers, widths])
 
     def _widths(self, sample: Sample, n: int, key: int) -> Array:
-        """Give n widths in standardised units."""
+        """Return n widths in standardised units."""
         if isinstance(self.width, Real):
             return np.full(n, float(self.width))
         scale = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
@@ -88,7 +88,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return scale * log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give exp(-|(x - c) / s|^2 / (2 sigma^2))."""
+        """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
         if not sparse.issparse(X) and not sparse.issparse(centers):
             # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
@@ -121,7 +121,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return values
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
+        """Return sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
         pulls = self.evaluate(X, atoms, scale) * (coef / widths**2)
         points = X.toarray() if sparse.issparse(X) else X
@@ -131,22 +131,22 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     is_nonnegative = True
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Give the centres in the other coordinates; widths are in units already."""
+        """Return the centres in the other coordinates; widths are in units already."""
         centers, widths = split_last(atoms)
         return np.hstack([(centers - origin) / unit, widths[:, None]])
 
     def free(self, atoms: Any) -> Any:
-        """Give (c, log sigma)."""
+        """Return (c, log sigma)."""
         xp = namespace(atoms)
         return xp.concatenate([atoms[:, :-1], xp.log(atoms[:, -1:])], axis=1)
 
     def bound(self, theta: Any) -> Any:
-        """Give (c, sigma)."""
+        """Return (c, sigma)."""
         xp = namespace(theta)
         return xp.concatenate([theta[:, :-1], xp.exp(theta[:, -1:])], axis=1)
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
-        """Give sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
+        """Return sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
         centers, steepness = theta[:, :-1], namespace(theta).exp(-2.0 * theta[:, -1:])
         side = _inputs_side(Z)
         pulls = decay(side @ _centers_side(centers, 0.5 * steepness[:, 0])) * V
@@ -229,7 +229,7 @@ class PolynomialDictionary(InnerProductDictionary):
         return np.hstack([weights, -(weights @ sample.shift)[:, None]])
 
     def profile(self, z: Array) -> Array:
-        """Give (1 + z)^p."""
+        """Return (1 + z)^p."""
         z += 1.0
         if self.degree == 1:
             return z
@@ -239,12 +239,12 @@ class PolynomialDictionary(InnerProductDictionary):
         return power
 
     def slope(self, z: Array) -> Array:
-        """Give p (1 + z)^(p - 1)."""
+        """Return p (1 + z)^(p - 1)."""
         return self.degree * (1.0 + z) ** (self.degree - 1)
 
 
 def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
-    """Give raw centres: the drawn rows, or points of the bounding box."""
+    """Return raw centres: the drawn rows, or points of the bounding box."""
     if where == "data":
         return sample.rows if sparse.issparse(sample.rows) else sample.dense_rows()
     unit = np.random.default_rng(key).random((n, sample.n_features))
@@ -287,7 +287,7 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
 
 
 def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
-    """Give -t |x - c|^2, t the steepness of the atom at c."""
+    """Return -t |x - c|^2, t the steepness of the atom at c."""
     if sparse.issparse(X) or sparse.issparse(centers):
         exponents: Any = dense_product(X, centers)
         exponents *= 2.0 * steepness
@@ -300,20 +300,20 @@ def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
 
 
 def _inputs_side(X: Any) -> Any:
-    """Give rows (x, |x|^2, 1)."""
+    """Return rows (x, |x|^2, 1)."""
     xp = namespace(X)
     return xp.concatenate([X, squared_norms(X)[:, None], xp.ones_like(X[:, :1])], axis=1)
 
 
 def _centers_side(centers: Any, steepness: Array) -> Any:
-    """Give columns t (2 c, -1, -|c|^2), whose product with (x, |x|^2, 1) is -t |x - c|^2."""
+    """Return columns t (2 c, -1, -|c|^2), whose product with (x, |x|^2, 1) is -t |x - c|^2."""
     xp = namespace(centers)
     columns = [2.0 * centers, -xp.ones_like(centers[:, :1]), -squared_norms(centers)[:, None]]
     return (xp.concatenate(columns, axis=1) * steepness[:, None]).T
 
 
 def decay(exponents: Any) -> Array:
-    """Give the exponential, in place, of exponents that only rounding can have made positive."""
+    """Return the exponential, in place, of exponents that only rounding can have made positive."""
     if is_tensor(exponents):
         return exponents.clamp_(max=0.0).exp_()  # type: ignore[no-any-return]
     values: Array = np.exp(np.minimum(exponents, 0.0, out=exponents), out=exponents)

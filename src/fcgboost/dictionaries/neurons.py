@@ -68,7 +68,7 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         return slopes * draw_planes(sample, n, key, self.max_features, self.weights)
 
     def profile(self, z: Array) -> Array:
-        """Give 1 / (1 + exp(-z)), written so that no exponential overflows."""
+        """Return 1 / (1 + exp(-z)), written so that no exponential overflows."""
         z *= 0.5
         namespace(z).tanh(z, out=z)
         z += 1.0
@@ -76,7 +76,7 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         return z
 
     def slope(self, z: Array) -> Array:
-        """Give g (1 - g)."""
+        """Return g (1 - g)."""
         g = self.profile(z)
         return g * (1.0 - g)
 
@@ -122,11 +122,11 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         return draw_planes(sample, n, key, self.max_features, self.weights)
 
     def scaled(self, atoms: Any, factors: Array) -> Any:
-        """Give (w, b) times the factor, which is positive."""
+        """Return (w, b) times the factor, which is positive."""
         return atoms * factors[:, None]
 
     def profile(self, z: Array) -> Array:
-        """Give max(0, z)."""
+        """Return max(0, z)."""
         if is_tensor(z):
             return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
         # Twice as fast with a row of zeros as with one zero, once the row is long.
@@ -135,7 +135,7 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         return positive
 
     def slope(self, z: Array) -> Array:
-        """Give 1 where z > 0, else 0."""
+        """Return 1 where z > 0, else 0."""
         slopes: Array = namespace(z).asarray(z > 0.0, dtype=z.dtype)
         return slopes
 

@@ -35,10 +35,10 @@ class PlaneDictionary(Dictionary):
 
     @abstractmethod
     def profile(self, z: Array) -> Array:
-        """Give the values of the atoms for z = <w, x> + b, which may be overwritten."""
+        """Return the values of the atoms for z = <w, x> + b, which may be overwritten."""
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give profile(<w, x> + b)."""
+        """Return profile(<w, x> + b)."""
         return self.profile(affine(X, atoms))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
@@ -66,26 +66,26 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 
     @abstractmethod
     def slope(self, z: Array) -> Array:
-        """Give the derivative of the profile for z, which may be overwritten."""
+        """Return the derivative of the profile for z, which may be overwritten."""
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give sum_j coef_j profile'(z_j) w_j."""
+        """Return sum_j coef_j profile'(z_j) w_j."""
         weights, _ = split_last(atoms)
         return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Give (w unit, b + <w, origin>)."""
+        """Return (w unit, b + <w, origin>)."""
         return moved_planes(atoms, origin, unit)
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
-        """Give sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
+        """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
         pulls = self.slope(affine(Z, theta)) * V
         parts = [pulls.T @ Z, pulls.sum(0)[:, None]]
         return namespace(Z).concatenate(parts, axis=1)
 
 
 def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
-    """Give rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
+    """Return rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
     weights, offsets = split_last(atoms)
     return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
 
@@ -118,12 +118,12 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
 
 
 def contiguous(array: Any) -> Any:
-    """Give an array whose rows lie one after the other in memory."""
+    """Return an array whose rows lie one after the other in memory."""
     return array.contiguous() if is_tensor(array) else np.ascontiguousarray(array)
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
-    """Give X columns for a few rows, in pieces that OpenBLAS leaves to one thread.
+    """Return X columns for a few rows, in pieces that OpenBLAS leaves to one thread.
 
     Another thread gains little, and costs milliseconds where another process holds its core.
     """
@@ -137,7 +137,7 @@ def product_on_one_thread(X: Any, columns: Any) -> Any:
 
 
 def affine(X: Any, atoms: Any) -> Array:
-    """Give <w, x> + b for rows (w, b), a fresh dense array."""
+    """Return <w, x> + b for rows (w, b), a fresh dense array."""
     if isinstance(X, np.ndarray) and isinstance(atoms, np.ndarray) and len(atoms) >= _MANY:
         # One more column in the product takes less time than adding the offsets.
         return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
@@ -148,14 +148,14 @@ def affine(X: Any, atoms: Any) -> Array:
 
 
 def widened(X: Any, dtype: Any) -> Any:
-    """Give rows (x, 1)."""
+    """Return rows (x, 1)."""
     rows = np.empty((X.shape[0], X.shape[1] + 1), dtype)
     rows[:, :-1], rows[:, -1] = X, 1.0
     return rows
 
 
 def dense_product(X: Any, rows: Any) -> Array:
-    """Give X rows^T as a fresh dense array, whichever of the two is sparse."""
+    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
     product: Any = X @ rows.T
     dense: Array = product.toarray() if sparse.issparse(product) else product
     return dense

@@ -53,15 +53,15 @@ class LinearDictionary(InnerProductDictionary, ScreenedDictionary):
         return draw_planes(sample, n, key, self.max_features)
 
     def scaled(self, atoms: Any, factors: Array) -> Any:
-        """Give (w, b) times the factor."""
+        """Return (w, b) times the factor."""
         return atoms * factors[:, None]
 
     def profile(self, z: Array) -> Array:
-        """Give z."""
+        """Return z."""
         return z
 
     def slope(self, z: Array) -> Array:
-        """Give 1."""
+        """Return 1."""
         slopes: Array = namespace(z).ones_like(z)
         return slopes
 
@@ -107,7 +107,7 @@ class StepDictionary(PlaneDictionary):
         return atoms
 
     def profile(self, z: Array) -> Array:
-        """Give 1 where z > 0, else 0."""
+        """Return 1 where z > 0, else 0."""
         if is_tensor(z):
             return z.gt_(0.0)  # type: ignore[attr-defined, no-any-return]
         steps: Array = np.greater(z, 0.0, out=z)
@@ -132,20 +132,20 @@ class ConstantDictionary(SmoothDictionary):
         return np.ones((1, 1))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give c."""
+        """Return c."""
         _, values = split_last(atoms)
         if is_tensor(X):
             return values.repeat(X.shape[0], 1)
         return np.tile(values, (X.shape[0], 1))
 
     def n_parameters(self, n_features: int) -> int:
-        """Give 1."""
+        """Return 1."""
         return 1
 
     def scaled(self, atoms: Any, factors: Array) -> Any:
-        """Give c times the factor."""
+        """Return c times the factor."""
         return atoms * factors[:, None]
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Give zeros."""
+        """Return zeros."""
         return np.zeros(X.shape)

@@ -72,7 +72,7 @@ class UnionDictionary(Dictionary):
             family.check_rows(X)
 
     def at_step(self, k: int) -> list[int]:
-        """Give the numbers of the families that propose in step k = 1, 2, ..."""
+        """Return the numbers of the families that propose in step k = 1, 2, ..."""
         n = len(self.families)
         return [(k - 1) % n] if self.mode == "turns" else list(range(n))
 
@@ -109,7 +109,7 @@ class UnionDictionary(Dictionary):
         return lambda X: self._filled(X, atoms.shape[0], parts)
 
     def members(self, atoms: Any, n_features: int) -> Iterator[tuple[int, Places, Any]]:
-        """Give the number of every family that has atoms, their places and their own rows."""
+        """Yield the number of every family that has atoms, their places and their own rows."""
         numbers = atoms[:, 0]
         numbers = numbers.cpu().numpy() if is_tensor(numbers) else numbers
         # Mostly there is one atom, and its family the only one that need be asked.
@@ -157,7 +157,7 @@ class _Evaluated:
 
 
 def wrapped(number: int, rows: Any) -> Array:
-    """Give rows of a union from rows of its family of some number."""
+    """Return rows of a union from rows of its family of some number."""
     dense = rows.toarray() if sparse.issparse(rows) else rows
     return np.hstack([np.full((dense.shape[0], 1), float(number)), dense])
 

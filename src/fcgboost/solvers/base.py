@@ -35,7 +35,7 @@ class KeptFactor:
         self._factor: Array = np.zeros((0, 0))
 
     def of(self, matrix: Array) -> Array | None:
-        """Give the upper factor of a symmetric matrix; None if it is not positive definite."""
+        """Return the upper factor of a symmetric matrix; None if it is not positive definite."""
         n = len(self._matrix)
         # The first row tells most matrices apart.
         is_larger = 0 < n <= len(matrix) and np.array_equal(self._matrix[0], matrix[0, :n])
@@ -136,7 +136,7 @@ class Problem:
         return memory.penalty
 
     def values(self, coef: Array) -> Any:
-        """Give f = A coef, an m-vector; from memory where the last point was the same."""
+        """Return f = A coef, an m-vector; from memory where the last point was the same."""
         known = self.memory.coef
         if known is None or not _is_same_point(known, coef):
             self.remember(coef, self.columns.matvec(coef), 0)
@@ -156,37 +156,37 @@ class Problem:
         self.remember(np.delete(coef, position), f, 0)
 
     def risk(self, f: Any) -> Small:
-        """Give the weighted mean of the losses at f, a small number."""
+        """Return the weighted mean of the losses at f, a small number."""
         return self.columns.total(partial(_risks, self.loss), self.y, self.shares, f)
 
     def objective(self, coef: Array, f: Any = None) -> float:
-        """Give F(coef); f = A coef may be handed in where it is known."""
+        """Return F(coef); f = A coef may be handed in where it is known."""
         (risk,) = self.columns.fetch(self.risk(self.values(coef) if f is None else f))
         return float(risk) + float(self.penalty @ coef**2)
 
     def slopes(self, f: Any) -> Any:
-        """Give the derivative of the weighted mean loss in every f_i, an m-vector."""
+        """Return the derivative of the weighted mean loss in every f_i, an m-vector."""
         point = self.memory.point
         if point is not None and point.f is f:
             return point.slopes
         return self.columns.rows(partial(_slopes, self.loss), self.y, self.shares, f)
 
     def gradient(self, coef: Array) -> Array:
-        """Give the gradient of F, a k-vector."""
+        """Return the gradient of F, a k-vector."""
         slopes = self.slopes(self.values(coef))
         (along,) = self.columns.fetch(self.columns.rmatvec(slopes))
         gradient: Array = along + 2.0 * self.penalty * coef
         return gradient
 
     def unknown_start(self) -> Small:
-        """Give the gradient at coef = 0 of the columns that `gradient_scale` does not know yet."""
+        """Return the gradient at coef = 0 of columns that `gradient_scale` does not know yet."""
         memory = self.memory
         if memory.start_slopes is None:
             memory.start_slopes = self.slopes(self.columns.rows(partial(mul, 0.0), self.y))
         return self.columns.rmatvec(memory.start_slopes, first=len(memory.start))
 
     def gradient_scale(self, unknown: Array | None = None) -> float:
-        """Give the size of the gradient at coef = 0, the unit of optimality residuals.
+        """Return the size of the gradient at coef = 0, the unit of optimality residuals.
 
         `unknown` is what `unknown_start` gave, where it was fetched along with other things.
         """

@@ -110,24 +110,24 @@ class _State:
 
     @classmethod
     def middle(cls, problem: Problem, u: Array) -> _State:
-        """Give u = 0 with the duals half-way."""
+        """Return u = 0 with the duals half-way."""
         rows, total = problem.columns.rows, problem.total_weight
         half = rows(lambda s: s / (2.0 * total), problem.weights)
         ones = rows(lambda s: 1.0 + 0.0 * s, half)
         return cls(u, rows(lambda x: 2.0 * x, ones), ones, half, half)
 
     def gap(self, problem: Problem) -> float:
-        """Give the sum of t a + xi b, zero at the solution."""
+        """Return the sum of t a + xi b, zero at the solution."""
         total = problem.columns.total
         gap = problem.columns.fetch(total(mul, self.t, self.a), total(mul, self.xi, self.b))
         return float(sum(gap))
 
     def stationarity(self, problem: Problem) -> Array:
-        """Give B^T a - 2 lambda u, zero at the solution."""
+        """Return B^T a - 2 lambda u, zero at the solution."""
         return _back(problem, self.a) - 2.0 * problem.penalty * self.u
 
     def reach(self, problem: Problem, move: _Move) -> float:
-        """Give the largest step in (0, 1] that keeps all slacks and duals positive."""
+        """Return the largest step in (0, 1] that keeps all slacks and duals positive."""
         longest = problem.columns.rows(
             lambda x, dx, t, dt, a, da, b: _smaller(
                 _smaller(_longest(x, dx), _longest(t, dt)),
@@ -139,7 +139,7 @@ class _State:
         return min(1.0, float(least))
 
     def moved(self, problem: Problem, move: _Move, length: float) -> _State:
-        """Give the state after a step."""
+        """Return the state after a step."""
 
         def forward(x: Array, d: Array) -> Array:
             return x + length * d
@@ -155,7 +155,7 @@ class _State:
 
 
 def _longest(x: Array, d: Array) -> Array:
-    """Give how far x > 0 can go along d, elementwise."""
+    """Return how far x > 0 can go along d, elementwise."""
     xp = namespace(x)
     longest: Array = xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf)
     return longest
@@ -167,7 +167,7 @@ def _smaller(x: Array, y: Array) -> Array:
 
 
 def _back(problem: Problem, vector: Array) -> Array:
-    """Give B^T vector."""
+    """Return B^T vector."""
     columns = problem.columns
     (back,) = columns.fetch(columns.rmatvec(columns.rows(mul, problem.y, vector)))
     return np.asarray(back)
@@ -198,7 +198,7 @@ def _iterate(problem: Problem, state: _State, stationarity: Array, floor: float)
 def _newton_system(
     problem: Problem, state: _State, stationarity: Array
 ) -> Callable[[Array, Array], _Move]:
-    """Give the function from wanted changes of t a and xi b to the move that makes them."""
+    """Return the function from wanted changes of t a and xi b to the move that makes them."""
     columns = problem.columns
     rows = columns.rows
     weights = rows(lambda t, a, x, b: 1.0 / (t / a + x / b), state.t, state.a, state.xi, state.b)
@@ -219,7 +219,7 @@ def _newton_system(
 
 
 def _refined_solve(system: Array) -> Callable[[Array], Array]:
-    """Give the solver of a semidefinite system; refinement takes out what the ridge puts in."""
+    """Return the solver of a semidefinite system; refinement takes out what the ridge puts in."""
     sizes = np.sqrt(np.maximum(np.diag(system), np.finfo(np.float64).tiny))
     scaled = system / np.outer(sizes, sizes)
     ridge, info = _RIDGE, 1

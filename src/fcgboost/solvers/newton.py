@@ -138,7 +138,7 @@ class _Line:
 def _look(
     problem: Problem, coef: Array, f: Any, *more: Small, line: _Line | None = None
 ) -> tuple[Any, ...]:
-    """Give what is known at a point with f = A coef, and more small values, at one go."""
+    """Return what is known at a point with f = A coef, and more small values, at one go."""
     columns, shares = problem.columns, problem.shares
     terms = partial(weighted_terms, _curved(problem.loss))
     values, slopes, curvatures = columns.rows(terms, problem.y, shares, f, n_results=3)
@@ -159,7 +159,7 @@ def _look(
 
 
 def _lifted(problem: Problem, curvatures: Any, slopes: Any) -> Any:
-    """Give rows that have a slope but no curvature the bound of the curvature.
+    """Return rows that have a slope but no curvature the bound of the curvature.
 
     Where the loss is straight the quadratic model is unbounded; the bound majorises the loss.
     """
@@ -175,12 +175,12 @@ def _curved(loss: Loss) -> CurvedLoss:
 
 
 def _relaxed(damping: float) -> float:
-    """Give the damping to try next, none once it is small."""
+    """Return the damping to try next, none once it is small."""
     return damping / 100.0 if damping > _FIRST_DAMPING else 0.0
 
 
 def _direction(problem: Problem, point: _Point, damping: float) -> tuple[Array, bool]:
-    """Give the Newton direction, from the normal equations where they are safe; and say so."""
+    """Return the Newton direction, from the normal equations where they are safe; and say so."""
     if damping == 0.0:
         direction = _normal_direction(problem, point)
         if direction is not None:
@@ -211,7 +211,7 @@ def _normal_direction(problem: Problem, point: _Point) -> Array | None:
 
 
 def _unit_sizes(problem: Problem) -> Array:
-    """Give the sizes of the columns over *all* rows, the units of the coefficients.
+    """Return the sizes of the columns over *all* rows, the units of the coefficients.
 
     A column that is large but vanishes on the active rows must look small to a rank-revealing
     solve: its coefficient is free there, and would throw the other rows far away.

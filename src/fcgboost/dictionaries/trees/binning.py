@@ -114,7 +114,7 @@ def find_thresholds(column: Array, n_thresholds: int) -> Array:
 
 
 def _spaced(n: int, size: int) -> Integers:
-    """Give n places in a line of some size that cut it into n + 1 pieces alike."""
+    """Return n places in a line of some size that cut it into n + 1 pieces alike."""
     return (np.arange(1, n + 1) * size - 1) // (n + 1)
 
 

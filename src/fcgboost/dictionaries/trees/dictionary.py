@@ -109,11 +109,11 @@ class TreeDictionary(GrownDictionary):
             )
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Give one tree of one leaf: others are grown."""
+        """Return one tree of one leaf: others are grown."""
         return np.array([[-1.0, float(self.peak), 0.0, 0.0]])
 
     def grower(self, sample: Sample) -> TreeGrower:
-        """Give what grows trees; raise a ValueError if there are no such categorical features."""
+        """Return what grows trees; raise a ValueError if there are no such categorical features."""
         return TreeGrower(self, self.categories(sample.n_features))
 
     def check_rows(self, X: Any) -> None:
@@ -142,7 +142,7 @@ class TreeDictionary(GrownDictionary):
         return is_category
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Give the values of the leaves that the rows arrive at."""
+        """Return the values of the leaves that the rows arrive at."""
         return self.prepared(atoms, scale)(X)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
@@ -154,12 +154,12 @@ class TreeDictionary(GrownDictionary):
         return multiplied(atoms, factors)
 
     def n_parameters(self, n_features: int) -> int:
-        """Give the numbers of a full tree."""
+        """Return the numbers of a full tree."""
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
         return int(FIELDS * (2 ** (depth + 1) - 1))
 
     def trimmed(self, atoms: Any) -> Any:
-        """Give rows as long as the longest tree."""
+        """Return rows as long as the longest tree."""
         return trimmed_rows(atoms)
 
     def used_features(self, atoms: Any, n_features: int) -> Truths:

@@ -70,7 +70,7 @@ class Forest:
 
 
 def _nodes(atoms: Any) -> Array:
-    """Give the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
+    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
     if is_tensor(atoms):
         atoms = atoms.detach().cpu().numpy()
     dense = atoms.toarray() if sparse.issparse(atoms) else atoms
@@ -171,13 +171,13 @@ def used_features(atoms: Any, n_features: int) -> Truths:
 
 
 def trimmed_rows(atoms: Any) -> Any:
-    """Give rows without the zeros behind the longest tree; a row ends with a leaf."""
+    """Return rows without the zeros behind the longest tree; a row ends with a leaf."""
     used = np.flatnonzero((_nodes(atoms) != 0.0).any(axis=(0, 2)))
     return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
 def multiplied(atoms: Any, factors: Any) -> Array:
-    """Give rows whose leaves are some factors times as large."""
+    """Return rows whose leaves are some factors times as large."""
     nodes = _nodes(atoms).copy()
     is_leaf = nodes[:, :, 0] == -1.0
     nodes[:, :, 1] *= np.where(is_leaf, np.asarray(factors)[:, None], 1.0)

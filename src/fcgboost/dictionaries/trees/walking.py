@@ -20,7 +20,7 @@ _ENTRIES = 1 << 22
 
 
 def walker(forest: Forest, like: Any) -> Callable[[Any], Any]:
-    """Give the values of trees as a function of rows, of shape (n_rows, n_trees).
+    """Return the values of trees as a function of rows, of shape (n_rows, n_trees).
 
     Parameters
     ----------
