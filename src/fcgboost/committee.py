@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.backends.base import Array
+from fcgboost.designs.base import Array
 from fcgboost.dictionaries import Dictionary, stack_rows
 from fcgboost.fitting import Run
 from fcgboost.presets import preset_of

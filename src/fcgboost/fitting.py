@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from fcgboost import hashing
-from fcgboost.backends.base import Design
+from fcgboost.designs.base import Design
 from fcgboost.checkpoints import Writer
 from fcgboost.data import Data, split_data
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
@@ -345,7 +345,7 @@ def _default_selection(p: Any, design: Design) -> Selection:
     m = design.total_weight
     if p.n_candidates is not None:
         return default_selection(m, int(p.n_candidates))
-    least = default_selection(m, design.least_distinct)
+    least = default_selection(m, design.n_distinct)
     return default_selection(m, design.n_distinct) if least.is_fixed else least
 
 

@@ -18,21 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array, Design, Divisor
+from fcgboost.designs.base import Array, Design, Divisor
 from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
-from fcgboost.outputs import Output, columns_of, new_output, residual
-from fcgboost.removal import Removal, shed, shed_one
+from fcgboost.outputs import Group, Output, make_group
+from fcgboost.removal import Removal, eliminate, eliminate_one
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Choice, Chooser, Request, Selection
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace
 
-# A score below this share of what the residual could give, or of the first score, is a sum of
+# A score below this share of the first score, or of the loss of no model at all, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
-_SMALL = 1e-10
 # Outputs that share their atoms take so many of their choices in a step: every one is a burden to
 # all of them.
 _AT_ONCE = 3
@@ -165,60 +164,62 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
     is_shared = paths[0].recipe.is_shared
     for some in [[path] for path in paths] if is_shared else [paths]:
-        if running := [(path, o) for path in some for o in path.outputs if o.status is None]:
+        running = [
+            (path, group, output)
+            for path in some
+            for group in path.groups
+            for output in group.outputs
+            if output.status is None
+        ]
+        if running:
             _choose(running, chooser, k)
 
 
-def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -> None:
+def _choose(running: Sequence[tuple[_Path, Group, Output]], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output, or one for all."""
     recipe, design = running[0][0].recipe, running[0][0].design
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
-    residuals = [residual(recipe.scheme, output, k) for _, output in running]
     repeats = recipe.scheme.reselects or recipe.reselect
     request = Request(
         k=k,
-        R=design.stack(residuals),
-        excluded=[() if repeats else output.places for _, output in running],
+        points=[output.point(recipe.scheme, k) for _, _, output in running],
+        excluded=[() if repeats else group.places for _, group, _ in running],
         divisor=divisor,
         yardsticks=[
             Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
-            for path, _ in running
+            for path, _, _ in running
         ],
         is_joint=recipe.is_joint,
     )
-    for (_, output), r, choice in zip(running, residuals, chooser(request), strict=True):
+    for (_, group, output), choice in zip(running, chooser(request), strict=True):
         output.choice = choice
-        output.status = _ending(recipe, output, choice, r)
+        output.status = _ending(recipe, group, output, choice)
     if recipe.is_shared:
-        _end_together(
-            [output for _, output in running], len(running) if recipe.is_joint else _AT_ONCE
-        )
+        outputs = [output for _, _, output in running]
+        _end_together(outputs, len(running) if recipe.is_joint else _AT_ONCE)
 
 
-def _end_together(team: Sequence[Output], n_kept: int) -> None:
+def _end_together(outputs: Sequence[Output], n_kept: int) -> None:
     """Let outputs that share their atoms go on while one can choose; the best choices stay."""
-    if all(output.status for output in team):
+    if all(output.status for output in outputs):
         return
-    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in team]
-    best = sorted(range(len(team)), key=lambda i: -scores[i])[:n_kept]
-    for i, output in enumerate(team):
+    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in outputs]
+    best = sorted(range(len(outputs)), key=lambda i: -scores[i])[:n_kept]
+    for i, output in enumerate(outputs):
         if i not in best or output.status is not None:
             output.choice = output.status = None
 
 
-def _ending(recipe: Recipe, output: Output, choice: Choice | None, residual: Any) -> Status | None:
+def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None) -> Status | None:
     """Say why an output cannot take its choice, if so."""
     if choice is None:
         return Status.EXHAUSTED
-    if choice.score <= _SMALL * output.first_score or output.first_score == 0.0:
-        # Only now is it worth asking how large the residual is.
-        columns = output.problem.columns
-        (size,) = columns.fetch(columns.total(abs, residual))
-        if choice.score <= _ROUNDING * max(size, output.first_score):
-            return Status.ZERO_SCORE
+    # No residual is larger than that of no model at all.
+    if choice.score <= _ROUNDING * max(output.null, output.first_score):
+        return Status.ZERO_SCORE
     if choice.score < recipe.tol * output.first_score:
         return Status.TOLERANCE
-    if choice.id in output.places and not recipe.scheme.reselects:
+    if choice.id in group.places and not recipe.scheme.reselects:
         return Status.STALLED
     return None
 
@@ -242,13 +243,11 @@ class _Path:
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
         n_columns = recipe.max_iter * (_AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
-        room = columns_of(design, len(targets), n_columns, recipe.fit_intercept, recipe.is_shared)
-        self.outputs = [
-            new_output(design, y, recipe.loss, recipe.l2, columns)
-            for y, columns in zip(targets, room, strict=True)
+        self.groups = [
+            make_group(design, some, recipe.loss, recipe.l2, n_columns, recipe.fit_intercept)
+            for some in ([targets] if recipe.is_shared else [[target] for target in targets])
         ]
-        #: Outputs that have the same atoms.
-        self.teams = [self.outputs] if recipe.is_shared else [[o] for o in self.outputs]
+        self.outputs = [output for group in self.groups for output in group.outputs]
         self.start = np.array([output.intercept for output in self.outputs])
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
@@ -287,10 +286,10 @@ class _Path:
             k, solutions, removed = len(self.steps) + 1, [], []
             for output in self.outputs:
                 output.choice = None
-            for team in self.teams:
-                corrections, gone = shed_one(team, partial(self._move, k))
+            for group in self.groups:
+                corrections, gone = eliminate_one(group, partial(self._move, k))
                 solutions += corrections
-                removed += self._pairs(team, gone)
+                removed += self._pairs(group, gone)
             if not removed:
                 return
             self.steps.append(self._scored(self._record(solutions, removed, k)))
@@ -304,25 +303,24 @@ class _Path:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
         solutions: list[Solution] = []
         removed: list[tuple[int, int]] = []
-        for team in self.teams:
-            entering = self._entering(team, k)
+        for group in self.groups:
+            entering = self._entering(group, k)
             if not entering:
                 continue
-            before = sum(output.objective for output in team)
-            for output in team:
-                newest = [output.take(place, one.atom, one.id) for place, one in entering]
-                solutions.append(self._move(k, output, newest[-1]))
+            before = group.objective
+            newest = [group.take(place, one.atom, one.id) for place, one in entering]
+            solutions += [self._move(k, output, newest[-1]) for output in group.outputs]
             if self.recipe.removal is not None:
-                limit = self.recipe.removal.limit(before, sum(o.objective for o in team))
-                corrections, gone = shed(team, newest, limit, partial(self._move, k))
+                limit = self.recipe.removal.limit(before, group.objective)
+                corrections, gone = eliminate(group, newest, limit, partial(self._move, k))
                 solutions += corrections
-                removed += self._pairs(team, gone)
+                removed += self._pairs(group, gone)
         return solutions, removed
 
-    def _entering(self, team: list[Output], k: int) -> list[tuple[int, Choice]]:
-        """Return what a team has chosen, each atom once, and their positions."""
+    def _entering(self, group: Group, k: int) -> list[tuple[int, Choice]]:
+        """Return what a group has chosen, each atom once, and their positions."""
         choices: dict[int, Choice] = {}
-        for output in team:
+        for output in group.outputs:
             if output.choice is not None and output.status is None:
                 output.first_score = output.first_score or output.choice.score
                 choices.setdefault(output.choice.id, output.choice)
@@ -334,15 +332,18 @@ class _Path:
         output.coef, output.objective = solution.coef, solution.objective
         return solution
 
-    def _pairs(self, team: list[Output], gone: list[int]) -> list[tuple[int, int]]:
+    def _pairs(self, group: Group, gone: list[int]) -> list[tuple[int, int]]:
         """Return the numbers of outputs and the atoms that they lost."""
-        return [(self.outputs.index(output), place) for place in gone for output in team]
+        numbers = [self.outputs.index(output) for output in group.outputs]
+        return [(number, place) for place in gone for number in numbers]
 
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
         """Write down a step."""
         coef = np.zeros((len(self.outputs), len(self.registry.rows)))
-        for row, output in zip(coef, self.outputs, strict=True):
-            row[output.atoms] = output.atom_coef
+        rows = iter(coef)
+        for group in self.groups:
+            for output in group.outputs:
+                next(rows)[group.atoms] = output.atom_coef
         intercept = np.array([output.intercept for output in self.outputs])
         for values in (coef, intercept):
             values.setflags(write=False)
@@ -366,8 +367,8 @@ class _Path:
     def _gone(self) -> NDArray[np.intp]:
         """Return the positions of the atoms that no output has."""
         is_gone = np.ones(len(self.registry.rows), dtype=bool)
-        for output in self.outputs:
-            is_gone[output.atoms] = False
+        for group in self.groups:
+            is_gone[group.atoms] = False
         return np.flatnonzero(is_gone)
 
     def trace(self) -> Trace:
@@ -388,13 +389,16 @@ class _Path:
         presence = Presence(len(self.outputs), trace.is_shared)
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
-        for c, output in enumerate(self.outputs):
-            output.status = trace.endings[c]
-            for step in trace:
-                output.first_score = output.first_score or float(step.scores[c])
+        c = 0
+        for group in self.groups:
             for place in presence.atoms[c]:
-                output.take(place, self.registry.rows[place], int(ids[place]))
-            columns = output.problem.columns
-            constant = last.intercept[c : c + int(columns.has_constant)]
-            output.coef = np.concatenate([constant, last.coef[c, output.atoms]]) / columns.factors
-            output.objective = float(last.objectives[c])
+                group.take(place, self.registry.rows[place], int(ids[place]))
+            columns = group.columns
+            for output in group.outputs:
+                output.status = trace.endings[c]
+                for step in trace:
+                    output.first_score = output.first_score or float(step.scores[c])
+                constant = last.intercept[c : c + int(columns.has_constant)]
+                coef = np.concatenate([constant, last.coef[c, group.atoms]])
+                output.coef, output.objective = coef / columns.factors, float(last.objectives[c])
+                c += 1

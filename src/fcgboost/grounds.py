@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import threads
-from fcgboost.backends.base import Design
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.moments import moments_of
-from fcgboost.backends.places import place_for
+from fcgboost.designs.base import Design
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
+from fcgboost.designs.devices import find_device
 from fcgboost.data import Data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.inputs import Limits, zeros_in
@@ -87,7 +87,7 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
         standardize=bool(p.standardize),
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
         n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
-        place=place_for(p.device),
+        device=find_device(p.device),
         words=train.words,
         moments=moments_of(train.known(), weights) if train.has_missing else None,
     )

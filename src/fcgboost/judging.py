@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import check_scoring
 
-from fcgboost.backends.blocks import row_blocks
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.blocks import row_blocks
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.data import Data
 from fcgboost.grounds import make_targets
 from fcgboost.inputs import Limits

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.arrays import is_tensor, namespace
-from fcgboost.backends.base import TIE, Array, Design, Sums
+from fcgboost.designs.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
     Dictionary,
     Grower,
@@ -119,18 +119,17 @@ class _School:
         self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
         n_features = len(design.scale)
         n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // max(1, n_features)))
-        self._glimpse = design.glimpse(n_rows, key)
+        self._glimpse = design.subsample(n_rows, key)
         frame = design.sample(1, key)
         lessons = _Lessons(self._glimpse.rows, frame)
         families = [dictionary] if self._union is None else list(self._union.families)
         self._families = [_proposer(family, selection, lessons) for family in families]
         # How much of the data the glimpse is.
-        whole = design.stack([design.weights])
-        self._weight = float(self._glimpse.look(whole)[0].sum())
+        self._weight = self._glimpse.weight
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
         """Let the families propose, and take the best on all rows."""
-        residuals, active = self._glimpse.look(request.R)
+        residuals, active = self._glimpse.residuals(request.points)
         residuals = _rounded(residuals)
         proposals, owners = [], []
         for c, yardstick in enumerate(request.yardsticks):
@@ -139,7 +138,7 @@ class _School:
             proposals += rows
             owners += [c] * sum(len(part) for part in rows)
         atoms = stack_rows(proposals)
-        sums = design.candidates(atoms, reuse=False, store=False).sums(request.R)
+        sums = design.sums(atoms, request.points)
         return _best(atoms, np.array(owners), sums, request)
 
     def _proposals(

@@ -20,7 +20,7 @@ import numpy as np
 
 from fcgboost import _kernels
 from fcgboost.arrays import namespace
-from fcgboost.backends.base import Array, Sums
+from fcgboost.designs.base import Array, Sums
 from fcgboost.dictionaries import GaussDictionary, LearnableDictionary, ReluDictionary
 
 # The numbers below are also those of `_kernels/refine.c`.

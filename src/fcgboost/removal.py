@@ -14,17 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import mul
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from fcgboost.backends.base import Array
-from fcgboost.losses import CurvedLoss
-from fcgboost.outputs import Output
+from fcgboost.designs.base import Array
+from fcgboost.outputs import Group, Output
 from fcgboost.parts import Part, check_positive
-from fcgboost.solvers.base import Problem, Solution
+from fcgboost.solvers.base import Point, Solution
 
 # Relative to the diagonal: keeps the inverse finite where atoms depend on each other.
 _JITTER = 1e-10
@@ -72,15 +69,7 @@ class Removal(Part):
 
 @dataclass(frozen=True)
 class Departure:
-    """A point at which one atom is gone.
-
-    Attributes
-    ----------
-    column : int
-        The atom's column.
-    points : list of Point
-        One per output.
-    """
+    """A column that may go, and for every output the best point without it."""
 
     column: int
     points: list[Point]
@@ -91,22 +80,13 @@ class Departure:
         return sum(point.objective for point in self.points)
 
 
-@dataclass(frozen=True)
-class Point:
-    """Coefficients of one output, f = A coef, and the objective there."""
-
-    coef: Array
-    f: Any
-    objective: float
-
-
-def least_missed(team: Sequence[Output], newest: Sequence[int], limit: float) -> Departure | None:
+def least_missed(group: Group, newest: Sequence[int], limit: float) -> Departure | None:
     """Find the atom that would be missed least, and points without it.
 
     Parameters
     ----------
-    team : sequence of Output
-        Outputs that have the same columns, each at its solution.
+    group : Group
+        Every output at its solution.
     newest : sequence of int
         Columns that stay.
     limit : float
@@ -117,13 +97,13 @@ def least_missed(team: Sequence[Output], newest: Sequence[int], limit: float) ->
     Departure or None
         None if it would be larger, by the quadratic model or in truth.
     """
-    inverses = [_inverse_hessian(output.problem, output.coef) for output in team]
-    pairs = list(zip(team, inverses, strict=True))
+    inverses = [_inverse_hessian(output) for output in group.outputs]
+    pairs = list(zip(group.outputs, inverses, strict=True))
     rises = np.sum([output.coef**2 / (2.0 * np.diag(H)) for output, H in pairs], axis=0)
-    rises[: int(team[0].problem.columns.has_constant)] = np.inf
+    rises[: int(group.columns.has_constant)] = np.inf
     rises[list(newest)] = np.inf
     least = rises.min(initial=np.inf)
-    if least == np.inf or least > limit - sum(output.objective for output in team):
+    if least == np.inf or least > limit - group.objective:
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
     found = Departure(j, [_point_without(output, j, H) for output, H in pairs])
@@ -132,17 +112,16 @@ def least_missed(team: Sequence[Output], newest: Sequence[int], limit: float) ->
 
 def _point_without(output: Output, j: int, inverse: Array) -> Point:
     """Return the point at which the quadratic model without a column is lowest."""
-    problem = output.problem
     coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
     coef[j] = 0.0
-    f = problem.columns.matvec(coef)
-    return Point(coef, f, problem.objective(coef, f))
+    return output.problem.look(coef)
 
 
-def _inverse_hessian(problem: Problem, coef: Array) -> Array:
+def _inverse_hessian(output: Output) -> Array:
     """Return the inverse of the Hessian of the objective, a k x k matrix."""
-    (hessian,) = problem.columns.fetch(problem.columns.gram(_curvatures(problem, coef)))
-    np.einsum("ii->i", hessian)[:] += 2.0 * problem.penalty
+    hessian = output.problem.look(output.coef).gram
+    assert hessian is not None
+    np.einsum("ii->i", hessian)[:] += 2.0 * output.problem.penalty
     sizes = np.sqrt(np.diag(hessian))
     sizes = np.where(sizes > 0.0, sizes, 1.0)
     scaled = hessian / (sizes[:, None] * sizes)
@@ -151,29 +130,19 @@ def _inverse_hessian(problem: Problem, coef: Array) -> Array:
     return inverse
 
 
-def _curvatures(problem: Problem, coef: Array) -> Any:
-    """Return the second derivatives of the mean loss; those of the last solve if it ended here."""
-    f, point = problem.values(coef), problem.memory.point
-    if point is not None and point.f is f:
-        return point.curvatures
-    assert isinstance(problem.loss, CurvedLoss)
-    curvatures = problem.columns.rows(problem.loss.curvature, problem.y, f)
-    return problem.columns.rows(mul, problem.shares, curvatures)
-
-
 #: Corrects the coefficients of an output; is given the column of the newest atom, -1 for none.
 Correct = Callable[[Output, int], Solution]
 
 
-def shed(
-    team: Sequence[Output], newest: Sequence[int], limit: float, correct: Correct
+def eliminate(
+    group: Group, newest: Sequence[int], limit: float, correct: Correct
 ) -> tuple[list[Solution], list[int]]:
     """Let atoms leave as long as the objective stays within a limit.
 
     Parameters
     ----------
-    team : sequence of Output
-        Outputs that have the same columns, each at its solution.
+    group : Group
+        Every output at its solution.
     newest : sequence of int
         The columns of the newest atoms, which stay.
     limit : float
@@ -187,30 +156,29 @@ def shed(
     """
     solutions: list[Solution] = []
     gone = []
-    while (found := least_missed(team, newest, limit)) is not None:
+    while (found := least_missed(group, newest, limit)) is not None:
         newest = [j - (j > found.column) for j in newest]
-        gone.append(team[0].atoms[found.column - int(team[0].problem.columns.has_constant)])
-        solutions += _leave(team, found, newest[-1], correct)
+        gone.append(group.drop(found.column))
+        solutions += _correct_without(group, found, newest[-1], correct)
     return solutions, gone
 
 
-def shed_one(team: Sequence[Output], correct: Correct) -> tuple[list[Solution], list[int]]:
+def eliminate_one(group: Group, correct: Correct) -> tuple[list[Solution], list[int]]:
     """Let the atom that is missed least leave, whatever it gave, if it is not the last one."""
-    found = least_missed(team, (), np.inf) if len(team[0].atoms) > 1 else None
+    found = least_missed(group, (), np.inf) if len(group.atoms) > 1 else None
     if found is None:
         return [], []
-    gone = team[0].atoms[found.column - int(team[0].problem.columns.has_constant)]
-    return _leave(team, found, -1, correct), [gone]
+    gone = group.drop(found.column)
+    return _correct_without(group, found, -1, correct), [gone]
 
 
-def _leave(
-    team: Sequence[Output], found: Departure, newest: int, correct: Correct
+def _correct_without(
+    group: Group, found: Departure, newest: int, correct: Correct
 ) -> list[Solution]:
-    """Take a column out and correct the others."""
+    """Correct the columns that are left, from the points without the one that went."""
     solutions = []
-    for output, point in zip(team, found.points, strict=True):
-        output.drop(found.column, point.coef, point.f)
-        start = output.coef
+    for output, point in zip(group.outputs, found.points, strict=True):
+        output.coef = start = np.delete(point.coef, found.column)
         solutions.append(correct(output, newest))
         if output.objective > point.objective:
             # A solver that is stopped early may end above where it began.

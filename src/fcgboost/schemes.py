@@ -7,15 +7,14 @@ a_k and in what they make of the exact line search for b. Full correction calls 
 from __future__ import annotations
 
 from abc import abstractmethod
-from operator import mul
 from typing import Any, Literal
 
 import numpy as np
 
-from fcgboost.backends.base import Array
-from fcgboost.losses import CurvedLoss, Loss
+from fcgboost.designs.base import Array
+from fcgboost.losses import CurvedLoss
 from fcgboost.parts import Part, check_choice, check_positive
-from fcgboost.solvers.base import Problem, Solution, Solver
+from fcgboost.solvers.base import Problem, Rows, Solution, Solver
 from fcgboost.stopping import Status
 
 
@@ -169,8 +168,8 @@ class Epsilon(_PlainLineScheme):
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
         """Return epsilon in the direction of descent."""
-        columns = problem.columns
-        slope = _slope(problem, problem.values(base), columns.column(newest))
+        rows = problem.rows()
+        slope = _slope(rows, rows.values(base), rows.A[:, newest])
         return -self.epsilon * float(np.sign(slope))
 
 
@@ -219,18 +218,18 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     bracket. Where the line is flat at its lowest (all margins beyond the hinge) the shortest
     step counts: Newton's steps reach that end first, bisection looks for it.
     """
-    columns = problem.columns
-    f, g = problem.values(coef), columns.column(newest)
-    start = _slope(problem, f, g)
+    rows = problem.rows()
+    f, g = rows.values(coef), rows.A[:, newest]
+    start = _slope(rows, f, g)
     sign, flat = -np.sign(start), 1e-14 * abs(start)
     low, high, b, slope, values = 0.0, np.inf, 0.0, -abs(start), f
     for _ in range(200 if start != 0.0 else 0):
-        bend = _bend(problem, values, g)
+        bend = _bend(rows, values, g)
         b = b - slope / bend if bend > 0.0 else np.inf
         if not low < b < high:
             b = 0.5 * (low + high) if high < np.inf else 2.0 * low or 1.0
-        values = _along(problem, f, g, sign * b)
-        slope = sign * _slope(problem, values, g)
+        values = f + sign * b * g
+        slope = sign * _slope(rows, values, g)
         low, high = (b, high) if slope < -flat else (low, b)
         is_found = abs(slope) <= flat and isinstance(problem.loss, CurvedLoss)
         if is_found or high - low <= 1e-15 * low:
@@ -238,26 +237,12 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     return float(sign * b)
 
 
-def _along(problem: Problem, f: Any, g: Any, b: float) -> Any:
-    return problem.columns.rows(lambda f, g: f + b * g, f, g)
-
-
-def _slope(problem: Problem, f: Any, g: Any) -> float:
+def _slope(rows: Rows, f: Any, g: Any) -> float:
     """Return the derivative of the mean loss at f in the direction g."""
-    columns = problem.columns
-    (slope,) = columns.fetch(columns.total(mul, problem.slopes(f), g))
-    return float(slope)
+    return float((rows.slopes(f) * g).sum())
 
 
-def _bend(problem: Problem, f: Any, g: Any) -> float:
+def _bend(rows: Rows, f: Any, g: Any) -> float:
     """Return the second derivative of the mean loss at f in the direction g, 0 if unknown."""
-    loss: Loss = problem.loss
-    if not isinstance(loss, CurvedLoss):
-        return 0.0
-    curvature = loss.curvature
-    columns = problem.columns
-    total = columns.total(
-        lambda y, s, f, g: s * curvature(y, f) * g**2, problem.y, problem.weights, f, g
-    )
-    (bend,) = columns.fetch(total)
-    return float(bend) / problem.total_weight
+    loss = rows.loss
+    return rows.mean(loss.curvature(rows.y, f) * g**2) if isinstance(loss, CurvedLoss) else 0.0

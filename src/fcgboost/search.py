@@ -19,7 +19,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.data import Data, check_data, check_labelled, hash_folds
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.backends.base import Best, Candidates, Design, Divisor
+from fcgboost.designs.base import Best, Candidates, Design, Divisor, Point
 from fcgboost.learning import Yardstick
 from fcgboost.parts import Part, check_choice, check_count
 
@@ -56,8 +56,8 @@ class Request:
     ----------
     k : int
         The number of the step.
-    R : m-vectors of shape (n_samples, n_outputs)
-        The negative gradients of the weighted mean loss.
+    points : sequence of Point
+        Where every output's residual is taken.
     excluded : sequence of collections of int
         For every output the ids that it must not choose.
     divisor : {"none", "max", "norm"}
@@ -70,7 +70,7 @@ class Request:
     """
 
     k: int
-    R: Any
+    points: Sequence[Point]
     excluded: Sequence[Collection[int]]
     divisor: Divisor
     yardsticks: Sequence[Yardstick]
@@ -191,7 +191,6 @@ class SampledCandidates(PooledSelection):
             kept = allowed.any(axis=1)
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
-            design.expect(self.size, *place_of(k + 1))
             return Pool(candidates, words[kept], allowed[kept])
 
         return draw
@@ -231,11 +230,9 @@ def default_selection(n_samples: float, n_candidates: int) -> Selection:
 
 def best_of(pool: Pool, request: Request) -> list[Choice | None]:
     """Choose the best candidate of a pool for every output."""
-    if request.is_joint:
-        allowed = np.asarray(pool.allowed.all(axis=1))
-        best = pool.candidates.best_joint(request.R, request.divisor, allowed)
-        return [_choice(pool, best)] * pool.allowed.shape[1]
-    found = pool.candidates.best(request.R, request.divisor, pool.allowed)
+    found = pool.candidates.best(
+        request.points, request.divisor, pool.allowed, request.is_joint
+    )
     return [_choice(pool, best) for best in found]
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from fcgboost.backends.calls import Crew
-from fcgboost.backends.cluster import ClusterDesign
-from fcgboost.backends.moments import add_up, gather_moments
-from fcgboost.backends.rows import Survey
+from fcgboost.designs.calls import Crew
+from fcgboost.designs.cluster import ClusterDesign
+from fcgboost.designs.moments import add_up, gather_moments
+from fcgboost.designs.rows import Survey
 from fcgboost.data import check_some_weight
 from fcgboost.fitting import held_out_fraction
 from fcgboost.grounds import Ground

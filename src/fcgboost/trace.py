@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.backends.base import Array
+from fcgboost.designs.base import Array
 from fcgboost.dictionaries import Dictionary, stack_rows
 from fcgboost.inputs import Limits
 from fcgboost.model import Model

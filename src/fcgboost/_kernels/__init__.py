@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cython_blas, cython_lapack
 
 from fcgboost._kernels.sources import FOLDER, source_hash
 
@@ -23,6 +24,21 @@ Floats = NDArray[np.float32]
 _ADVICE = "Build it with: python -m pip install --editable ."
 
 RELU, GAUSS = 0, 1
+
+
+class _Blas(Structure):
+    _fields_ = tuple(
+        (name, c_void_p) for name in ("gemv", "gemm", "syrk", "potrf", "potrs", "pocon")
+    )
+
+
+class _Columns(Structure):
+    _fields_ = (
+        *((name, c_int64) for name in ("m", "k", "room")),
+        *((name, c_void_p) for name in ("A", "y", "shares", "f", "g", "h", "coef", "gradient")),
+        *(("gram", c_void_p), ("peak", c_void_p), ("blas", POINTER(_Blas)), ("risk", c_double)),
+        *((name, c_int64) for name in ("n_known", "n_updates", "n_moves")),
+    )
 
 
 class _Gain(Structure):
@@ -55,8 +71,14 @@ class _Forest(Structure):
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fcg_source_hash": (c_char_p, ()),
     "fcg_has_v3": (c_int32, ()),
-    "fcg_squared_hinge": (None, (c_int64, *[c_void_p] * 6)),
-    "fcg_unforeseen": (None, (c_int64, c_double, *[c_void_p] * 6)),
+    "fcg_look": (c_int32, (POINTER(_Columns), c_void_p)),
+    "fcg_newton": (
+        c_int32,
+        (
+            *(POINTER(_Columns), c_void_p, c_void_p, c_double, c_double, c_int64, c_void_p),
+            *(POINTER(c_double), POINTER(c_double)),
+        ),
+    ),
     "fcg_refine": (
         c_int32,
         (c_int32, c_int64, c_int64, *[c_void_p] * 3, POINTER(_Gain), c_void_p, c_int64, c_void_p),
@@ -107,23 +129,83 @@ def _load_from(path: Path) -> Any:
     return loaded
 
 
-def squared_hinge(y: Array, shares: Array, f: Array) -> tuple[Array, Array, Array]:
-    """Return the losses, and their slopes and curvatures times the rows' shares."""
-    values, slopes, curvatures = np.empty((3, len(f)))
-    library().fcg_squared_hinge(
-        *(len(f), _at(y), _at(shares), _at(f), _at(values), _at(slopes), _at(curvatures))
-    )
-    return values, slopes, curvatures
+@cache
+def _blas() -> _Blas:
+    """Return where SciPy's routines of BLAS and LAPACK are."""
+    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = c_char_p, (ctypes.py_object,)
+    get_pointer.restype, get_pointer.argtypes = c_void_p, (ctypes.py_object, c_char_p)
+    exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
+    capsules = [exported[f"d{name}"] for name, _ in _Blas._fields_]
+    return _Blas(*(get_pointer(capsule, get_name(capsule)) for capsule in capsules))
 
 
-def unforeseen(
-    length: float, g: Array, h: Array, along: Array, new_g: Array, new_h: Array
-) -> Array:
-    """Return how far slopes are from those that a constant curvature would have led to."""
-    rest = np.empty(len(g))
-    vectors = (g, h, along, new_g, new_h, rest)
-    library().fcg_unforeseen(len(g), length, *map(_at, vectors))
-    return rest
+class HingeSums:
+    """The squared hinge at the last point of one output, whose sums the next point needs.
+
+    Parameters
+    ----------
+    storage : ndarray of shape (room, n_rows)
+        Column after column.
+    y, shares : ndarray of shape (n_rows,)
+    """
+
+    def __init__(self, storage: Array, y: Array, shares: Array) -> None:
+        self._y, self._shares = np.ascontiguousarray(y), shares
+        self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
+        self._held = _Columns(m=len(y), blas=ctypes.pointer(_blas()))
+        self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
+        self.resize(storage)
+
+    def resize(self, storage: Array) -> None:
+        """Take a larger storage, whose first columns are those of the last one."""
+        room, known = len(storage), len(self._gram)
+        small, gram = np.zeros((3, room)), np.zeros((room, room))
+        small[:, :known], gram[:known, :known] = self._small, self._gram
+        self._storage, self._small, self._gram = storage, small, gram
+        self._coef, self._gradient, self._peak = small
+        held, self._held.room = self._held, room
+        for name, array in (
+            *(("A", storage), ("y", self._y), ("shares", self._shares)),
+            *zip(("f", "g", "h"), self._rows, strict=True),
+            *(("coef", self._coef), ("gradient", self._gradient), ("peak", self._peak)),
+            ("gram", gram),
+        ):
+            setattr(held, name, _at(array))
+
+    def is_at(self, coef: Array) -> bool:
+        """Whether the last point was this one."""
+        k = self._held.n_known
+        return k == len(coef) and np.array_equal(self._coef[:k], coef)
+
+    def look(self, coef: Array) -> tuple[float, Array, Array]:
+        """Go to a point; return the risk, its gradient and its Hessian there."""
+        self._held.k = k = len(coef)
+        _check(library().fcg_look(byref(self._held), _at(coef)))
+        return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
+
+    def newton(
+        self, coef: Array, penalty: Array, norms: Array, scale: float, tol: float, max_iter: int
+    ) -> tuple[Array, float, float, int]:
+        """Run Newton's method; return where it ended, and objective, residual and iterations."""
+        self._held.k, end = len(coef), coef.copy()
+        objective, residual = c_double(), c_double()
+        n_iter = library().fcg_newton(
+            *(byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter),
+            *(_at(end), byref(objective), byref(residual)),
+        )
+        _check(n_iter)
+        return end, objective.value, residual.value, n_iter
+
+    def drop(self, position: int) -> None:
+        """Forget a column; the storage has forgotten it."""
+        known = self._held.n_known
+        if position < known:
+            kept = np.delete(np.arange(known), position)
+            self._small[:, : known - 1] = self._small[:, kept]
+            self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
+            self._held.n_known = known - 1
+        self._coef[0] = np.nan  # so that the next point is another one
 
 
 def refine(

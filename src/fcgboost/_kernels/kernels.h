@@ -22,15 +22,43 @@ FCG_API const char *fcg_source_hash(void);
 /* Whether the processor runs code for x86-64-v3. */
 FCG_API int32_t fcg_has_v3(void);
 
-/* rows.c */
+/* newton.c */
 
-/* The losses of the squared hinge, and their slopes and curvatures times the rows' shares. */
-FCG_API void fcg_squared_hinge(int64_t n, const double *y, const double *shares, const double *f,
-                               double *values, double *slopes, double *curvatures);
-/* How far slopes are from those that a constant curvature would have led to. */
-FCG_API void fcg_unforeseen(int64_t n, double length, const double *g, const double *h,
-                            const double *along, const double *new_g, const double *new_h,
-                            double *rest);
+/* Routines of BLAS and LAPACK, as Fortran calls them. */
+typedef struct {
+    void (*gemv)(char *, int *, int *, double *, const double *, int *, const double *, int *,
+                 double *, double *, int *);
+    void (*gemm)(char *, char *, int *, int *, int *, double *, const double *, int *,
+                 const double *, int *, double *, double *, int *);
+    void (*syrk)(char *, char *, int *, int *, double *, const double *, int *, double *, double *,
+                 int *);
+    void (*potrf)(char *, int *, double *, int *, int *);
+    void (*potrs)(char *, int *, int *, double *, int *, double *, int *, int *);
+    void (*pocon)(char *, int *, double *, int *, double *, double *, double *, int *, int *);
+} fcg_blas;
+
+/* Columns of one output, and the squared hinge at the last point that was looked at. */
+typedef struct {
+    int64_t m, k, room;       /* rows, columns, and columns that there is room for */
+    const double *A;          /* (room, m): column after column */
+    const double *y, *shares; /* (m,) */
+    double *f, *g, *h;        /* (m,): values, slopes and curvatures, both times the shares */
+    double *coef, *gradient;  /* (room,): the point, and A^T g */
+    double *gram, *peak;      /* (room, room): A^T diag(h) A; (room,): how large its diagonal was */
+    const fcg_blas *blas;
+    double risk;
+    int64_t n_known; /* columns that gradient and gram hold; 0 before the first point */
+    int64_t n_updates, n_moves;
+} fcg_columns;
+
+/* Go to a point. Returns 0, or -1 if there is no memory. */
+FCG_API int32_t fcg_look(fcg_columns *c, const double *coef);
+/* Minimise risk + sum(penalty coef^2) by Newton's method from `coef`, which is overwritten, until
+ * the largest entry of the gradient is at most tol * scale, or the normal equations are not safe,
+ * or no step gains. Returns the number of iterations, or -1 if there is no memory. */
+FCG_API int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, double scale,
+                           double tol, int64_t max_iter, double *coef, double *objective,
+                           double *residual);
 
 /* refine.c */
 

@@ -10,8 +10,8 @@ from typing import Any
 import cloudpickle
 import psutil
 
-from fcgboost.backends.rows import Part, Source
-from fcgboost.backends.shards import Shard
+from fcgboost.designs.rows import Part, Source
+from fcgboost.designs.shards import Shard
 
 # Where not all rows fit, rows and columns stay until this share of the memory limit is in use: the
 # rest is for the partition that is worked on, and Dask stops full workers.

@@ -16,7 +16,7 @@ from dask.optimization import cull
 from distributed import futures_of
 from scipy import sparse
 
-from fcgboost.backends.rows import Part
+from fcgboost.designs.rows import Part
 from fcgboost.validation import check_labels, check_plain_matrix, check_weights
 
 # Graphs that are larger than this hold the data itself.

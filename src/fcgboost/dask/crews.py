@@ -11,9 +11,9 @@ from typing import Any
 import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
-from fcgboost.backends.calls import Crew
-from fcgboost.backends.rows import Part
-from fcgboost.backends.shards import BYTES_PER_ROW
+from fcgboost.designs.calls import Crew
+from fcgboost.designs.rows import Part
+from fcgboost.designs.shards import BYTES_PER_ROW
 from fcgboost.dask.actors import DaskShard, LoadedPart
 from fcgboost.dask.collections import Table, culled
 from fcgboost.stopping import theory_steps

@@ -1,13 +1,11 @@
 """Which atoms exist: families of functions whose members are rows of an array."""
 
 from fcgboost.dictionaries.base import (
-    FARTHEST,
     Array,
     Dictionary,
     Grower,
     GrownDictionary,
     LearnableDictionary,
-    Rounding,
     Sample,
     ScreenedDictionary,
     SmoothDictionary,
@@ -29,7 +27,6 @@ from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
 __all__ = [
-    "FARTHEST",
     "PRODUCTS_ON_ONE_THREAD",
     "Array",
     "ConstantDictionary",
@@ -44,7 +41,6 @@ __all__ = [
     "PlaneDictionary",
     "PolynomialDictionary",
     "ReluDictionary",
-    "Rounding",
     "Sample",
     "ScreenedDictionary",
     "SigmoidDictionary",

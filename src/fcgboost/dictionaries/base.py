@@ -22,13 +22,6 @@ from fcgboost.parts import Part, check_choice, is_positive
 Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
 
-#: The unit roundoff of float32.
-UNIT32 = 2.0**-24
-#: Inputs whose mean is more units from zero than this are not screened.
-FARTHEST = 2.0**16
-#: Parameters beyond these have squares that float32 does not hold.
-SMALLEST32, LARGEST32 = 2.0**-30, 2.0**30
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -172,32 +165,12 @@ class SmoothDictionary(Dictionary):
         """
 
 
-@dataclass(frozen=True)
-class Rounding:
-    """How far single-precision values of atoms may be from exact ones.
-
-    |g~ - g| <= relative |g| + constant + slope |x| for every atom, x the row as it is evaluated.
-    An infinite entry says that nothing is known.
-
-    Attributes
-    ----------
-    relative, constant, slope : ndarray of shape (n_atoms,)
-    """
-
-    relative: Array
-    constant: Array
-    slope: Array
-
-
 class ScreenedDictionary(Dictionary):
     """A dictionary that knows how well it does in single precision.
 
     Candidates are then screened in float32, and only those that can be the best are scored in
-    float64. The bounds must be proved: a wrong one is a wrong model.
+    float64.
     """
-
-    #: Whether values are never negative, in any precision: that spares a look at their sizes.
-    is_nonnegative = False
 
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
@@ -211,11 +184,18 @@ class ScreenedDictionary(Dictionary):
         """
 
     @abstractmethod
-    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
-        """Bound what inputs, atoms and arithmetic of some unit roundoff do to values.
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound the values of atoms, and their errors in units of roundoff.
 
-        That of float32 is 2^-24, that of float64 2^-53. Parameters that float32 does not hold, or
-        whose squares it does not, have an infinite bound there.
+        Parameters
+        ----------
+        atoms : ndarray of shape (n_atoms, n_parameters)
+        radius : float
+            The largest norm of a row.
+
+        Returns
+        -------
+        two ndarrays of shape (n_atoms,)
         """
 
 

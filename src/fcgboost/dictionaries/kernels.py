@@ -11,12 +11,8 @@ from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace, squared_norms
 from fcgboost.dictionaries.base import (
-    LARGEST32,
-    SMALLEST32,
-    UNIT32,
     Array,
     LearnableDictionary,
-    Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
@@ -34,9 +30,6 @@ from fcgboost.dictionaries.planes import (
 from fcgboost.parts import check_choice, check_count, check_positive
 
 _FEW = 8
-# Atoms below exp(-20) = 2e-9 count as nothing when single precision is judged, below exp(-50) when
-# double precision is.
-_NOTHING32, _NOTHING64 = 20.0, 50.0
 
 
 class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
@@ -128,8 +121,6 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         away = pulls.sum(axis=1, keepdims=True) * points
         return np.asarray((pulls @ centers - away) / scale**2)
 
-    is_nonnegative = True
-
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return the centres in the other coordinates; widths are in units already."""
         centers, widths = split_last(atoms)
@@ -158,30 +149,12 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         spread = spread - 2.0 * (toward * centers).sum(1)[:, None]
         return namespace(Z).concatenate([toward * steepness, spread * steepness], axis=1)
 
-    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
-        """Bound the error of the exponent where the atom is not negligible.
-
-        With t = 1 / (2 sigma^2) the exponent t (2 <x, c> - |x|^2 - |c|^2), both shifted by the
-        centres' mean o, loses at most (2 d + 16) u t (|x| + |c| + 2 |o|)^2: d + 2 products and
-        sums, as many in the squares, and inputs off by a few u. Within the reach sqrt(n / t) of
-        the centre, exp(-n) being nothing, |x| is at most |c| + reach, and the value changes by at
-        most a factor of exp(that), the exponential's own error included. Beyond it atom and error
-        are below exp(-n) times a factor that is less than e^2 if the same bound is at most 1 for
-        |x| up to 5 (|c| + |o|) + reach; for larger |x| the exponent grows faster than its error.
-        """
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound: the exponent is a sum of products of this size, both sides shifted by a mean."""
         centers, widths = split_last(atoms)
-        nothing = _NOTHING32 if unit >= UNIT32 else _NOTHING64
-        steepness, reach = 0.5 / widths**2, np.sqrt(2.0 * nothing) * widths
-        lengths = np.linalg.norm(centers, axis=1)
         shift = float(np.linalg.norm(centers.mean(axis=0)))
-        lost = (2 * centers.shape[1] + 16) * unit * steepness
-        near = lost * (2.0 * lengths + reach + 2.0 * shift) ** 2
-        far = lost * (6.0 * lengths + reach + 7.0 * shift) ** 2
-        is_held = (widths >= SMALLEST32) & (widths <= LARGEST32) & (lengths <= LARGEST32)
-        is_known = (far <= 1.0) & (is_held | (unit < UNIT32))
-        relative = np.where(is_known, np.expm1(np.minimum(near, 1.0)) + 8.0 * unit, np.inf)
-        constant = np.full(len(relative), (1.0 + np.e**2) * np.exp(-nothing))
-        return Rounding(relative, constant, np.zeros(len(relative)))
+        sizes = (np.linalg.norm(centers, axis=1) + radius + 2.0 * shift) ** 2 / (2.0 * widths**2)
+        return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
 
 
 class PolynomialDictionary(InnerProductDictionary):

@@ -8,9 +8,7 @@ import numpy as np
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
-    UNIT32,
     Array,
-    Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
@@ -80,12 +78,10 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         g = self.profile(z)
         return g * (1.0 - g)
 
-    is_nonnegative = True
-
-    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
-        constant, slope = affine_rounding(atoms, unit)
-        return Rounding(np.zeros(len(atoms)), constant / 4.0 + 16.0 * unit, slope / 4.0)
+        _, errors = affine_rounding(atoms, radius)
+        return np.ones(len(atoms)), errors / 4.0 + 16.0
 
 
 class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
@@ -139,8 +135,6 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         slopes: Array = namespace(z).asarray(z > 0.0, dtype=z.dtype)
         return slopes
 
-    is_nonnegative = True
-
-    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: the profile moves no more than its argument."""
-        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms, unit))
+        return affine_rounding(atoms, radius)

@@ -12,10 +12,6 @@ from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
-    FARTHEST,
-    LARGEST32,
-    SMALLEST32,
-    UNIT32,
     Array,
     Dictionary,
     LearnableDictionary,
@@ -90,22 +86,11 @@ def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
     return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
 
 
-def affine_rounding(atoms: Array, unit: float) -> tuple[Array, Array]:
-    """Bound the error of <w, x> + b by constant + slope |x|.
-
-    Inputs and weights are off by u of their size, d products and d sums lose at most
-    (d + 1) u / (1 - (d + 1) u) of the sum of their sizes; two more cover products of errors. Moving
-    the offset, and the exact value itself, lose as much in float64 of sizes FARTHEST times larger.
-    Infinite where float32 does not hold the parameters.
-    """
+def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
+    """Bound |<w, x> + b|, and its error in units of roundoff: d products and sums of that size."""
     weights, offsets = split_last(atoms)
-    d = weights.shape[1]
-    lost, lengths = (d + 6) * unit, np.linalg.norm(weights, axis=1)
-    far = (d + 6) * 2.0**-51 * FARTHEST * np.sqrt(d) * lengths
-    sizes = np.maximum(lengths, np.abs(offsets))
-    is_known = ((sizes <= LARGEST32) & (lengths >= SMALLEST32)) | (unit < UNIT32)
-    constant = np.where(is_known, lost * np.abs(offsets) + far, np.inf)
-    return constant, lost * lengths
+    sizes = np.linalg.norm(weights, axis=1) * radius + np.abs(offsets)
+    return sizes, (weights.shape[1] + 16) * sizes
 
 
 def split_last(atoms: Any) -> tuple[Any, Array]:

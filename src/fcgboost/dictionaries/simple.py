@@ -8,9 +8,7 @@ import numpy as np
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
-    UNIT32,
     Array,
-    Rounding,
     Sample,
     Scaling,
     ScreenedDictionary,
@@ -65,9 +63,9 @@ class LinearDictionary(InnerProductDictionary, ScreenedDictionary):
         slopes: Array = namespace(z).ones_like(z)
         return slopes
 
-    def rounding(self, atoms: Array, unit: float = UNIT32) -> Rounding:
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: an atom is its argument."""
-        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms, unit))
+        return affine_rounding(atoms, radius)
 
 
 class StepDictionary(PlaneDictionary):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from operator import mul
 
 import numpy as np
 from scipy import linalg
 
-from fcgboost.backends.base import Array
-from fcgboost.losses import Loss, ProximalLoss
+from fcgboost.designs.base import Array
+from fcgboost.losses import ProximalLoss
 from fcgboost.parts import check_positive
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
@@ -69,44 +67,31 @@ class AdmmSolver(Solver):
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only says how many there are."""
         start = time.perf_counter()
-        columns, y, s, penalty = problem.columns, problem.y, problem.weights, problem.penalty
-        gamma, tau = self.gamma, self.gamma * problem.total_weight
-        prox = _prox_of(problem.loss)
-        (gram,) = columns.fetch(columns.gram(s))
-        system = gamma * gram
+        loss, rows, penalty, gamma = problem.loss, problem.rows(), problem.penalty, self.gamma
+        assert isinstance(loss, ProximalLoss)
+        y, s, tau = rows.y, rows.weights, self.gamma * rows.total_weight
+        system = gamma * rows.gram(s)
         system[np.diag_indices_from(system)] += self.alpha + 2.0 * penalty
         factor = linalg.cho_factor(system)
-        scale = problem.gradient_scale()
-        u, v, w = np.zeros_like(coef), y, columns.rows(lambda y: 0.0 * y, y)
+        scale = problem.gradient_scale
+        u, v, w = np.zeros_like(coef), y, 0.0 * y
         history: list[Iteration] = []
-        primal, dual, n_iter, Au = np.inf, np.inf, 0, w
-        (pull,) = columns.fetch(columns.rmatvec(columns.rows(lambda s, v: s * gamma * v, s, v)))
+        primal, dual, n_iter = np.inf, np.inf, 0
         while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
-            u = linalg.cho_solve(factor, pull + self.alpha * u)
-            Au = columns.matvec(u)
-            v = columns.rows(lambda y, a, w: y * prox(y * (a - w / gamma), tau), y, Au, w)
-            w = columns.rows(lambda w, v, a: w + gamma * (v - a), w, v, Au)
-            # One wait per iteration: the next pull comes with the residuals of this one.
-            pull, Sw, gap, size = columns.fetch(
-                columns.rmatvec(columns.rows(lambda s, v, w: s * (gamma * v + w), s, v, w)),
-                columns.rmatvec(columns.rows(mul, s, w)),
-                columns.total(lambda s, v, a: s * (v - a) ** 2, s, v, Au),
-                columns.total(lambda s, v: s * v**2, s, v),
-            )
+            u = linalg.cho_solve(factor, rows.back(s * (gamma * v + w)) + self.alpha * u)
+            Au = rows.values(u)
+            v = y * loss.prox(y * (Au - w / gamma), tau)
+            w = w + gamma * (v - Au)
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
-            dual = float(np.abs(Sw - 2.0 * penalty * u).max(initial=0.0)) / scale
+            dual = float(np.abs(rows.back(s * w) - 2.0 * penalty * u).max(initial=0.0)) / scale
             # |v - A u| / |v| in the weighted norm.
+            gap, size = float((s * (v - Au) ** 2).sum()), float((s * v**2).sum())
             primal = float(np.sqrt(gap / size if size > 0.0 else gap))
             if self.keep_history:
                 seconds = time.perf_counter() - start
-                history.append(Iteration(problem.objective(u, Au), max(primal, dual), seconds))
+                history.append(Iteration(problem.objective(u), max(primal, dual), seconds))
         residual = max(primal, dual)
         status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        objective, parts = problem.objective(u, Au), {"primal": primal, "dual": dual}
+        objective, parts = problem.objective(u), {"primal": primal, "dual": dual}
         return Solution(u, objective, status, n_iter, residual, tuple(history), parts)
-
-
-def _prox_of(loss: Loss) -> Callable[[Array, float], Array]:
-    assert isinstance(loss, ProximalLoss)
-    return loss.prox

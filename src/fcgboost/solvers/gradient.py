@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from fcgboost.backends.base import Array
-from fcgboost.losses import Loss, SmoothLoss
+from fcgboost.designs.base import Array
+from fcgboost.losses import SmoothLoss
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -38,15 +38,13 @@ class GradientDescentSolver(Solver):
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only says how many there are."""
         start = time.perf_counter()
-        columns, penalty = problem.columns, problem.penalty
-        step = 1.0 / _smoothness(problem)
+        rows, penalty, step = problem.rows(), problem.penalty, 1.0 / _smoothness(problem)
         coef = np.zeros_like(coef)
         history: list[Iteration] = []
         scale = residual = 1.0
         for n_iter in range(self.max_iter + 1):
-            f = columns.matvec(coef)
-            (along,) = columns.fetch(columns.rmatvec(problem.slopes(f)))
-            gradient = along + 2.0 * penalty * coef
+            f = rows.values(coef)
+            gradient = rows.back(rows.slopes(f)) + 2.0 * penalty * coef
             size = float(np.abs(gradient).max(initial=0.0))
             scale = (size or 1.0) if n_iter == 0 else scale
             residual = size / scale
@@ -62,9 +60,8 @@ class GradientDescentSolver(Solver):
 
 
 def _smoothness(problem: Problem) -> float:
-    loss: Loss = problem.loss
+    loss, rows = problem.loss, problem.rows()
     assert isinstance(loss, SmoothLoss)
-    (gram,) = problem.columns.fetch(problem.columns.gram(problem.weights))
-    gram /= problem.total_weight
+    gram = rows.gram(rows.weights) / rows.total_weight
     largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
     return (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0

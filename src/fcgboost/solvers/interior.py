@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import add, mul, neg, truediv
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from fcgboost.arrays import namespace
-from fcgboost.backends.base import Array
+from fcgboost.designs.base import Array
 from fcgboost.losses import Hinge
 from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
 from fcgboost.stopping import Status
@@ -51,15 +50,15 @@ class InteriorPointSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only says how many there are."""
-        start = time.perf_counter()
-        state = _State.middle(problem, np.zeros_like(coef))
-        scale = problem.gradient_scale()
+        start, frame = time.perf_counter(), _Frame(problem)
+        state = frame.middle(np.zeros_like(coef))
         best = _Found(state.u, np.inf, np.inf)
         lowest, least, last_gain = np.inf, np.inf, 0
         history: list[Iteration] = []
         for n_iter in range(self.max_iter + 1):
-            gap, stationarity = state.gap(problem), state.stationarity(problem)
-            residual = max(gap, float(np.abs(stationarity).max(initial=0.0)) / scale)
+            gap, stationarity = state.gap(), frame.stationarity(state)
+            size = float(np.abs(stationarity).max(initial=0.0))
+            residual = max(gap, size / problem.gradient_scale)
             objective = problem.objective(state.u)
             if self.keep_history:
                 seconds = time.perf_counter() - start
@@ -75,7 +74,7 @@ class InteriorPointSolver(Solver):
             is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
             if residual <= self.tol or is_spent:
                 break
-            state = _iterate(problem, state, stationarity, 0.1 * self.tol)
+            state = frame.iterate(state, stationarity, 0.1 * self.tol)
         status = Status.CONVERGED if best.residual <= self.tol else Status.NOT_CONVERGED
         return Solution(best.u, best.objective, status, n_iter, best.residual, tuple(history))
 
@@ -93,9 +92,9 @@ class _Move:
     """A direction; b moves against a."""
 
     u: Array
-    xi: Array
-    t: Array
-    a: Array
+    xi: Any
+    t: Any
+    a: Any
 
 
 @dataclass(frozen=True)
@@ -103,119 +102,92 @@ class _State:
     """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a."""
 
     u: Array
-    xi: Array
-    t: Array
-    a: Array
-    b: Array
+    xi: Any
+    t: Any
+    a: Any
+    b: Any
 
-    @classmethod
-    def middle(cls, problem: Problem, u: Array) -> _State:
-        """Return u = 0 with the duals half-way."""
-        rows, total = problem.columns.rows, problem.total_weight
-        half = rows(lambda s: s / (2.0 * total), problem.weights)
-        ones = rows(lambda s: 1.0 + 0.0 * s, half)
-        return cls(u, rows(lambda x: 2.0 * x, ones), ones, half, half)
-
-    def gap(self, problem: Problem) -> float:
+    def gap(self) -> float:
         """Return the sum of t a + xi b, zero at the solution."""
-        total = problem.columns.total
-        gap = problem.columns.fetch(total(mul, self.t, self.a), total(mul, self.xi, self.b))
-        return float(sum(gap))
+        return float((self.t * self.a + self.xi * self.b).sum())
 
-    def stationarity(self, problem: Problem) -> Array:
-        """Return B^T a - 2 lambda u, zero at the solution."""
-        return _back(problem, self.a) - 2.0 * problem.penalty * self.u
-
-    def reach(self, problem: Problem, move: _Move) -> float:
+    def reach(self, move: _Move) -> float:
         """Return the largest step in (0, 1] that keeps all slacks and duals positive."""
-        longest = problem.columns.rows(
-            lambda x, dx, t, dt, a, da, b: _smaller(
-                _smaller(_longest(x, dx), _longest(t, dt)),
-                _smaller(_longest(a, da), _longest(b, -da)),
-            ),
-            *(self.xi, move.xi, self.t, move.t, self.a, move.a, self.b),
-        )
-        (least,) = problem.columns.fetch(problem.columns.least(longest))
-        return min(1.0, float(least))
+        pairs = ((self.xi, move.xi), (self.t, move.t), (self.a, move.a), (self.b, -move.a))
+        return min(1.0, *(_longest(x, d) for x, d in pairs))
 
-    def moved(self, problem: Problem, move: _Move, length: float) -> _State:
+    def moved(self, move: _Move, length: float) -> _State:
         """Return the state after a step."""
-
-        def forward(x: Array, d: Array) -> Array:
-            return x + length * d
-
-        rows = problem.columns.rows
         return _State(
-            forward(self.u, move.u),
-            rows(forward, self.xi, move.xi),
-            rows(forward, self.t, move.t),
-            rows(forward, self.a, move.a),
-            rows(lambda b, d: b - length * d, self.b, move.a),
+            self.u + length * move.u,
+            self.xi + length * move.xi,
+            self.t + length * move.t,
+            self.a + length * move.a,
+            self.b - length * move.a,
         )
 
 
-def _longest(x: Array, d: Array) -> Array:
-    """Return how far x > 0 can go along d, elementwise."""
+def _longest(x: Any, d: Any) -> float:
+    """Return how far x > 0 can go along d."""
     xp = namespace(x)
-    longest: Array = xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf)
-    return longest
+    return float(xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf).min())
 
 
-def _smaller(x: Array, y: Array) -> Array:
-    smaller: Array = namespace(x).minimum(x, y)
-    return smaller
+class _Frame:
+    """The rows of a problem, and steps among them."""
 
+    def __init__(self, problem: Problem) -> None:
+        self._rows, self._ridge = problem.rows(), 2.0 * problem.penalty
 
-def _back(problem: Problem, vector: Array) -> Array:
-    """Return B^T vector."""
-    columns = problem.columns
-    (back,) = columns.fetch(columns.rmatvec(columns.rows(mul, problem.y, vector)))
-    return np.asarray(back)
+    def middle(self, u: Array) -> _State:
+        """Return u = 0 with the duals half-way."""
+        half = self._rows.weights / (2.0 * self._rows.total_weight)
+        ones = 0.0 * half + 1.0
+        return _State(u, 2.0 * ones, ones, half, half)
 
+    def stationarity(self, state: _State) -> Array:
+        """Return B^T a - 2 lambda u, zero at the solution."""
+        return self._back(state.a) - self._ridge * state.u
 
-def _iterate(problem: Problem, state: _State, stationarity: Array, floor: float) -> _State:
-    """Predict with no centring, choose the centring from it, correct, and move.
+    def _back(self, vector: Any) -> Array:
+        """Return B^T vector."""
+        return self._rows.back(self._rows.y * vector)
 
-    A gap below `floor` is not aimed at: it would only spoil the condition of the systems that
-    the stationarity residual still needs.
-    """
-    rows = problem.columns.rows
-    gap = state.gap(problem)
-    move_by = _newton_system(problem, state, stationarity)
-    ta, xb = rows(mul, state.t, state.a), rows(mul, state.xi, state.b)
-    guess = move_by(rows(neg, ta), rows(neg, xb))
-    predicted = state.moved(problem, guess, state.reach(problem, guess)).gap(problem)
-    # Products are centred in proportion to the weights, so that a weight equals a repetition.
-    mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * problem.total_weight)
-    s = problem.weights
-    move = move_by(
-        rows(lambda s, q, dt, da: mu * s - q - dt * da, s, ta, guess.t, guess.a),
-        rows(lambda s, q, dx, da: mu * s - q + dx * da, s, xb, guess.xi, guess.a),
-    )
-    return state.moved(problem, move, min(1.0, _TO_BOUNDARY * state.reach(problem, move)))
+    def iterate(self, state: _State, stationarity: Array, floor: float) -> _State:
+        """Predict with no centring, choose the centring from it, correct, and move.
 
+        A gap below `floor` is not aimed at: it would only spoil the condition of the systems that
+        the stationarity residual still needs.
+        """
+        gap, s = state.gap(), self._rows.weights
+        move_by = self._newton_system(state, stationarity)
+        ta, xb = state.t * state.a, state.xi * state.b
+        guess = move_by(-ta, -xb)
+        predicted = state.moved(guess, state.reach(guess)).gap()
+        # Products are centred in proportion to the weights, so that a weight equals a repetition.
+        mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * self._rows.total_weight)
+        move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
+        return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
 
-def _newton_system(
-    problem: Problem, state: _State, stationarity: Array
-) -> Callable[[Array, Array], _Move]:
-    """Return the function from wanted changes of t a and xi b to the move that makes them."""
-    columns = problem.columns
-    rows = columns.rows
-    weights = rows(lambda t, a, x, b: 1.0 / (t / a + x / b), state.t, state.a, state.xi, state.b)
-    (system,) = columns.fetch(columns.gram(weights))  # B^T W B = A^T W A: labels have size one
-    system[np.diag_indices_from(system)] += 2.0 * problem.penalty
-    solve = _refined_solve(system)
+    def _newton_system(
+        self, state: _State, stationarity: Array
+    ) -> Callable[[Any, Any], _Move]:
+        """Return the function from wanted changes of t a and xi b to the move that makes them."""
+        rows = self._rows
+        weights = 1.0 / (state.t / state.a + state.xi / state.b)
+        system = rows.gram(weights)  # B^T W B = A^T W A: labels have size one
+        system[np.diag_indices_from(system)] += self._ridge
+        solve = _refined_solve(system)
 
-    def move_by(ta: Array, xb: Array) -> _Move:
-        p, q = rows(truediv, ta, state.a), rows(truediv, xb, state.b)
-        push = rows(lambda w, p, q: w * (p - q), weights, p, q)
-        u = solve(stationarity + _back(problem, push))
-        Bu = rows(mul, problem.y, columns.matvec(u))
-        a = rows(lambda w, p, q, e: w * (p - q - e), weights, p, q, Bu)
-        xi = rows(lambda q, x, b, a: q + x * a / b, q, state.xi, state.b, a)
-        return _Move(u, xi, rows(add, xi, Bu), a)
+        def move_by(ta: Any, xb: Any) -> _Move:
+            p, q = ta / state.a, xb / state.b
+            u = solve(stationarity + self._back(weights * (p - q)))
+            Bu = rows.y * rows.values(u)
+            a = weights * (p - q - Bu)
+            xi = q + state.xi * a / state.b
+            return _Move(u, xi, xi + Bu, a)
 
-    return move_by
+        return move_by
 
 
 def _refined_solve(system: Array) -> Callable[[Array], Array]:

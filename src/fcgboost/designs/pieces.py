@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array, Divisor, Sums
-from fcgboost.backends.candidates import MemoryCandidates
-from fcgboost.backends.columns import MemoryColumns
-from fcgboost.backends.glimpses import Members, look_at
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.values import Estimate, FreshValues, Values
+from fcgboost.designs.base import Array, Divisor, Sums
+from fcgboost.designs.candidates import MemoryCandidates
+from fcgboost.designs.columns import MemoryColumns
+from fcgboost.designs.glimpses import Members, look_at
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.values import Estimate, FreshValues, Values
 
 _LAST_WORD = np.uint64(2**64 - 1)
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.backends.base import Array
-from fcgboost.backends.blocks import row_blocks
+from fcgboost.designs.base import Array
+from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Sample
 from fcgboost.inputs import Flags, Limits, limits_of
 from fcgboost.sums import ExactSum, exponents_of, units_of

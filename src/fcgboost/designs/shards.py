@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array
-from fcgboost.backends.calls import PIECE, Program, join_all, run_calls
-from fcgboost.backends.moments import Frame, Moments, add_up
-from fcgboost.backends.pieces import (
+from fcgboost.designs.base import Array
+from fcgboost.designs.calls import PIECE, Program, join_all, run_calls
+from fcgboost.designs.moments import Frame, Moments, add_up
+from fcgboost.designs.pieces import (
     Draw,
     PieceCandidates,
     PieceColumns,
@@ -27,7 +27,7 @@ from fcgboost.backends.pieces import (
     PieceGlimpse,
     n_bytes_of,
 )
-from fcgboost.backends.rows import HeldOut, Rows, Source, Survey, joined
+from fcgboost.designs.rows import HeldOut, Rows, Source, Survey, joined
 from fcgboost.dictionaries import Dictionary
 from fcgboost.inputs import Limits
 from fcgboost.sums import ExactSum, totals_of

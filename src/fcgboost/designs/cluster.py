@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.backends.base import (
+from fcgboost.designs.base import (
     Array,
     Best,
     Candidates,
@@ -28,8 +28,8 @@ from fcgboost.backends.base import (
     Small,
     Sums,
 )
-from fcgboost.backends.calls import PIECE, Crew, Ref, Remote
-from fcgboost.backends.candidates import (
+from fcgboost.designs.calls import PIECE, Crew, Ref, Remote
+from fcgboost.designs.candidates import (
     MANY,
     contenders,
     first_of_best,
@@ -37,9 +37,9 @@ from fcgboost.backends.candidates import (
     joint,
     lowered,
 )
-from fcgboost.backends.moments import Frame, Moments
-from fcgboost.backends.pieces import Draw, Scores
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs.moments import Frame, Moments
+from fcgboost.designs.pieces import Draw, Scores
+from fcgboost.designs.places import NumpyPlace
 from fcgboost.dictionaries import Dictionary, Sample
 
 # Fingerprints that travel in one answer.

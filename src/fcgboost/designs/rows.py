@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.backends.base import Array
-from fcgboost.backends.pieces import n_bytes_of
+from fcgboost.designs.base import Array
+from fcgboost.designs.pieces import n_bytes_of
 from fcgboost.dictionaries import Dictionary
 from fcgboost.inputs import Limits
 from fcgboost.model import Model

@@ -1,0 +1,28 @@
+"""Rows in blocks, and sums over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Rows that are added up in the precision of the values.
+BLOCK = 512
+
+
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Cut rows into blocks of at most `size`."""
+    size = max(1, size)
+    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+
+def block_sums(values: Any, W: Any, dtype: Any) -> Any:
+    """Return values^T W: sums within blocks of rows as they are, between blocks in `dtype`."""
+    whole = len(values) // BLOCK * BLOCK
+    total: Any = 0.0
+    for part in (slice(0, whole), slice(whole, len(values))):
+        V, U = values[part], W[part]
+        if len(V):
+            size = min(BLOCK, len(V))
+            V = V.reshape((-1, size, V.shape[1]))
+            U = U.reshape((-1, size, U.shape[1])).swapaxes(1, 2)
+            total = total + (U @ V).sum(0, dtype=dtype)
+    return total.T

@@ -1,0 +1,232 @@
+"""The columns of chosen atoms in one memory, and sums over all rows at their coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fcgboost._kernels import HingeSums
+from fcgboost.designs.base import Array, Columns, Corrected, Look
+from fcgboost.designs.blocks import row_blocks
+from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
+
+if TYPE_CHECKING:
+    from fcgboost.designs.memory import MemoryDesign
+
+# Room for columns that is taken at once; more is only found by copying.
+_ROOM = 128
+# Margins this close to a kink of the loss stand at it.
+_AT_A_KINK = 1e-9
+
+
+class _State(NamedTuple):
+    """The rows at some coefficients: losses, and slopes and curvatures times the rows' shares."""
+
+    coef: Array
+    values: Any
+    slopes: Any
+    curvatures: Any
+
+
+class MemoryColumns(Columns):
+    """Columns in one memory, each contiguous.
+
+    The squared hinge in NumPy's memory has compiled sums, which are kept from one point to the
+    next; everything else takes the generic way of `_state`, `look` and `triangle`.
+    """
+
+    def __init__(
+        self,
+        design: MemoryDesign,
+        targets: Sequence[Any],
+        loss: Loss,
+        capacity: int,
+        has_constant: bool,
+    ) -> None:
+        self.loss, self.has_constant, self.n_columns = loss, has_constant, 0
+        self.n_outputs, self.total_weight = len(targets), design.total_weight
+        self._design, self._device = design, design.device
+        put, xp = design.device.put, design.device.xp
+        self._capacity = capacity + int(has_constant)
+        #: Column after column, of shape (room, n_rows).
+        self._storage = self._device.empty(min(self._capacity, _ROOM), design.n_rows)
+        self._y = [put(target) for target in targets]
+        zeros = 0.0 * design.weights
+        self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
+        sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
+        self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
+        self._factors, self._norms = np.ones(0), np.ones(0)
+        self._first_gradients = np.zeros((self.n_outputs, 0))
+        #: Factors, norms and first gradients that were not waited for yet.
+        self._unread: list[tuple[Any, Any, Any]] = []
+        is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
+        self._sums = [HingeSums(self._storage, y, design.shares) for y in self._y if is_compiled]
+        self._states: dict[int, _State] = {}
+        if has_constant:
+            self._store(xp.ones_like(zeros)[:, None])
+
+    @property
+    def A(self) -> Any:  # noqa: N802 - a matrix
+        """The matrix of the columns."""
+        return self._storage[: self.n_columns].T
+
+    @property
+    def factors(self) -> Array:
+        """Coefficient of the atom = factor x coefficient of its column."""
+        self._read()
+        return self._factors
+
+    @property
+    def norms(self) -> Array:
+        """The empirical norm of every column."""
+        self._read()
+        return self._norms
+
+    @property
+    def first_gradients(self) -> Array:
+        """The gradients where all coefficients are 0."""
+        self._read()
+        return self._first_gradients
+
+    def append(self, atoms: Any) -> None:
+        """Evaluate, scale and store columns."""
+        self._store(self._design.values(atoms), self._design.dictionary.scaling)
+
+    def _store(self, values: Any, scaling: str = "none") -> None:
+        """Put columns behind those that are there."""
+        design, xp = self._design, self._device.xp
+        norms = xp.sqrt(design.shares @ (values * values))
+        factors = xp.ones_like(norms)
+        if scaling != "none":
+            sizes = norms if scaling == "norm" else xp.amax(xp.abs(values), axis=0)
+            factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
+            values, norms = values * factors, norms * factors
+        first, self.n_columns = self.n_columns, self.n_columns + values.shape[1]
+        if self.n_columns > len(self._storage):
+            room = max(self.n_columns, min(self._capacity, 2 * len(self._storage)))
+            larger = self._device.empty(room, design.n_rows)
+            larger[:first] = self._storage[:first]
+            self._storage = larger
+            for sums in self._sums:
+                sums.resize(larger)
+        self._storage[first : self.n_columns] = values.T
+        self._unread.append((factors, norms, self._first_slopes @ values))
+
+    def _read(self, *arrays: Any) -> list[Any]:
+        """Wait for arrays, and for what is known of new columns along with them."""
+        unread, self._unread = self._unread, []
+        waiting = [*(array for sizes in unread for array in sizes), *arrays]
+        found = self._device.fetch(*waiting) if waiting else []
+        for i in range(len(unread)):
+            factors, norms, gradients = found[3 * i : 3 * i + 3]
+            self._factors = np.concatenate([self._factors, factors])
+            self._norms = np.concatenate([self._norms, norms])
+            self._first_gradients = np.hstack([self._first_gradients, gradients])
+        return found[3 * len(unread) :]
+
+    def drop(self, position: int) -> None:
+        """Take a column out; those behind it move up."""
+        self._read()
+        self._factors, self._norms = (
+            np.delete(vector, position) for vector in (self._factors, self._norms)
+        )
+        self._first_gradients = np.delete(self._first_gradients, position, axis=1)
+        self.n_columns -= 1
+        # One after the other: what is read and what is written must not overlap.
+        for j in range(position, self.n_columns):
+            self._storage[j] = self._storage[j + 1]
+        self._states.clear()
+        for sums in self._sums:
+            sums.drop(position)
+
+    def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
+        """Return the sums at points, in one wait."""
+        if self._sums:
+            return [Look(*self._sums[output].look(coef)) for output, coef in points]
+        states = [self._state(output, coef) for output, coef in points]
+        arrays: list[Any] = []
+        for state in states:
+            arrays += [self._design.shares @ state.values, state.slopes @ self.A]
+            if isinstance(self.loss, CurvedLoss):
+                arrays.append(self._gram(state.curvatures))
+        found = iter(self._read(*arrays))
+        is_curved = isinstance(self.loss, CurvedLoss)
+        return [
+            Look(float(next(found)), next(found), next(found) if is_curved else None)
+            for _ in states
+        ]
+
+    def newton(
+        self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
+    ) -> Corrected | None:
+        """Run the compiled method, where there is one."""
+        if not self._sums:
+            return None
+        scale = float(np.abs(self.first_gradients[output]).max(initial=0.0)) or 1.0
+        return Corrected(
+            *self._sums[output].newton(coef, penalty, self.norms, scale, tol, max_iter)
+        )
+
+    def residual(self, output: int, coef: Array) -> Any:
+        """Return the negative gradient of the mean loss in the values, an m-vector."""
+        if self._sums and self._sums[output].is_at(coef):
+            return -self._sums[output].slopes
+        if isinstance(self.loss, CurvedLoss):
+            return -self._state(output, coef).slopes
+        # Line searches and exact solvers put rows right at a kink, where rounding would choose the
+        # subgradient: margins that close to it count as beyond it.
+        f = self._values(coef) + _AT_A_KINK * self._y[output]
+        return -self._terms(self._y[output], f)[1]
+
+    def arrays(self, output: int) -> tuple[Any, Any, Any]:
+        """Return A, the labels and the weights, for solvers that work on all rows."""
+        return self.A, self._y[output], self._design.weights
+
+    def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
+        """Return the triangle by blocks of rows, each reduced together with the last one."""
+        xp, k, state = self._device.xp, self.n_columns, self._state(output, coef)
+        h, g = state.curvatures, state.slopes
+        if is_lifted:
+            # Where the loss is straight the quadratic model is unbounded; the bound majorises it.
+            bound = self.loss.curvature_bound if isinstance(self.loss, SmoothLoss) else 1.0
+            h = xp.where((h == 0.0) & (g != 0.0), self._design.shares * bound, h)
+        target = xp.where(h > 0.0, -g / xp.where(h > 0.0, h, 1.0), 0.0)
+        straight = xp.where(h > 0.0, 0.0, g) @ self.A
+        R = self._device.put(np.zeros((k + 1, k + 1)))
+        # Each reduction costs (k + 1)^3 beside its rows: it should have more rows than that.
+        for rows in row_blocks(len(h), max(4 * (k + 1), self._device.block_entries // (k + 1))):
+            values = xp.concatenate([self.A[rows], target[rows][:, None]], axis=1)
+            stacked = xp.concatenate([R, xp.sqrt(h[rows])[:, None] * values], axis=0)
+            R = xp.linalg.qr(stacked, mode="r")
+            R = R[1] if self._device.is_torch else R
+        triangle, straight = self._read(R, straight)
+        return triangle, straight
+
+    def _values(self, coef: Array) -> Any:
+        return self.A @ self._device.put(coef)
+
+    def _state(self, output: int, coef: Array) -> _State:
+        """Return the rows at some coefficients; the last ones are kept."""
+        kept = self._states.get(output)
+        if kept is None or not np.array_equal(kept.coef, coef):
+            terms = self._terms(self._y[output], self._values(coef))
+            kept = self._states[output] = _State(coef.copy(), *terms)
+        return kept
+
+    def _terms(self, y: Any, f: Any) -> tuple[Any, Any, Any]:
+        """Return the losses, and slopes and curvatures times the shares."""
+        shares = self._design.shares
+        if not isinstance(self.loss, CurvedLoss):
+            return self.loss.value(y, f), shares * self.loss.gradient(y, f), None
+        values, slopes, curvatures = self.loss.terms(y, f)
+        return values, shares * slopes, shares * curvatures
+
+    def _gram(self, weights: Any) -> Any:
+        """Return A^T diag(weights) A."""
+        A, k = self.A, self.n_columns
+        total: Any = 0.0
+        for rows in row_blocks(len(weights), self._device.block_entries // (k + 1)):
+            total = total + A[rows].T @ (weights[rows][:, None] * A[rows])
+        return total

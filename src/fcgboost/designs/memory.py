@@ -1,0 +1,276 @@
+"""A design in one memory: this process's (NumPy, SciPy sparse matrices) or a device's (torch)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from fcgboost import hashing
+from fcgboost.arrays import is_tensor, squared_norms
+from fcgboost.designs.base import Array, Design, Point, Subsample, Sums
+from fcgboost.designs.blocks import BLOCK, row_blocks
+from fcgboost.designs.columns import MemoryColumns
+from fcgboost.designs.devices import Host, TorchDevice
+from fcgboost.designs.moments import Frame, Moments, moments_of
+from fcgboost.designs.scoring import MemoryCandidates, View, is_worth_storing
+from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
+from fcgboost.losses import Loss
+
+# Columns that are kept between an atom's exact score and its entry.
+_KEPT_COLUMNS = 8
+# Standardised inputs of other sizes have squares that float32 does not hold, or lie so many units
+# from zero that moving them to the middle costs digits.
+_LEAST_REACH, _LARGEST_REACH, _FARTHEST = 2.0**-20, 2.0**30, 2.0**16
+_ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
+
+
+class MemoryDesign(Design):
+    """A dictionary over a NumPy array or CSR matrix, or over a copy of it on a device.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        On a device: an ndarray, or the tensor there.
+    weights : ndarray of shape (n_samples,)
+        Positive.
+    standardize : bool
+        Whether atoms see columns of mean 0 and variance 1.
+    memory_budget : int, default=2**30
+        Bytes that stored candidates may take.
+    n_threads : int, default=1
+        Threads over blocks of candidates. The result does not depend on it.
+    device : Host or None, default=None
+        Where the columns live; None is NumPy.
+    words : ndarray of uint64, shape (n_samples,), or None, default=None
+        The fingerprints of the rows, if they are known.
+    moments : Moments or None, default=None
+        Those of all rows, where X is only a part of them.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        X: Any,
+        weights: Array,
+        standardize: bool,
+        memory_budget: int = 2**30,
+        n_threads: int = 1,
+        device: Host | None = None,
+        words: hashing.Words | None = None,
+        moments: Moments | None = None,
+    ) -> None:
+        self.dictionary = dictionary
+        self.memory_budget = memory_budget
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+        #: Where single precision screens; a device without float64 does no more than that.
+        self.screen = Host() if device is None else device
+        self.device = self.screen if self.screen.has_float64 else TorchDevice("cpu")
+        self.X = X.cpu().numpy() if is_tensor(X) else X
+        self.n_rows = int(X.shape[0])
+        # Where evaluation looks; rows are drawn from the copy on the host.
+        self.inputs = self.device.put(X) if self.device.is_torch else X
+        moments = moments_of(self.X, weights) if moments is None else moments
+        self.total_weight = moments.total_weight
+        self.weights = self.device.put(weights)
+        self.shares = self.device.put(weights / self.total_weight)
+        self.frame = frame = Frame(moments, standardize)
+        self.scale, self.deviation = frame.scale, frame.deviation
+        self.units = self.device.put(frame.scale)
+        self.words = hashing.fingerprint(self.X) if words is None else words
+        self.fingerprints, self._distinct = np.unique(self.words, return_index=True)
+        self._circles: dict[int, hashing.Circle] = {}
+        #: Values of atoms that were looked at in this step, and may enter.
+        self._columns: dict[bytes, Any] = {}
+
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+        return len(self.fingerprints)
+
+    def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
+        """Lay another dictionary over the same data; what the data alone decides is shared."""
+        other = copy.copy(self)
+        other.dictionary, other._columns = dictionary, {}
+        for name in ("_made", "is_screenable"):
+            vars(other).pop(name, None)
+        return other
+
+    def sample(self, n: int, key: int, turn: int = 0) -> Sample:
+        """Draw distinct rows in hash order."""
+        return self.frame.sample(self.draw(n, key, turn)[1])
+
+    def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
+        """Return the first rows from a place of the circle on, and how far from it they are."""
+        circle = self._circle(key)
+        places = circle.after(turn, n)
+        return circle.distances(places, turn), self.X[self._distinct[places]]
+
+    def _circle(self, key: int) -> hashing.Circle:
+        """Return the rows on a circle."""
+        circle = self._circles.get(key)
+        if circle is None:
+            circle = hashing.Circle(self.fingerprints, key)
+            # The last two: that of the fit, and that of a step with a key of its own.
+            self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
+        return circle
+
+    def subsample(self, n: int, key: int) -> MemorySubsample:
+        """Return all rows, or those with the smallest hashes."""
+        if n >= self.n_rows:
+            return MemorySubsample(self, slice(None))
+        order = np.argsort(hashing.keyed(self.words, key), kind="stable")
+        return MemorySubsample(self, order[:n])
+
+    def candidates(
+        self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
+    ) -> MemoryCandidates:
+        """Lay atoms over the rows; keep their values where this pays and fits."""
+        return MemoryCandidates(self, atoms, is_worth_storing(self, atoms.shape[0], reuse, store))
+
+    def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
+        """Add up over the rows; the columns are kept for whoever enters."""
+        self.forget_columns()
+        R, xp, n = self.residuals(points), self.device.xp, atoms.shape[0]
+        weights = xp.where(R != 0.0, self.weights[:, None], 0.0)
+        values = xp.stack([self.column(atoms[j : j + 1]) for j in range(n)]) if n else R.T[:0]
+        sums = (values @ R, values @ weights, (values * values) @ weights, weights.sum(0))
+        return Sums(*self.device.fetch(*sums))
+
+    @cached_property
+    def is_screenable(self) -> bool:
+        """Whether the rounding errors of candidates' values are known: for dense, sound rows."""
+        if sparse.issparse(self.X) or not isinstance(self.dictionary, ScreenedDictionary):
+            return False
+        frame = self.frame
+        reach = np.maximum(np.abs(frame.low - frame.center), np.abs(frame.high - frame.center))
+        largest = float((reach / frame.scale).max(initial=0.0))
+        farthest = float((np.abs(frame.center) / frame.scale).max(initial=0.0))
+        return farthest <= _FARTHEST and _LEAST_REACH <= largest <= _LARGEST_REACH
+
+    @property
+    def is_screened(self) -> bool:
+        """Whether candidates are screened in float32."""
+        return self.is_screenable and self.screen.is_float32_exact
+
+    def view(self, dtype: str) -> View:
+        """Return the rows as candidates of some precision see them."""
+        if dtype == "float64":
+            return View(self.dictionary, self.device, dtype, self.inputs, self.units)
+        return View(self.dictionary, self.screen, dtype, *self._standardized, self.frame)
+
+    @cached_property
+    def _standardized(self) -> tuple[Any, Any]:
+        """The standardised rows as float32, and ones, where screening happens."""
+        # Where there is double precision, they are made of the rows that are there.
+        device = self.device if self.screen is self.device else Host()
+        X = self.inputs if device is self.device else self.X
+        center, scale = device.put(self.frame.center), device.put(self.frame.scale)
+        Z = device.empty(*X.shape, "float32")
+        for rows in row_blocks(self.n_rows, device.block_entries // X.shape[1]):
+            Z[rows] = (X[rows] - center) / scale
+        ones = self.screen.put(np.ones(X.shape[1]), "float32")
+        return self.screen.put(Z, "float32"), ones
+
+    @cached_property
+    def _radius(self) -> float:
+        """The largest norm of a standardised row."""
+        Z = self._standardized[0]
+        blocks = row_blocks(self.n_rows, self.screen.block_entries // Z.shape[1])
+        largest = [self.screen.xp.amax(squared_norms(Z[rows])) for rows in blocks]
+        return float(np.sqrt(max(map(float, self.screen.fetch(*largest)))))
+
+    def rounding(self, atoms: Any, dtype: str) -> Array | None:
+        """Return how far values of atoms, added up, may be off; None where nothing is known."""
+        if not self.is_screenable:
+            return None
+        dictionary, frame, radius = self.dictionary, self.frame, self._radius
+        assert isinstance(dictionary, ScreenedDictionary)
+        if dtype == "float64":
+            # There the rows are where they are.
+            radius += float(np.linalg.norm(frame.center / frame.scale))
+        values, errors = dictionary.rounding(
+            dictionary.moved(atoms, frame.center, frame.scale), radius
+        )
+        return np.asarray((BLOCK * values + errors) * _ROUNDOFF[dtype])
+
+    def columns(
+        self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
+    ) -> MemoryColumns:
+        """Return an empty set of columns."""
+        return MemoryColumns(self, targets, loss, capacity, has_constant)
+
+    def residuals(self, points: Sequence[Point]) -> Any:
+        """Return the residuals at points, of shape (n_rows, n_points)."""
+        vectors = []
+        for columns, output, coef in points:
+            assert isinstance(columns, MemoryColumns)
+            vectors.append(columns.residual(output, coef))
+        # Each of them contiguous: sums over the rows are several times faster so.
+        return vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
+
+    def evaluate(self, atoms: Any) -> Any:
+        """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
+        X, device = self.inputs, self.device
+        here = device.put(atoms) if device.is_torch else atoms
+        # Dense inputs are copied on the way to the values, sparse ones are not.
+        width = atoms.shape[0] if sparse.issparse(X) else max(X.shape[1], atoms.shape[0])
+        blocks = row_blocks(self.n_rows, device.block_entries // width)
+        if len(blocks) <= 1:
+            return self.dictionary.evaluate(X, here, self.units)
+        values = device.empty(self.n_rows, atoms.shape[0])
+
+        def fill(block: slice) -> None:
+            values[block] = self.dictionary.evaluate(X[block], here, self.units)
+
+        self.each(fill, blocks)
+        return values
+
+    def values(self, atoms: Any) -> Any:
+        """Return the values of atoms; one that was scored exactly is known already."""
+        return self.column(atoms)[:, None] if atoms.shape[0] == 1 else self.evaluate(atoms)
+
+    def column(self, atom: Any) -> Any:
+        """Return the values of one atom at all rows; the last ones are kept."""
+        if sparse.issparse(atom):
+            return self.evaluate(atom)[:, 0]
+        word = atom.tobytes()
+        if word not in self._columns:
+            if len(self._columns) >= _KEPT_COLUMNS:
+                del self._columns[next(iter(self._columns))]
+            self._columns[word] = self.evaluate(atom)[:, 0]
+        return self._columns[word]
+
+    def forget_columns(self) -> None:
+        """Drop the kept columns: those that were chosen have entered."""
+        self._columns.clear()
+
+    def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+        """Do independent pieces of work, in threads where allowed; results in their order."""
+        if self.n_threads == 1 or len(pieces) == 1 or self.device.is_torch:
+            return [work(piece) for piece in pieces]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_threads)
+        return list(self._pool.map(work, pieces))
+
+
+class MemorySubsample(Subsample):
+    """Rows of a design in one memory, by their positions there."""
+
+    def __init__(self, design: MemoryDesign, positions: Any) -> None:
+        self._design, self._positions = design, positions
+        self.rows = design.inputs[positions]
+        self._weights = design.weights[positions]
+        self.weight = float(self._weights.sum())
+
+    def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
+        """Return residuals, and the weights where they are not zero."""
+        residuals = self._design.residuals(points)[self._positions]
+        return residuals, (residuals != 0.0) * self._weights[:, None]
