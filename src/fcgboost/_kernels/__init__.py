@@ -176,7 +176,7 @@ class HingeSums:
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one."""
         k = self._held.n_known
-        return k == len(coef) and np.array_equal(self._coef[:k], coef)
+        return 0 < k == len(coef) and np.array_equal(self._coef[:k], coef)
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
