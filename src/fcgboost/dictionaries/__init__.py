@@ -12,7 +12,6 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
 )
-from fcgboost.dictionaries.elliptic import EllipticDictionary
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
 from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
 from fcgboost.dictionaries.planes import (
@@ -20,11 +19,7 @@ from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
     PlaneDictionary,
 )
-from fcgboost.dictionaries.simple import (
-    ConstantDictionary,
-    LinearDictionary,
-    StepDictionary,
-)
+from fcgboost.dictionaries.simple import LinearDictionary, StepDictionary
 from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
@@ -32,9 +27,7 @@ __all__ = [
     "FARTHEST",
     "PRODUCTS_ON_ONE_THREAD",
     "Array",
-    "ConstantDictionary",
     "Dictionary",
-    "EllipticDictionary",
     "GaussDictionary",
     "Grower",
     "GrownDictionary",

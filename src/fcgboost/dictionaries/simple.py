@@ -1,4 +1,4 @@
-"""The plainest atoms: linear functions, steps across planes, and constants."""
+"""The plainest atoms: linear functions, and steps across planes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from fcgboost.dictionaries.base import (
     Sample,
     Scaling,
     ScreenedDictionary,
-    SmoothDictionary,
 )
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
@@ -112,40 +111,3 @@ class StepDictionary(PlaneDictionary):
             return z.gt_(0.0)  # type: ignore[attr-defined, no-any-return]
         steps: Array = np.greater(z, 0.0, out=z)
         return steps
-
-
-class ConstantDictionary(SmoothDictionary):
-    """One atom, the constant 1; a row is (c,), whose value is c everywhere.
-
-    Unlike the classifier's intercept its coefficient is under the ridge.
-
-    Parameters
-    ----------
-    scaling : {"none", "max", "norm"}, default="none"
-    """
-
-    def __init__(self, scaling: Scaling = "none") -> None:
-        self.scaling = scaling
-
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose the constant 1."""
-        return np.ones((1, 1))
-
-    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Return c."""
-        _, values = split_last(atoms)
-        if is_tensor(X):
-            return values.repeat(X.shape[0], 1)
-        return np.tile(values, (X.shape[0], 1))
-
-    def n_parameters(self, n_features: int) -> int:
-        """Return 1."""
-        return 1
-
-    def scaled(self, atoms: Any, factors: Array) -> Any:
-        """Return c times the factor."""
-        return atoms * factors[:, None]
-
-    def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Return zeros."""
-        return np.zeros(X.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from scipy import sparse
 from fcgboost import hashing
 from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries.base import Array, Dictionary, GrownDictionary, Sample
-from fcgboost.parts import check_choice
 
 Places = NDArray[np.intp]
 
@@ -25,22 +24,13 @@ class UnionDictionary(Dictionary):
     ----------
     families : sequence of Dictionary
         Their columns are taken as they are: each must have scaling="none".
-    mode : {"turns", "compete"}, default="turns"
-        "turns": step k looks at family k modulo their number, as long as a step. "compete": all
-        families propose in every step, and the largest gain wins, measured for columns of their
-        own size, ridge included. Atoms that were searched for on the residual gain more there
-        than they are worth on new data, so families that search win too often: turns are fairer.
     """
 
-    def __init__(
-        self, families: Sequence[Dictionary], mode: Literal["turns", "compete"] = "turns"
-    ) -> None:
+    def __init__(self, families: Sequence[Dictionary]) -> None:
         self.families = families
-        self.mode = mode
 
     def check_parameters(self) -> None:
-        """Check the families, and the mode."""
-        check_choice(self, "mode", ("turns", "compete"))
+        """Check the families."""
         if not isinstance(self.families, Sequence) or not self.families:
             raise ValueError(
                 "UnionDictionary: families must be a list of at least one dictionary, got "
@@ -73,8 +63,7 @@ class UnionDictionary(Dictionary):
 
     def at_step(self, k: int) -> list[int]:
         """Return the numbers of the families that propose in step k = 1, 2, ..."""
-        n = len(self.families)
-        return [(k - 1) % n] if self.mode == "turns" else list(range(n))
+        return [(k - 1) % len(self.families)]
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Let the families propose about as many atoms each; those that grow have none."""

@@ -14,9 +14,7 @@ from scipy import sparse
 
 from fcgboost.dictionaries import (
     Array,
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     PlaneDictionary,
     TreeDictionary,
@@ -24,6 +22,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
+from fcgboost.documents.version2 import EllipticDictionary
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 # Larger shapes than SciPy's indices are for no dictionary.
@@ -34,7 +33,7 @@ _LARGEST_WHOLE = 2**53
 _NODE, _DEEPEST = 4, 30
 _LARGEST_MASK = 2.0**52
 # Rows of these have one length for all.
-_EVEN = GaussDictionary | PlaneDictionary | ConstantDictionary | EllipticDictionary
+_EVEN = GaussDictionary | PlaneDictionary | EllipticDictionary
 # Rows of these may be short: zeros at their end are left out.
 _UNEVEN = TreeDictionary | UnionDictionary
 
