@@ -63,7 +63,7 @@ def test_a_model_that_can_be_written_is_written_in_the_new_version(
 @pytest.mark.parametrize("name", sorted(FILES.keys() - WRITABLE))
 def test_elliptic_atoms_are_neither_written_nor_fitted_again(name: str, tmp_path: Path) -> None:
     model, rng = load_model(FILES[name]), np.random.default_rng(0)
-    with pytest.raises(ValueError, match="elliptic atoms of an older fcgboost.*keep the file"):
+    with pytest.raises(ValueError, match=r"elliptic atoms of an older fcgboost.*keep the file"):
         model.save_model(tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="cannot be fitted again"):
@@ -86,3 +86,13 @@ def test_what_is_gone_is_refused_in_a_new_file(tmp_path: Path) -> None:
         (tmp_path / name).write_text(new)
         with pytest.raises(ValueError, match=r"\$\.(parameters|model)\."):
             load_model(tmp_path / name)
+
+
+def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:
+    text, path = FILES["turns"].read_text(), tmp_path / "model.json"
+    older = text.replace('"depth":2', '"depth":2,"oblivious":true')
+    assert older != text
+    path.write_text(older)
+    X = np.array(load_model(path).about_["X"])
+    expected = load_model(FILES["turns"]).decision_function(X)
+    np.testing.assert_array_equal(load_model(path).decision_function(X), expected)

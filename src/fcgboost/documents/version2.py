@@ -56,7 +56,7 @@ class _Document2(Document):
 
 def read_version2(value: Any) -> Document:
     """Return a document of version 2 as one of version 3."""
-    document = convert(value, _Document2)
+    document: _Document2 = convert(value, _Document2)
     _replace_constants(document)
     document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
     parameters = {key: _updated(given) for key, given in document.parameters.items()}
