@@ -13,13 +13,17 @@ from fcgboost.dictionaries.base import (
     SmoothDictionary,
 )
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
-from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
+from fcgboost.dictionaries.neurons import (
+    LinearDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+    StepDictionary,
+)
 from fcgboost.dictionaries.planes import (
     PRODUCTS_ON_ONE_THREAD,
     InnerProductDictionary,
     PlaneDictionary,
 )
-from fcgboost.dictionaries.simple import LinearDictionary, StepDictionary
 from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
