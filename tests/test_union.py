@@ -81,14 +81,6 @@ def test_members_are_the_rows_of_the_families() -> None:
     np.testing.assert_array_equal(found[2][1], own_rows(GaussDictionary()))
 
 
-def test_candidates_are_about_as_many_of_every_family_that_draws() -> None:
-    union = UnionDictionary(families())
-    rows = union.candidates(make_sample(), 9, 1)
-    assert np.bincount(rows[:, 0].astype(int), minlength=4).tolist() == [3, 0, 3, 3]
-    assert union.candidates(make_sample(), 1, 1).shape[0] == 1
-    assert UnionDictionary([TreeDictionary()]).candidates(make_sample(), 5, 1).shape[0] == 1
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_families_take_turns(n_classes: int) -> None:
     X, y = noisy(n_classes=n_classes)

@@ -237,7 +237,7 @@ class LearnableDictionary(Dictionary):
 
 
 class Grower(ABC):
-    """Grows atoms on residuals; what it learned of the rows it keeps while they are the same."""
+    """Grows atoms on residuals, and keeps what it computed of the rows while they are the same."""
 
     @abstractmethod
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:

@@ -126,10 +126,10 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Return sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
-        pulls = self.evaluate(X, atoms, scale) * (coef / widths**2)
+        slopes = self.evaluate(X, atoms, scale) * (coef / widths**2)
         points = X.toarray() if sparse.issparse(X) else X
-        away = pulls.sum(axis=1, keepdims=True) * points
-        return np.asarray((pulls @ centers - away) / scale**2)
+        away = slopes.sum(axis=1, keepdims=True) * points
+        return np.asarray((slopes @ centers - away) / scale**2)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return the centres in the other coordinates; widths are in units already."""
@@ -148,8 +148,8 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         """Return sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
         centers, steepness = theta[:, :-1], namespace(theta).exp(-2.0 * theta[:, -1:])
         side = _inputs_side(Z)
-        pulls = _decay(side @ _centers_side(centers, 0.5 * steepness[:, 0])) * V
-        sums = pulls.T @ side  # of z, |z|^2 and 1
+        values = _decay(side @ _centers_side(centers, 0.5 * steepness[:, 0]))
+        sums = (values * V).T @ side  # of z, |z|^2 and 1
         mass = sums[:, -1:]
         toward = sums[:, :-2] - mass * centers
         # |z - c|^2 = |z|^2 - |c|^2 - 2 <z - c, c>
@@ -258,7 +258,6 @@ def _divide(X: Any, scale: Array) -> Any:
 
 
 def _shifted(X: Any, origin: Any, scale: Array) -> Any:
-    """Return (x - origin) / scale."""
     X = X - origin
     X /= scale
     return X
@@ -295,7 +294,6 @@ def _centers_side(centers: Any, steepness: Array) -> Any:
 
 
 def _join(*columns: Any) -> Any:
-    """Put arrays beside each other."""
     return namespace(columns[0]).concatenate(columns, axis=1)
 
 

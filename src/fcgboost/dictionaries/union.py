@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost import hashing
 from fcgboost.arrays import is_tensor
-from fcgboost.dictionaries.base import Array, Dictionary, GrownDictionary, Sample
+from fcgboost.dictionaries.base import Array, Dictionary, Sample
+from fcgboost.parts import refuse
 
 Positions = NDArray[np.intp]
 
@@ -31,10 +30,7 @@ class UnionDictionary(Dictionary):
 
     def check_parameters(self) -> None:
         if not isinstance(self.families, Sequence) or not self.families:
-            raise ValueError(
-                "UnionDictionary: families must be a list of at least one dictionary, got "
-                f"{self.families!r}."
-            )
+            refuse(self, "families", "a list of at least one dictionary")
         for family in self.families:
             if not isinstance(family, Dictionary) or isinstance(family, UnionDictionary):
                 raise ValueError(
@@ -63,18 +59,8 @@ class UnionDictionary(Dictionary):
         return [(k - 1) % len(self.families)]
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Let the families propose about as many atoms each; those that grow have none."""
-        families = list(enumerate(self.families))
-        drawn = [pair for pair in families if not isinstance(pair[1], GrownDictionary)]
-        shares = np.diff(np.linspace(0, n, len(drawn) + 1).round().astype(int))
-        parts = []
-        for (number, family), share in zip(drawn, shares.tolist(), strict=True):
-            if share:
-                # A family whose atoms are rows would take all that it sees.
-                fewer = replace(sample, rows=sample.rows[:share])
-                rows = family.candidates(fewer, share, hashing.derive(key, number))
-                parts.append(wrapped(number, rows))
-        return stack_rows(parts) if parts else np.zeros((1, 1))
+        """Propose atoms of the first family; the others propose their own in their turns."""
+        return wrapped(0, self.families[0].candidates(sample, n, key))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         members = self.members(atoms, X.shape[1])

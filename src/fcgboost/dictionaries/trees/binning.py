@@ -15,8 +15,6 @@ from fcgboost import hashing
 from fcgboost.dictionaries.base import Array
 from fcgboost.dictionaries.trees.nodes import N_CODES, BoolArray, IntArray
 
-Codes = NDArray[np.uint8]
-
 #: Bins of a feature, missing values included, are numbered by one byte.
 N_BINS = 256
 MOST_THRESHOLDS = N_BINS - 2
@@ -43,7 +41,7 @@ class Bins:
         The number of distinct rows.
     """
 
-    codes: Codes
+    codes: NDArray[np.uint8]
     n_numbers: IntArray
     offsets: IntArray
     edges: Array

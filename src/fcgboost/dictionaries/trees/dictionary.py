@@ -145,11 +145,9 @@ class TreeDictionary(GrownDictionary):
         return self.prepared(atoms, scale)(X)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Lay the nodes out as tables."""
         return values_of(make_forest(atoms, len(scale)), atoms)
 
     def scaled(self, atoms: Any, factors: Array) -> Array:
-        """Multiply the values of the leaves."""
         return scaled_leaves(atoms, factors)
 
     def n_parameters(self, n_features: int) -> int:
@@ -158,5 +156,4 @@ class TreeDictionary(GrownDictionary):
         return int(FIELDS * (2 ** (depth + 1) - 1))
 
     def trimmed(self, atoms: Any) -> Any:
-        """Return rows as long as the longest tree."""
         return trimmed_rows(atoms)

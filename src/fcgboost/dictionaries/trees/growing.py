@@ -41,15 +41,7 @@ def exact_weights(weights: Array) -> Array:
 
 
 class TreeGrower(Grower):
-    """Grows one tree on a residual.
-
-    Parameters
-    ----------
-    rules : callable
-        From a number of rows, in weights, to the rules of a tree.
-    is_category : ndarray of bool, shape (n_features,)
-    n_thresholds : int
-    """
+    """Grows one tree on a residual, by the rules for as many rows as there are, in weights."""
 
     def __init__(
         self, rules: Callable[[float], Rules], is_category: BoolArray, n_thresholds: int

@@ -71,13 +71,7 @@ def _nodes(atoms: Any) -> Array:
 
 
 def make_forest(atoms: Any, n_features: int) -> Forest:
-    """Turn rows into tables; raise a ValueError for a row that is no tree over the features.
-
-    Parameters
-    ----------
-    atoms : ndarray, CSR matrix or tensor of shape (n_trees, n_parameters)
-    n_features : int
-    """
+    """Turn rows into tables; raise a ValueError for a row that is no tree over the features."""
     nodes = _nodes(atoms)
     if len(nodes) == 1:
         return _make_tree(nodes.tobytes(), n_features)

@@ -20,14 +20,7 @@ _ENTRIES = 1 << 22
 
 
 def values_of(forest: Forest, like: Any) -> Callable[[Any], Any]:
-    """Return the values of trees as a function of rows, of shape (n_rows, n_trees).
-
-    Parameters
-    ----------
-    forest : Forest
-    like : ndarray, CSR matrix or tensor
-        An array in the memory of the rows.
-    """
+    """Return the values of trees as a function of rows, in the memory of an array like them."""
     if is_tensor(like):
         tables = _tables(forest, like)
         size = max(1, _ENTRIES // max(1, len(forest.roots)))
