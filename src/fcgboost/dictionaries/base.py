@@ -269,9 +269,7 @@ class GrownDictionary(Dictionary):
 
 def ends_of(value: Any) -> tuple[Any, ...]:
     """Return a range as a tuple: of one number twice, or of what a sequence holds."""
-    if isinstance(value, Sequence | np.ndarray):
-        return tuple(value)
-    return value, value
+    return tuple(value) if isinstance(value, Sequence | np.ndarray) else (value, value)
 
 
 def check_range(part: Part, name: str, *words: str) -> None:
