@@ -97,7 +97,7 @@ def n_deviations(p: Any) -> float | None:
 
 def _check_learned(dictionary: Dictionary, selection: Selection | None) -> None:
     """Raise a ValueError where atoms have to be learned and the selection does not."""
-    takes_turns = isinstance(dictionary, UnionDictionary) and dictionary.mode == "turns"
+    takes_turns = isinstance(dictionary, UnionDictionary)
     is_grown = isinstance(dictionary, GrownDictionary)
     is_able = selection is None or isinstance(selection, LearnedCandidates)
     if (takes_turns or is_grown) and not is_able:

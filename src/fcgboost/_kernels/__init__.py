@@ -132,7 +132,10 @@ def _load_from(path: Path) -> Any:
 @cache
 def _blas() -> _Blas:
     """Return where SciPy's routines of BLAS and LAPACK are."""
-    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name, get_pointer = (
+        ctypes.pythonapi.PyCapsule_GetName,
+        ctypes.pythonapi.PyCapsule_GetPointer,
+    )
     get_name.restype, get_name.argtypes = c_char_p, (ctypes.py_object,)
     get_pointer.restype, get_pointer.argtypes = c_void_p, (ctypes.py_object, c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}

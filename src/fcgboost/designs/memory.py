@@ -18,7 +18,8 @@ from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns
 from fcgboost.designs.devices import Host, TorchDevice
 from fcgboost.designs.moments import Frame, Moments, moments_of
-from fcgboost.designs.scoring import MemoryCandidates, View, is_worth_storing
+from fcgboost.designs.scoring import MemoryCandidates, is_worth_storing
+from fcgboost.designs.views import View
 from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
 from fcgboost.losses import Loss
 

@@ -1,6 +1,6 @@
 """Trees that are grown on the residual."""
 
-from fcgboost.dictionaries.trees.dictionary import TreeDictionary, TreeGrower
-from fcgboost.dictionaries.trees.nodes import used_features
+from fcgboost.dictionaries.trees.dictionary import TreeDictionary
+from fcgboost.dictionaries.trees.nodes import are_sound
 
-__all__ = ["TreeDictionary", "TreeGrower", "used_features"]
+__all__ = ["TreeDictionary", "are_sound"]

@@ -1,4 +1,4 @@
-"""A tree as a row of numbers: what a node is, and tables to walk along.
+"""A tree as a row of numbers: what a node is, and tables that rows are sent through.
 
 A node is four numbers (feature, value, left, kind), a row its nodes one after the other. A leaf has
 feature -1 and its value. Any other node sends inputs to node `left` or to the one behind it. Room
@@ -18,8 +18,8 @@ from scipy import sparse
 from fcgboost.arrays import is_tensor
 from fcgboost.dictionaries.base import Array
 
-Integers = NDArray[np.int64]
-Truths = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 #: The numbers of a node.
 FIELDS = 4
@@ -27,15 +27,11 @@ FIELDS = 4
 MISSING_LEFT, CATEGORIES = 1, 2
 #: Categories are codes below this: a set of them is a whole number that float64 holds.
 N_CODES = 52
-# The two children are neighbours.
-_SIDES = np.arange(2)
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Nodes of several trees in one table, laid out for walks that never ask where a leaf is.
-
-    A leaf sends every input to itself.
+    """Nodes of several trees in one table; a leaf sends every input to itself.
 
     Attributes
     ----------
@@ -48,20 +44,15 @@ class Forest:
     roots, depths : ndarray of int64, shape (n_trees,)
     """
 
-    feature: Integers
-    left: Integers
+    feature: IntArray
+    left: IntArray
     threshold: Array
     leaf: Array
-    mask: Integers
-    is_missing_right: Truths
-    is_category: Truths
-    roots: Integers
-    depths: Integers
-
-    @property
-    def n_levels(self) -> int:
-        """The depth of the deepest tree."""
-        return int(self.depths.max(initial=0))
+    mask: IntArray
+    is_missing_right: BoolArray
+    is_category: BoolArray
+    roots: IntArray
+    depths: IntArray
 
     @property
     def has_categories(self) -> bool:
@@ -79,31 +70,25 @@ def _nodes(atoms: Any) -> Array:
     return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
-def plant(atoms: Any, n_features: int) -> Forest:
-    """Turn rows into tables; raise a ValueError for a row that is no tree over the features.
-
-    Parameters
-    ----------
-    atoms : ndarray, CSR matrix or tensor of shape (n_trees, n_parameters)
-    n_features : int
-    """
+def make_forest(atoms: Any, n_features: int) -> Forest:
+    """Turn rows into tables; raise a ValueError for a row that is no tree over the features."""
     nodes = _nodes(atoms)
     if len(nodes) == 1:
-        return _plant_one(nodes.tobytes(), n_features)
-    return _plant(nodes, n_features)
+        return _make_tree(nodes.tobytes(), n_features)
+    return _make_forest(nodes, n_features)
 
 
 @lru_cache(maxsize=8)
-def _plant_one(nodes: bytes, n_features: int) -> Forest:
-    """Plant a tree, or find it planted: one that enters a model is soon evaluated elsewhere."""
-    return _plant(np.frombuffer(nodes).reshape(1, -1, FIELDS), n_features)
+def _make_tree(nodes: bytes, n_features: int) -> Forest:
+    """Return the tables of a tree, kept: one that enters a model is soon evaluated elsewhere."""
+    return _make_forest(np.frombuffer(nodes).reshape(1, -1, FIELDS), n_features)
 
 
-def _plant(nodes: Array, n_features: int) -> Forest:
-    depths, is_inner = _explore(nodes, n_features)
+def _make_forest(nodes: Array, n_features: int) -> Forest:
+    depths, is_inner = _find_splits(nodes, n_features)
     n_trees, n_nodes, _ = nodes.shape
     feature, value, left, kind = nodes.reshape(-1, FIELDS).T
-    is_inner, numbers = is_inner.reshape(-1), np.arange(n_trees * n_nodes)
+    numbers = np.arange(n_trees * n_nodes)
     kinds = np.where(is_inner, kind, MISSING_LEFT).astype(np.int64)
     is_category = (kinds & CATEGORIES) != 0
     first = numbers // max(1, n_nodes) * n_nodes
@@ -120,33 +105,33 @@ def _plant(nodes: Array, n_features: int) -> Forest:
     )
 
 
-def _explore(nodes: Array, n_features: int) -> tuple[Integers, Truths]:
-    """Walk from the roots down: give the depths of the trees, and which nodes split."""
+def _find_splits(nodes: Array, n_features: int) -> tuple[IntArray, BoolArray]:
+    """Return the depths of the trees, and which of all nodes can be reached and split."""
     n_trees, n_nodes, _ = nodes.shape
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")
-    # All nodes are looked at once; those that are no node of a tree are not walked to.
-    is_sound, is_split = _are_sound(nodes, n_features).ravel(), (nodes[:, :, 0] != -1.0).ravel()
+    # All nodes are looked at once; those that are no node of a tree are not reached.
+    is_sound, is_split = are_sound(nodes, n_features).ravel(), (nodes[:, :, 0] != -1.0).ravel()
     roots = np.arange(n_trees) * n_nodes
     left = np.where(is_sound, nodes[:, :, 2].ravel(), 0.0).astype(np.int64)
     left += np.repeat(roots, n_nodes)
-    depths, is_inner, places = np.zeros(n_trees, np.int64), np.zeros(len(left), bool), roots
-    while len(places):
-        places = places[is_split[places]]
-        if not is_sound[places].all():
-            bad = int(places[~is_sound[places]][0])
+    depths, is_inner, level = np.zeros(n_trees, np.int64), np.zeros(len(left), bool), roots
+    while len(level):
+        level = level[is_split[level]]
+        if not is_sound[level].all():
+            bad = int(level[~is_sound[level]][0])
             raise ValueError(
                 f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
                 f"{nodes.reshape(-1, FIELDS)[bad].tolist()}."
             )
-        is_inner[places] = True
-        depths[places // n_nodes] += 1
-        places = (left[places, None] + _SIDES).ravel()
-    return depths, is_inner.reshape(n_trees, n_nodes)
+        is_inner[level] = True
+        depths[level // n_nodes] += 1
+        level = np.concatenate([left[level], left[level] + 1])
+    return depths, is_inner
 
 
-def _are_sound(nodes: Array, n_features: int) -> Truths:
-    """Tell which nodes send inputs to later nodes, by features that there are."""
+def are_sound(nodes: Array, n_features: int) -> BoolArray:
+    """Tell which nodes, of shape (n_trees, n_nodes, 4), send inputs by a feature to later nodes."""
     feature, value, left, kind = np.moveaxis(nodes, 2, 0)
     is_whole = nodes == np.rint(nodes)
     is_sound = is_whole[:, :, 0] & is_whole[:, :, 2] & is_whole[:, :, 3] & np.isfinite(value)
@@ -156,27 +141,13 @@ def _are_sound(nodes: Array, n_features: int) -> Truths:
     return np.asarray(is_sound & (is_set | (kind < CATEGORIES)))
 
 
-def used_features(atoms: Any, n_features: int) -> Truths:
-    """Tell which features the trees split.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_trees, n_features)
-    """
-    nodes = _nodes(atoms)
-    trees, places = np.nonzero(_explore(nodes, n_features)[1])
-    is_used = np.zeros((atoms.shape[0], n_features), bool)
-    is_used[trees, nodes[trees, places, 0].astype(np.int64)] = True
-    return is_used
-
-
 def trimmed_rows(atoms: Any) -> Any:
     """Return rows without the zeros behind the longest tree; a row ends with a leaf."""
     used = np.flatnonzero((_nodes(atoms) != 0.0).any(axis=(0, 2)))
     return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
-def multiplied(atoms: Any, factors: Any) -> Array:
+def scaled_leaves(atoms: Any, factors: Any) -> Array:
     """Return rows whose leaves are some factors times as large."""
     nodes = _nodes(atoms).copy()
     is_leaf = nodes[:, :, 0] == -1.0

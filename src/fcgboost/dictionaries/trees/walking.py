@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,41 +19,27 @@ from fcgboost.dictionaries.trees.nodes import N_CODES, Forest
 _ENTRIES = 1 << 22
 
 
-def walker(forest: Forest, like: Any) -> Callable[[Any], Any]:
-    """Return the values of trees as a function of rows, of shape (n_rows, n_trees).
-
-    Parameters
-    ----------
-    forest : Forest
-    like : ndarray, CSR matrix or tensor
-        An array in the memory of the rows.
-    """
+def values_of(forest: Forest, like: Any) -> Callable[[Any], Any]:
+    """Return the values of trees as a function of rows, in the memory of an array like them."""
     if is_tensor(like):
         tables = _tables(forest, like)
-        return lambda X: _in_blocks(X, tables, _ENTRIES)
-    return _Walker(forest)
+        size = max(1, _ENTRIES // max(1, len(forest.roots)))
+        return lambda X: namespace(X).concatenate([_walk(rows, tables) for rows in X.split(size)])
 
+    @cache
+    def over_used_columns() -> tuple[Any, Forest]:
+        used, feature = np.unique(forest.feature, return_inverse=True)
+        return used, dataclasses.replace(forest, feature=feature)
 
-class _Walker:
-    """Walks in NumPy's memory."""
-
-    def __init__(self, forest: Forest) -> None:
-        self._forest = forest
-
-    @cached_property
-    def _narrow(self) -> tuple[Any, Forest]:
-        """The columns that are used, and the forest over these."""
-        used = np.unique(self._forest.feature)
-        feature = np.searchsorted(used, self._forest.feature)
-        return used, dataclasses.replace(self._forest, feature=feature)
-
-    def __call__(self, X: Any) -> Array:
-        forest = self._forest
+    def values(X: Any) -> Array:
+        trees = forest
         if sparse.issparse(X):
             # Only the columns that are used are made dense.
-            used, forest = self._narrow
+            used, trees = over_used_columns()
             X = X[:, used].toarray()
-        return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), forest)
+        return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees)
+
+    return values
 
 
 def _tables(forest: Forest, like: Any) -> Forest:
@@ -66,21 +52,13 @@ def _tables(forest: Forest, like: Any) -> Forest:
     return dataclasses.replace(forest, **tables)
 
 
-def _in_blocks(X: Any, tables: Forest, entries: int) -> Any:
-    size = max(1, entries // max(1, len(tables.roots)))
-    if X.shape[0] <= size:
-        return _walk(X, tables)
-    starts = range(0, X.shape[0], size)
-    return namespace(X).concatenate([_walk(X[start : start + size], tables) for start in starts])
-
-
 def _walk(X: Any, tables: Forest) -> Any:
     """Go down one level after the other, with all rows and trees at once."""
     xp = namespace(X)
     rows = xp.arange(X.shape[0], device=X.device)
     nodes = tables.roots[None, :] + xp.zeros_like(rows)[:, None]
     has_categories = tables.has_categories
-    for _ in range(tables.n_levels):
+    for _ in range(int(tables.depths.max(initial=0))):
         x = X[rows[:, None], tables.feature[nodes]]
         is_missing_right = tables.is_missing_right[nodes]
         is_right = (x > tables.threshold[nodes]) | (xp.isnan(x) & is_missing_right)
