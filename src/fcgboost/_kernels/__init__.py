@@ -139,7 +139,7 @@ def _blas() -> _Blas:
     get_name.restype, get_name.argtypes = c_char_p, (ctypes.py_object,)
     get_pointer.restype, get_pointer.argtypes = c_void_p, (ctypes.py_object, c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
-    capsules = [exported[f"d{name}"] for name, _ in _Blas._fields_]
+    capsules = [exported[f"d{field[0]}"] for field in _Blas._fields_]
     return _Blas(*(get_pointer(capsule, get_name(capsule)) for capsule in capsules))
 
 

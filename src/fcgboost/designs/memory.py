@@ -174,7 +174,7 @@ class MemoryDesign(Design):
         device = self.device if self.screen is self.device else Host()
         X = self.inputs if device is self.device else self.X
         center, scale = device.put(self.frame.center), device.put(self.frame.scale)
-        Z = device.empty(*X.shape, "float32")
+        Z = device.empty(self.n_rows, X.shape[1], "float32")
         for rows in row_blocks(self.n_rows, device.block_entries // X.shape[1]):
             Z[rows] = (X[rows] - center) / scale
         ones = self.screen.put(np.ones(X.shape[1]), "float32")

@@ -130,7 +130,7 @@ class Contest:
     def __post_init__(self) -> None:
         self._n_points = self.allowed.shape[1]
         if self.is_joint:
-            self.allowed = self.allowed.all(axis=1)[:, None]
+            self.allowed = self.allowed.all(axis=1, keepdims=True)
         #: The indices of those who can.
         self.left = np.flatnonzero(self.allowed.any(axis=1))
 
