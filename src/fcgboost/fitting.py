@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from fcgboost import hashing
-from fcgboost.designs.base import Design
 from fcgboost.checkpoints import Writer
 from fcgboost.data import Data, split_data
+from fcgboost.designs.base import Design
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets, weights_of_classes

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import threads
+from fcgboost.data import Data
 from fcgboost.designs.base import Design
+from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
-from fcgboost.designs.devices import find_device
-from fcgboost.data import Data
 from fcgboost.dictionaries import Dictionary
 from fcgboost.inputs import Limits, zeros_in
 from fcgboost.parameters import n_deviations

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import check_scoring
 
+from fcgboost.data import Data
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.data import Data
 from fcgboost.grounds import make_targets
 from fcgboost.inputs import Limits
 from fcgboost.known import KnownDecision, scorer_options

@@ -19,8 +19,8 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.data import Data, check_data, check_labelled, hash_folds
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import all_or_nothing, make_recipe

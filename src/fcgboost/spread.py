@@ -11,11 +11,11 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from fcgboost.data import check_some_weight
 from fcgboost.designs.calls import Crew
 from fcgboost.designs.cluster import ClusterDesign
 from fcgboost.designs.moments import add_up, gather_moments
 from fcgboost.designs.rows import Survey
-from fcgboost.data import check_some_weight
 from fcgboost.fitting import held_out_fraction
 from fcgboost.grounds import Ground
 from fcgboost.inputs import zeros_in

@@ -59,15 +59,6 @@ class _TreeRules(Structure):
     )
 
 
-class _Forest(Structure):
-    _fields_ = (
-        ("n_trees", c_int64),
-        *((name, c_void_p) for name in ("feature", "left", "threshold", "leaf", "mask")),
-        *((name, c_void_p) for name in ("is_missing_right", "is_category", "roots", "depths")),
-        ("has_categories", c_int32),
-    )
-
-
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fcg_source_hash": (c_char_p, ()),
     "fcg_has_v3": (c_int32, ()),
@@ -90,7 +81,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
             *(c_int64, c_void_p, c_int64, c_void_p),
         ),
     ),
-    "fcg_walk": (None, (POINTER(_Forest), c_int64, c_int64, c_void_p, c_void_p)),
+    "fcg_check_trees": (c_int64, (c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p)),
+    "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
     "fcg_gauss_dots": (
         c_int32,
         (
@@ -276,15 +268,36 @@ def grow_tree(
     return nodes[:n_nodes].reshape(-1)
 
 
-def walk(X: Array, forest: Any) -> Array:
-    """Return the values of trees at rows, of shape (n_rows, n_trees)."""
-    values = np.empty((len(X), len(forest.roots)))
-    tables = (
-        *(forest.feature, forest.left, forest.threshold, forest.leaf, forest.mask),
-        *(forest.is_missing_right, forest.is_category, forest.roots, forest.depths),
+def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
+    """Return the depths of trees, nodes of shape (n_trees, n_nodes, 4).
+
+    Raises
+    ------
+    ValueError
+        For a node that sends rows nowhere.
+    """
+    n_trees, n_nodes = nodes.shape[:2]
+    if n_nodes == 0:
+        raise ValueError("A row of no node is no tree.")
+    room = np.empty(n_nodes + n_trees, dtype=np.int64)
+    levels, depths = room[:n_nodes], room[n_nodes:]
+    bad = library().fcg_check_trees(
+        n_trees, n_nodes, _at(nodes), n_features, _at(levels), _at(depths)
     )
-    held = _Forest(len(forest.roots), *map(_at, tables), forest.has_categories)
-    library().fcg_walk(byref(held), *X.shape, _at(X), _at(values))
+    if bad >= 0:
+        raise ValueError(
+            f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
+            f"{nodes.reshape(-1, 4)[bad].tolist()}."
+        )
+    return depths
+
+
+def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
+    """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
+    values = np.empty((len(X), len(nodes)))
+    library().fcg_walk(
+        *(len(nodes), nodes.shape[1], _at(nodes), _at(depths)), *X.shape, _at(X), _at(values)
+    )
     return values
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
+from fcgboost.dask.actors import DaskShard, LoadedPart
+from fcgboost.dask.collections import Table, culled
 from fcgboost.designs.calls import Crew
 from fcgboost.designs.rows import Part
 from fcgboost.designs.shards import BYTES_PER_ROW
-from fcgboost.dask.actors import DaskShard, LoadedPart
-from fcgboost.dask.collections import Table, culled
 from fcgboost.stopping import theory_steps
 
 # Rows stay in memory where they, and the columns made of them, take no more than this share of it

@@ -15,7 +15,6 @@ from fcgboost.dictionaries.trees.nodes import (
     FIELDS,
     N_CODES,
     BoolArray,
-    make_forest,
     scaled_leaves,
     trimmed_rows,
 )
@@ -145,7 +144,7 @@ class TreeDictionary(GrownDictionary):
         return self.prepared(atoms, scale)(X)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        return values_of(make_forest(atoms, len(scale)), atoms)
+        return values_of(atoms, len(scale))
 
     def scaled(self, atoms: Any, factors: Array) -> Array:
         return scaled_leaves(atoms, factors)
