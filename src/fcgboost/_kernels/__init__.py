@@ -85,15 +85,10 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
     "fcg_gauss_dots": (
         c_int32,
-        (
-            *(c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p),
-            *(c_int64, c_void_p, c_void_p, c_void_p),
-        ),
+        (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 2, c_int64, c_void_p, c_void_p),
     ),
-    "fcg_stored_dots": (
-        c_int32,
-        (c_int64, c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_int64, c_void_p),
-    ),
+    "fcg_fingerprint": (None, (c_int64, c_int64, *[c_void_p] * 3)),
+    "fcg_gauss_values": (None, (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 3)),
 }
 
 
@@ -301,27 +296,32 @@ def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
     return values
 
 
-def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> tuple[Array, Array]:
-    """Return the inner products of Gauss atoms, and of their sizes, with residuals."""
-    dots, sizes = np.zeros((2, len(centers), R.shape[1]))
+def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> Array:
+    """Return the inner products of Gauss atoms with residuals, of shape (n_atoms, n_outputs)."""
+    dots = np.zeros((len(centers), R.shape[1]))
     _check(
         library().fcg_gauss_dots(
             *(*Z.shape, _at(Z), len(centers), _at(centers), _at(factors)),
-            *(R.shape[1], _at(R), _at(dots), _at(sizes)),
-        )
-    )
-    return dots, sizes
-
-
-def stored_dots(G: Floats, rows: NDArray[np.int64], r: Floats, start: int, n: int) -> Array:
-    """Return the inner products of n stored columns from start on with a residual."""
-    dots = np.zeros(n)
-    _check(
-        library().fcg_stored_dots(
-            *(G.shape[1], _at(G), len(rows), _at(rows), _at(r), start, n, _at(dots))
+            *(R.shape[1], _at(R), _at(dots)),
         )
     )
     return dots
+
+
+def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a word per row, from the words of the columns."""
+    words = np.empty(len(X), dtype=np.uint64)
+    library().fcg_fingerprint(*X.shape, _at(X), _at(columns), _at(words))
+    return words
+
+
+def gauss_values(X: Array, centers: Array, units: Array) -> Array:
+    """Return exp(-|(x - c) u|^2), of shape (n_rows, n_atoms)."""
+    values = np.empty((len(X), len(centers)))
+    library().fcg_gauss_values(
+        *X.shape, _at(X), len(centers), _at(centers), _at(units), _at(values)
+    )
+    return values
 
 
 def _at(array: NDArray[Any]) -> int:

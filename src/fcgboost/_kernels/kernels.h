@@ -22,6 +22,16 @@ FCG_API const char *fcg_source_hash(void);
 /* Whether the processor runs code for x86-64-v3. */
 FCG_API int32_t fcg_has_v3(void);
 
+/* rows.c */
+
+/* Write a word per row that depends on its values alone: the mixed sum of its mixed entries, each
+ * with the word of its column; zeros count nothing. */
+FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X,
+                             const uint64_t *columns, uint64_t *words);
+/* Write exp(-|(x - c) u|^2), of shape (n_rows, n_atoms); centers and units are rows. */
+FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
+                              const double *centers, const double *units, double *values);
+
 /* newton.c */
 
 /* Routines of BLAS and LAPACK, as Fortran calls them. */
@@ -120,15 +130,10 @@ FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
 
 /* screen.c */
 
-/* Add to dots and sizes, of shape (n, n_outputs), what Gauss atoms 2^(factor |z - c|^2) and the
- * residuals give; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
+/* Add to dots, of shape (n, n_outputs), the products of Gauss atoms 2^(factor |z - c|^2) with
+ * residuals; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
 FCG_API int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64_t n,
                                const float *centers, const float *factors, int64_t n_outputs,
-                               const float *R, double *dots, double *sizes);
-/* Add to dots the products of stored columns start, ..., start + n - 1 with a residual, over some
- * rows, whose number is a multiple of 8. Returns 0, or -1 if there is no memory. */
-FCG_API int32_t fcg_stored_dots(int64_t n_columns, const float *G, int64_t n_rows,
-                                const int64_t *rows, const float *r, int64_t start, int64_t n,
-                                double *dots);
+                               const float *R, double *dots);
 
 #endif

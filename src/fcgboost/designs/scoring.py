@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost import _kernels
 from fcgboost.designs.base import TIE, Array, Best, Candidates, Divisor, Point
 from fcgboost.designs.blocks import BLOCK, row_blocks
-from fcgboost.designs.views import WORTH_FUSING, View
+from fcgboost.designs.views import View
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
@@ -43,8 +42,6 @@ _MANY = 32
 _WORTH_GATHERING = 0.8
 # Single precision may lose smaller numbers altogether.
 _TINY = 1e-30
-# Stored rows of one piece of work.
-_STORED_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -252,8 +249,6 @@ class MemoryCandidates(Candidates):
             some = [view.extents(G[part], shares[part], divisor) for part in parts]
             join = device.xp.maximum if divisor == "max" else add
             (self._extents[divisor],) = device.fetch(reduce(join, some))
-        if view.dtype == "float32" and not device.is_torch and G.size >= WORTH_FUSING:
-            return _stored_dots(self._design, G, W), self._extents.get(divisor)
         each = self._design.each(lambda part: view.sums(G[part], W[part]), parts)
         return reduce(add, each), self._extents.get(divisor)
 
@@ -264,7 +259,7 @@ class MemoryCandidates(Candidates):
         device, placed, rows = view.device, view.placed(atoms), None
         if divisor == "none" and not device.is_torch:
             rows = np.flatnonzero((W != 0.0).any(axis=1))
-            rows = rows if len(rows) <= _WORTH_GATHERING * len(W) else None
+            rows = rows if 0 < len(rows) <= _WORTH_GATHERING * len(W) else None
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
         if divisor == "none" and view.is_fused(len(W) * len(atoms)):
@@ -290,20 +285,6 @@ class MemoryCandidates(Candidates):
             return device.xp.concatenate(sums), None
         sizes = [reduce(join, [extent for _, extent in group]) for group in grouped]
         return device.xp.concatenate(sums), device.fetch(device.xp.concatenate(sizes))[0]
-
-
-def _stored_dots(design: MemoryDesign, G: Any, W: Any) -> Any:
-    """Return G^T W over the rows that have a residual; threads share the rows."""
-    sums = []
-    for w in W.T:
-        rows = np.flatnonzero(w)
-        # Rows that count 0 times fill the last group of eight.
-        rows = np.concatenate([rows, np.zeros(-len(rows) % 8, np.intp)])
-        r = np.where(np.arange(len(rows)) < np.count_nonzero(w), w[rows], np.float32(0.0))
-        parts = row_blocks(len(rows), _STORED_ROWS)
-        dots = design.each(lambda p: _kernels.stored_dots(G, rows[p], r[p], 0, G.shape[1]), parts)  # noqa: B023
-        sums.append(sum(dots, np.zeros(G.shape[1])))
-    return np.stack(sums, axis=1)
 
 
 def is_worth_storing(

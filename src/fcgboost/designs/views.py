@@ -17,8 +17,8 @@ from fcgboost.designs.devices import Host, TorchDevice
 from fcgboost.designs.moments import Frame
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ScreenedDictionary
 
-#: Passes of fewer values than these are as quick by products of matrices.
-WORTH_FUSING = 1 << 26
+# Passes of fewer values than these are as quick by products of matrices.
+_WORTH_FUSING = 1 << 26
 # Candidates that are evaluated at once: the processor's cache should hold their values; a device
 # wants many.
 _AT_ONCE, _AT_ONCE_ON_DEVICE = 256, 4096
@@ -83,8 +83,8 @@ class View:
     def is_fused(self, n_values: int) -> bool:
         """Whether Gauss atoms have a kernel here that writes no value to memory."""
         is_gauss = type(self.dictionary) is GaussDictionary and self.dtype == "float32"
-        if not is_gauss or n_values < WORTH_FUSING or not isinstance(self.device, TorchDevice):
-            return is_gauss and n_values >= WORTH_FUSING
+        if not is_gauss or n_values < _WORTH_FUSING or not isinstance(self.device, TorchDevice):
+            return is_gauss and n_values >= _WORTH_FUSING
         is_able = self.device.device.type == "cuda" and self.inputs.shape[1] <= _MOST_FEATURES
         return is_able and importlib.util.find_spec("triton") is not None
 
@@ -101,5 +101,5 @@ class View:
         factors = (-_LOG2_E * steepness.astype(np.float64)).astype(np.float32)
         blocks = row_blocks(len(atoms), self.at_once)
         return np.concatenate(
-            each(lambda b: _kernels.gauss_dots(Z, centers[b], factors[b], W)[0], blocks)
+            each(lambda b: _kernels.gauss_dots(Z, centers[b], factors[b], W), blocks)
         )
