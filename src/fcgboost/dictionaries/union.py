@@ -63,6 +63,11 @@ class UnionDictionary(Dictionary):
         return wrapped(0, self.families[0].candidates(sample, n, key))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        numbers = set(atoms[:, 0].tolist())
+        if len(numbers) == 1:
+            # Mostly there is one atom, and its family the only one that need be asked.
+            family = self.families[int(*numbers)]
+            return family.evaluate(X, atoms[:, 1 : 1 + family.n_parameters(X.shape[1])], scale)
         members = self.members(atoms, X.shape[1])
         columns = ((at, self.families[i].evaluate(X, rows, scale)) for i, at, rows in members)
         return _arranged(columns, (X.shape[0], atoms.shape[0]))
@@ -82,7 +87,6 @@ class UnionDictionary(Dictionary):
         """Yield the number of every family that has atoms, their positions and their own rows."""
         numbers = atoms[:, 0]
         numbers = numbers.cpu().numpy() if is_tensor(numbers) else numbers
-        # Mostly there is one atom, and its family the only one that need be asked.
         present = set(numbers.tolist())
         for number, family in enumerate(self.families):
             if number not in present:
