@@ -327,7 +327,7 @@ def gauss_values(X: Array, centers: Array, units: Array) -> Array:
 def _at(array: NDArray[Any]) -> int:
     """Return where an array lies; what is no plain array in one piece is our mistake."""
     assert array.flags.c_contiguous
-    return int(array.ctypes.data)
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def _check(returned: int) -> None:

@@ -57,8 +57,9 @@ class MemoryColumns(Columns):
         self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
         sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
         self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
-        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, n_columns).
-        self._facts: Array = np.zeros((2 + self.n_outputs, 0))
+        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
+        self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
+        self._n_read = 0
         #: Those that were not waited for yet.
         self._unread: list[Any] = []
         is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
@@ -95,7 +96,7 @@ class MemoryColumns(Columns):
         """Put columns behind those that are there."""
         design, xp = self._design, self._device.xp
         norms = xp.sqrt(design.shares @ (values * values))
-        factors = xp.ones_like(norms)
+        factors = norms**0
         if scaling != "none":
             sizes = norms if scaling == "norm" else xp.amax(xp.abs(values), axis=0)
             factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
@@ -109,25 +110,30 @@ class MemoryColumns(Columns):
             for sums in self._sums:
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T
-        self._unread.append(xp.vstack([factors, norms, self._first_slopes @ values]))
+        self._unread.append(
+            xp.concatenate([factors[None], norms[None], self._first_slopes @ values])
+        )
 
     def _known(self) -> Array:
         if self._unread:
             self._read()
-        return self._facts
+        return self._facts[:, : self.n_columns]
 
     def _read(self, *arrays: Any) -> list[Any]:
         """Wait for arrays, and for what is known of new columns along with them."""
         unread, self._unread = self._unread, []
         found = self._device.fetch(*unread, *arrays)
-        if unread:
-            self._facts = np.hstack([self._facts, *found[: len(unread)]])
+        for facts in found[: len(unread)]:
+            first, self._n_read = self._n_read, self._n_read + facts.shape[1]
+            self._facts[:, first : self._n_read] = facts
         return found[len(unread) :]
 
     def drop(self, position: int) -> None:
         """Take a column out; those behind it move up."""
-        self._facts = np.delete(self._known(), position, axis=1)
+        facts = self._known()
+        facts[:, position:-1] = facts[:, position + 1 :].copy()
         self.n_columns -= 1
+        self._n_read -= 1
         # One after the other: what is read and what is written must not overlap.
         for j in range(position, self.n_columns):
             self._storage[j] = self._storage[j + 1]
@@ -159,8 +165,8 @@ class MemoryColumns(Columns):
         if not self._sums:
             return None
         facts = self._known()
-        norms, scale = np.ascontiguousarray(facts[1]), float(abs(facts[2 + output]).max()) or 1.0
-        return Corrected(*self._sums[output].newton(coef, penalty, norms, scale, tol, max_iter))
+        scale = float(abs(facts[2 + output]).max()) or 1.0
+        return Corrected(*self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter))
 
     def residual(self, output: int, coef: Array) -> Any:
         """Return the negative gradient of the mean loss in the values, an m-vector."""
