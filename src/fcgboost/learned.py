@@ -1,6 +1,6 @@
 """Atoms that are learned before they enter.
 
-Families propose on a glimpse of the data: those that draw atoms improve the best of a sample along
+Families propose on a subsample of the data: those that draw atoms improve the best of a sample along
 the gradient in its parameters, those that grow atoms grow one on the residual. What they propose is
 scored exactly on all rows, and the best of it enters: an improved atom competes with the one it was
 made of, so it is never worse.
@@ -34,7 +34,7 @@ from fcgboost.learning import Task, Yardstick, improve
 from fcgboost.parts import check_count
 from fcgboost.selection import Choice, Chooser, Request, Selection
 
-# Numbers that a glimpse of sparse or wide rows may hold.
+# Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
 # How far offsets are moved before a climb, as a share of the atom's length.
 _NUDGE = 1e-7
@@ -119,18 +119,18 @@ class _School:
         self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
         n_features = len(design.scale)
         n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // max(1, n_features)))
-        self._glimpse = design.glimpse(n_rows, key)
+        self._subsample = design.subsample(n_rows, key)
         frame = design.sample(1, key)
-        lessons = _Lessons(self._glimpse.rows, frame)
+        lessons = _Lessons(self._subsample.rows, frame)
         families = [dictionary] if self._union is None else list(self._union.families)
         self._families = [_proposer(family, selection, lessons) for family in families]
-        # How much of the data the glimpse is.
+        # How much of the data the subsample is.
         whole = design.stack([design.weights])
-        self._weight = float(self._glimpse.look(whole)[0].sum())
+        self._weight = float(self._subsample.residuals(whole)[0].sum())
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
         """Let the families propose, and take the best on all rows."""
-        residuals, active = self._glimpse.look(request.R)
+        residuals, active = self._subsample.residuals(request.R)
         residuals = _rounded(residuals)
         proposals, owners = [], []
         for c, yardstick in enumerate(request.yardsticks):

@@ -70,14 +70,14 @@ class Sums:
         )
 
 
-class Glimpse(ABC):
+class Subsample(ABC):
     """Some rows of a design, the same ones during a fit, on which atoms are learned."""
 
     #: ndarray, CSR matrix or tensor: distinct raw rows, in an order that only their values decide.
     rows: Any
 
     @abstractmethod
-    def look(self, R: Any) -> tuple[Any, Any]:
+    def residuals(self, R: Any) -> tuple[Any, Any]:
         """Return the residuals at these rows, and the weights of those that are not zero.
 
         Parameters
@@ -263,7 +263,7 @@ class Design(ABC):
         """Hear of a draw that will come, so that it may be made along with something else."""
 
     @abstractmethod
-    def glimpse(self, n: int, key: int) -> Glimpse:
+    def subsample(self, n: int, key: int) -> Subsample:
         """Return at most n distinct rows of the data that can be looked at closely."""
 
     def once(self, name: Hashable, make: Callable[[], Any]) -> Any:

@@ -18,7 +18,7 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
-from fcgboost.backends.glimpses import Members, MemoryGlimpse
+from fcgboost.backends.subsamples import Members, MemorySubsample
 from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
@@ -141,12 +141,12 @@ class MemoryDesign(Design):
             self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
         return circle
 
-    def glimpse(self, n: int, key: int) -> MemoryGlimpse:
+    def subsample(self, n: int, key: int) -> MemorySubsample:
         """Return the rows with the smallest hashes."""
         places = self._circle(key).after(0, n)
         members = self.members(self.fingerprints[places])
         rows = self.inputs[self._distinct[places]]
-        return MemoryGlimpse(rows, members, self.weights, self.place.put)
+        return MemorySubsample(rows, members, self.weights, self.place.put)
 
     def members(self, wanted: hashing.Words) -> Members:
         """Find the rows that have some fingerprints."""

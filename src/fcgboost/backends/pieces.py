@@ -17,7 +17,7 @@ from fcgboost import hashing
 from fcgboost.backends.base import Array, Divisor, Sums
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
-from fcgboost.backends.glimpses import Members, look_at
+from fcgboost.backends.subsamples import Members, residuals_at
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.backends.values import Estimate, FreshValues, Values
 
@@ -134,15 +134,15 @@ class PieceCandidates(MemoryCandidates):
 
 
 @dataclass(frozen=True)
-class PieceGlimpse:
-    """The rows of a glimpse that lie in one piece."""
+class PieceSubsample:
+    """The rows of a subsample that lie in one piece."""
 
     members: Members
     weights: Array
 
-    def look(self, R: tuple[Array, ...]) -> Array:
+    def residuals(self, R: tuple[Array, ...]) -> Array:
         """Return residuals and active weights, zeros for rows that lie elsewhere."""
-        residuals, active = look_at(self.members, _stacked(R), self.weights)
+        residuals, active = residuals_at(self.members, _stacked(R), self.weights)
         return np.stack([residuals, active])
 
 

@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.arrays import is_tensor
-from fcgboost.backends.base import Array, Glimpse
+from fcgboost.backends.base import Array, Subsample
 
 
 @dataclass(frozen=True)
 class Members:
-    """Which of the rows that lie here belong to a glimpse.
+    """Which of the rows that lie here belong to a subsample.
 
     Attributes
     ----------
     rows : ndarray of int
-        Rows that are equal to one of the glimpse.
+        Rows that are equal to one of the subsample.
     slots : ndarray of int
         Which one.
     n_slots : int
-        The number of rows of the glimpse.
+        The number of rows of the subsample.
     is_plain : bool
-        Whether every row of the glimpse is one row here, and they are in its order.
+        Whether every row of the subsample is one row here, and they are in its order.
     """
 
     rows: NDArray[np.intp]
@@ -49,7 +49,7 @@ class Members:
         rows = np.flatnonzero(ordered[places] == words) if len(wanted) else np.zeros(0, np.intp)
         slots = order[places[rows]]
         if len(rows) == len(wanted) == len(np.unique(slots)):
-            # One row each: then a look is nothing but an index.
+            # One row each: then it is nothing but an index.
             by_slot = np.argsort(slots)
             return cls(rows[by_slot], slots[by_slot], len(wanted), True)
         return cls(rows, slots, len(wanted), False)
@@ -64,7 +64,7 @@ class Members:
         return sums
 
 
-class MemoryGlimpse(Glimpse):
+class MemorySubsample(Subsample):
     """Rows of a design in one memory.
 
     Parameters
@@ -84,19 +84,19 @@ class MemoryGlimpse(Glimpse):
         self._weights = weights
         self._put = put
 
-    def look(self, R: Any) -> tuple[Any, Any]:
+    def residuals(self, R: Any) -> tuple[Any, Any]:
         """Return residuals and active weights."""
         if is_tensor(R):
             if self._members.is_plain:
                 return active_at(R[self._members.rows], self._weights[self._members.rows])
             # Sums on a device would depend on the order its threads come in.
-            host = look_at(self._members, R.cpu().numpy(), self._weights.cpu().numpy())
+            host = residuals_at(self._members, R.cpu().numpy(), self._weights.cpu().numpy())
             return self._put(host[0]), self._put(host[1])
-        return look_at(self._members, R, self._weights)
+        return residuals_at(self._members, R, self._weights)
 
 
-def look_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the residuals and the active weights of the rows of a glimpse that lie here."""
+def residuals_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the residuals and the active weights of the rows of a subsample that lie here."""
     if members.is_plain:
         return active_at(R[members.rows], weights[members.rows])
     active = np.where(R != 0.0, weights[:, None], 0.0)
