@@ -11,8 +11,8 @@ from strategies import seeds
 from suites.crews import lay_out, make_crew
 
 from fcgboost import hashing
-from fcgboost.backends.subsamples import Members, residuals_at
 from fcgboost.backends.memory import MemoryDesign
+from fcgboost.backends.subsamples import Members, residuals_at
 from fcgboost.dictionaries import ReluDictionary
 
 

@@ -21,7 +21,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.dictionaries.union import stack_rows, wrapped
 from fcgboost.learned import LearnedCandidates
-from fcgboost.learning import Yardstick
+from fcgboost.learning import Gain
 from fcgboost.selection import Choice, Request
 
 
@@ -118,7 +118,7 @@ class Alone(UnionDictionary):
 def chosen(dictionary: Dictionary, k: int) -> Choice:
     X, y = noisy()
     design = MemoryDesign(dictionary, X, np.ones(len(y)), standardize=True)
-    request = Request(k, y[:, None] / len(y), [()], "none", [Yardstick(0.03, True, len(y))])
+    request = Request(k, y[:, None] / len(y), [()], "none", [Gain(0.03, True, len(y))])
     (choice,) = LearnedCandidates().chooser(design, 0, 7)(request)
     assert choice is not None
     return choice

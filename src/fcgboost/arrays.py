@@ -25,6 +25,18 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def host(array: Any) -> Any:
+    """Return an array in NumPy's memory."""
+    return array.cpu().numpy() if is_tensor(array) else array
+
+
+def beside(array: Any, other: Any) -> Any:
+    """Return a NumPy array where another array is."""
+    if not is_tensor(other):
+        return array
+    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
+
+
 def positive_part(array: Any) -> Any:
     """Return max(0, x) elementwise."""
     return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
-from fcgboost.learning import Yardstick
+from fcgboost.learning import Gain
 from fcgboost.losses import Loss
 from fcgboost.outputs import Output, columns_of, new_output, residual
 from fcgboost.removal import Removal, shed, shed_one
@@ -180,9 +180,8 @@ def _choose(running: Sequence[tuple[_Path, Output]], chooser: Chooser, k: int) -
         R=design.stack(residuals),
         excluded=[() if repeats else output.places for _, output in running],
         divisor=divisor,
-        yardsticks=[
-            Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
-            for path, _ in running
+        gains=[
+            Gain(path.recipe.l2, recipe.fit_intercept, design.total_weight) for path, _ in running
         ],
         is_joint=recipe.is_joint,
     )

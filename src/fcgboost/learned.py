@@ -1,14 +1,12 @@
 """Atoms that are learned before they enter.
 
-Families propose on a subsample of the data: those that draw atoms improve the best of a sample along
-the gradient in its parameters, those that grow atoms grow one on the residual. What they propose is
-scored exactly on all rows, and the best of it enters: an improved atom competes with the one it was
-made of, so it is never worse.
+Families propose on a subsample of the data: those that draw atoms refine the best of some, those
+that grow atoms grow one on the residual. What they propose is scored exactly on all rows, and the
+best of it enters: a refined atom competes with the one it was made of, so it is never worse.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,33 +15,28 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from fcgboost import hashing
-from fcgboost.arrays import is_tensor, namespace
+from fcgboost import _kernels, hashing
+from fcgboost.arrays import beside, host, is_tensor, namespace
 from fcgboost.backends.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
     Dictionary,
-    Grower,
+    GaussDictionary,
     GrownDictionary,
     LearnableDictionary,
+    ReluDictionary,
     Sample,
     UnionDictionary,
     stack_rows,
     wrapped,
 )
-from fcgboost.learning import Task, Yardstick, improve
+from fcgboost.learning import CONSTANTS, NUDGE, TINY, Gain, Task, refine
 from fcgboost.parts import check_count
 from fcgboost.selection import Choice, Chooser, Request, Selection
 
 # Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
-# How far offsets are moved before a climb, as a share of the atom's length.
-_NUDGE = 1e-7
-# Binary digits of residuals that atoms are learned on.
-_DIGITS = 30
-# An atom whose values are all below this is not made larger.
-_TINY = 1e-12
 # The pull on few rows; and on n rows so much over n, as of many rows less is learned by heart.
-_PULL, _PULL_OVER_ROWS = 0.3, 40.0
+_PULL, _PULL_TIMES_WEIGHT = 0.3, 40.0
 
 
 class LearnedCandidates(Selection):
@@ -99,271 +92,195 @@ class LearnedCandidates(Selection):
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Look at rows that stay the same during the fit."""
-        name = (_School, key, *vars(self).values())
-        school = design.once(name, lambda: _School(self, design, key))
-        return partial(school.choose, design)
+        name = (_Learner, key, *vars(self).values())
+        learner = design.once(name, lambda: _Learner(self, design, key))
+        return partial(learner.choose, design)
+
+    def pulls(self) -> tuple[float, float]:
+        """Return the pull, and what it is at most times the weight of the rows."""
+        return (_PULL, _PULL_TIMES_WEIGHT) if self.pull == "auto" else (self.pull, np.inf)
 
     def pull_on(self, weight: float) -> float:
         """Return the pull on rows of some weight, weights being counts."""
-        if self.pull == "auto":
-            return min(_PULL, _PULL_OVER_ROWS / weight) if weight > 0.0 else _PULL
-        return self.pull
+        pull, most = self.pulls()
+        return min(pull, most / weight) if weight > 0.0 else pull
 
 
-class _School:
+class _Learner:
     """What one fit learns its atoms with; all its paths learn with the same."""
 
     def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
-        self._key = key
-        dictionary = design.dictionary
+        self._key, dictionary = key, design.dictionary
         self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
-        n_features = len(design.scale)
-        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // max(1, n_features)))
+        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
         self._subsample = design.subsample(n_rows, key)
-        frame = design.sample(1, key)
-        lessons = _Lessons(self._subsample.rows, frame)
-        families = [dictionary] if self._union is None else list(self._union.families)
-        self._families = [_proposer(family, selection, lessons) for family in families]
-        # How much of the data the subsample is.
-        whole = design.stack([design.weights])
-        self._weight = float(self._subsample.residuals(whole)[0].sum())
+        weight = self._subsample.residuals(design.stack([design.weights]))[0].sum()
+        data = _Data(self._subsample.rows, design.sample(1, key), float(weight))
+        families = [dictionary] if self._union is None else self._union.families
+        self._families = [
+            _Grown(family, data)
+            if isinstance(family, GrownDictionary)
+            else _Drawn(family, selection, data)
+            for family in families
+        ]
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
         """Let the families propose, and take the best on all rows."""
         residuals, active = self._subsample.residuals(request.R)
-        residuals = _rounded(residuals)
+        numbers = [0] if self._union is None else self._union.at_step(request.k)
         proposals, owners = [], []
-        for c, yardstick in enumerate(request.yardsticks):
-            here = replace(yardstick, total_weight=self._weight)
-            rows = self._proposals(request.k, c, residuals[:, c], active[:, c], here)
-            proposals += rows
-            owners += [c] * sum(len(part) for part in rows)
+        for c, gain in enumerate(request.gains):
+            for number in numbers:
+                key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
+                rows = self._families[number].propose(residuals[:, c], active[:, c], gain, key)
+                proposals += [rows if self._union is None else wrapped(number, rows)]
+                owners += [c] * rows.shape[0]
         atoms = stack_rows(proposals)
         sums = design.candidates(atoms, reuse=False, store=False).sums(request.R)
         return _best(atoms, np.array(owners), sums, request)
 
-    def _proposals(
-        self, k: int, c: int, residual: Any, active: Any, yardstick: Yardstick
-    ) -> list[Array]:
-        numbers = [0] if self._union is None else self._union.at_step(k)
-        rows = []
-        for number in numbers:
-            key = hashing.derive(hashing.derive(hashing.derive(self._key, k), c), number)
-            own = self._families[number].propose(residual, active, yardstick, key)
-            rows.append(own if self._union is None else wrapped(number, own))
-        return rows
-
 
 def _best(atoms: Any, owners: Any, sums: Sums, request: Request) -> list[Choice | None]:
     """Take for every output the best of what was proposed for it, or for all the best for all."""
-    ids = hashing.fingerprint(atoms)
+    ids = hashing.fingerprint(atoms).tolist()
+    scores = [gain.of_sums(sums, c) for c, gain in enumerate(request.gains)]
     if request.is_joint:
-        squares = [
-            yardstick.of_sums(sums, c) ** 2 for c, yardstick in enumerate(request.yardsticks)
-        ]
-        scores = np.where(_is_new(ids, request.excluded[0]), np.sqrt(np.sum(squares, axis=0)), -1.0)
-        return [_first_of_best(atoms, ids, scores)] * len(squares)
-    chosen = []
-    for c, yardstick in enumerate(request.yardsticks):
-        scores = yardstick.of_sums(sums, c)
-        scores = np.where((owners == c) & _is_new(ids, request.excluded[c]), scores, -1.0)
-        chosen.append(_first_of_best(atoms, ids, scores))
-    return chosen
+        joint = np.sqrt(np.sum(np.square(scores), axis=0))
+        return [_first_of_best(atoms, ids, joint, request.excluded[0])] * len(scores)
+    return [
+        _first_of_best(atoms, ids, np.where(owners == c, own, -1.0), request.excluded[c])
+        for c, own in enumerate(scores)
+    ]
+
+
+def _first_of_best(
+    atoms: Any, ids: list[int], scores: Array, excluded: Collection[int]
+) -> Choice | None:
+    for j, id_ in enumerate(ids):
+        scores[j] = -1.0 if id_ in excluded else scores[j]
+    j = _take_best(scores.copy())
+    return None if scores[j] < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], float(scores[j]))
+
+
+def _take_best(scores: Array) -> int:
+    """Return the first of those that score as well as the best, which is then out."""
+    j = int((scores >= (1.0 - TIE) * scores.max()).argmax())
+    scores[j] = -1.0
+    return j
 
 
 @dataclass(frozen=True)
-class _Lessons:
-    """The rows that atoms are learned on.
-
-    Attributes
-    ----------
-    rows : ndarray, CSR matrix or tensor
-    frame : Sample
-        The shape of the data.
-    """
+class _Data:
+    """The rows that atoms are learned on, raw, the shape of the data, and the rows' weight."""
 
     rows: Any
     frame: Sample
+    weight: float
 
     @cached_property
     def standardized(self) -> Any:
-        """The rows, dense and standardised."""
-        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        shift, scale = self.frame.shift, self.frame.scale
-        if is_tensor(rows):
-            xp = namespace(rows)
-            shift, scale = (xp.as_tensor(a, device=rows.device) for a in (shift, scale))
-        return (rows - shift) / scale
+        shift, scale = (beside(part, self.rows) for part in (self.frame.shift, self.frame.scale))
+        return (_dense(self.rows) - shift) / scale
 
-    def on_the_host(self) -> Array:
-        """Return the rows as a dense NumPy array."""
-        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        rows = rows.cpu().numpy() if is_tensor(rows) else rows
-        return np.ascontiguousarray(rows, dtype=np.float64)
-
-    def sample(self, places: Any) -> Sample:
-        """Return some of the rows as a sample."""
-        rows = self.rows[places]
-        rows = rows.cpu().numpy() if is_tensor(rows) else rows
-        return replace(self.frame, rows=rows)
+    @cached_property
+    def blocks(self) -> Array:
+        return _kernels.in_blocks(self.standardized)
 
 
-class _Proposer(ABC):
-    """A family that proposes atoms for a residual."""
-
-    @abstractmethod
-    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
-        """Return parameter rows, the best guess first."""
-
-
-class _Grows(_Proposer):
+class _Grown:
     """A family whose atoms are grown."""
 
-    def __init__(self, grower: Grower, rows: Array) -> None:
-        self._grower, self._rows = grower, rows
+    def __init__(self, family: GrownDictionary, data: _Data) -> None:
+        self._rows = np.ascontiguousarray(host(_dense(data.rows)), dtype=np.float64)
+        self._grower = family.grower(replace(data.frame, rows=self._rows))
 
-    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
-        residual, active = (a.cpu().numpy() if is_tensor(a) else a for a in (residual, active))
-        return self._grower.grow(
-            self._rows, np.ascontiguousarray(residual), np.ascontiguousarray(active), key
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+        if not isinstance(residual, np.ndarray):
+            residual, active = host(residual), host(active)
+        return self._grower.grow(self._rows, residual, active, key)
+
+
+class _Drawn:
+    """A family whose atoms are drawn, and refined where it knows how."""
+
+    def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
+        self._family, self._selection, self._data = family, selection, data
+        self._search = _search(family, selection, data.frame)
+        self._is_here = not is_tensor(data.rows)
+        # The way back from standardised coordinates.
+        self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
+
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+        """Return raw rows: what was refined, and behind it what that was made of."""
+        data, search = self._data, self._search
+        if search is None or not self._is_here:
+            return self.propose_any(residual, active, gain, key)
+        residual, active = np.ascontiguousarray(residual), np.ascontiguousarray(active)
+        measure = gain.ridge, data.weight, gain.is_centered
+        atoms = _kernels.propose(search, data.blocks, residual, active, measure, key)
+        moved: Array = self._family.moved(atoms, *self._back)
+        return moved
+
+    def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+        """Do what `propose` does, for arrays of any kind and any dictionary."""
+        family, selection, data = self._family, self._selection, self._data
+        weights = np.ascontiguousarray(host(active))
+        rows, points, n_active = _kernels.sample(weights, selection.n_rows, selection.size, key)
+        weight = data.weight * min(1.0, selection.n_rows / max(1, n_active))
+        task = Task(
+            *(family, data.standardized[rows], residual[rows], active[rows]),
+            Gain(gain.ridge, gain.is_centered, weight),
         )
-
-
-class _Draws(_Proposer):
-    """A family whose atoms are drawn, and improved where it knows how."""
-
-    def __init__(self, family: Dictionary, selection: LearnedCandidates, lessons: _Lessons) -> None:
-        self._family, self._selection, self._lessons = family, selection, lessons
-        self._Z = lessons.standardized
-        self._ones = np.ones(lessons.frame.n_features)
-
-    def propose(self, residual: Any, active: Any, yardstick: Yardstick, key: int) -> Array:
-        places = (active > 0.0).nonzero()
-        places = places[:, 0] if is_tensor(active) else places[0]
-        if len(places) == 0:
-            places = places.new_zeros(1) if is_tensor(places) else np.zeros(1, np.intp)
-        draw, n_rows = np.random.default_rng(key), self._selection.n_rows
-        if len(places) > n_rows:
-            share = n_rows / len(places)
-            yardstick = replace(yardstick, total_weight=share * yardstick.total_weight)
-            places = places[draw.choice(len(places), n_rows, replace=False, shuffle=False)]
-        atoms = self._drawn(places, draw, key)
-        Z, residual, active = self._Z[places], residual[places], active[places]
-        task = Task(self._family, Z, residual, active, yardstick)
-        return self._fitted(self._improved(task, atoms))
-
-    def _drawn(self, places: Any, draw: np.random.Generator, key: int) -> Array:
-        """Draw atoms that look at active rows."""
-        size, n_places = self._selection.size, len(places)
-        some = draw.choice(n_places, size, replace=n_places < size)
-        sample = self._lessons.sample(places[some])
-        atoms = self._family.candidates(sample, size, key)
-        atoms = atoms.toarray() if sparse.issparse(atoms) else atoms
-        return np.asarray(atoms)
-
-    def _improved(self, task: Task, atoms: Array) -> Array:
-        """Return the best of the atoms, what became of them, and in raw units."""
-        frame, family = self._lessons.frame, self._family
-        if not isinstance(family, LearnableDictionary):
-            G = family.evaluate(self._raw(task.Z), _beside(atoms, task.Z), self._scale(task.Z))
-            return atoms[_best_first(_host(task.scores_of(G)), self._selection.n_improved)]
-        theta = _beside(family.free(family.moved(atoms, frame.shift, frame.scale)), task.Z)
-        best = _best_first(_host(task.scores(theta)), self._selection.n_improved)
-        if self._selection.max_steps == 0:
-            return atoms[best]
-        pull = self._selection.pull_on(float(task.weights.sum()))
-        better = improve(task, _off_the_kink(theta[best]), self._selection.max_steps, pull)
-        moved = family.bound(_host(better))
-        raw = family.moved(moved, -frame.shift / frame.scale, 1.0 / frame.scale)
-        return np.vstack([raw[np.isfinite(raw).all(axis=1)], atoms[best]])
-
-    def _raw(self, Z: Any) -> Any:
-        frame = self._lessons.frame
-        return Z * _beside(frame.scale, Z) + _beside(frame.shift, Z)
-
-    def _scale(self, Z: Any) -> Any:
-        return _beside(self._lessons.frame.scale, Z)
-
-    def _fitted(self, atoms: Array) -> Array:
-        """Make the largest value of every atom 1, where the family can."""
-        frame, family = self._lessons.frame, self._family
+        atoms = self._drawn(points, key)
+        scores = host(task.scores(self._values(data.rows[rows], atoms)))
+        n_improved = min(selection.n_improved, len(atoms))
+        atoms = atoms[[_take_best(scores) for _ in range(n_improved)]]
+        if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
+            pull = selection.pull_on(float(weights[rows].sum()))
+            atoms = np.vstack([*(self._refined(task, atom, pull) for atom in atoms), atoms])
         if family.scaled(atoms[:1], np.ones(1)) is None:
             return atoms
-        if isinstance(family, LearnableDictionary):
-            moved = family.moved(atoms, frame.shift, frame.scale)
-            values = family.evaluate(self._Z, _beside(moved, self._Z), _beside(self._ones, self._Z))
-        else:
-            values = family.evaluate(
-                self._raw(self._Z), _beside(atoms, self._Z), self._scale(self._Z)
-            )
-        if is_tensor(values):
-            largest = _host(namespace(values).amax(abs(values), axis=0))
-        else:
-            # One column after the other: rows of two numbers are slow to compare.
-            largest = np.array([abs(column).max() for column in values.T])
-        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > _TINY, largest, 1.0)))
+        values = self._values(data.rows, atoms)
+        largest = host(namespace(values).amax(abs(values), 0))
+        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > TINY, largest, 1.0)))
+
+    def _values(self, X: Any, atoms: Array) -> Any:
+        return self._family.evaluate(X, beside(atoms, X), beside(self._data.frame.scale, X))
+
+    def _drawn(self, points: Any, key: int) -> Array:
+        if self._search is None:
+            sample = replace(self._data.frame, rows=host(self._data.rows[points]))
+            return np.asarray(_dense(self._family.candidates(sample, len(points), key)))
+        at = np.ascontiguousarray(host(self._data.standardized[points]))
+        theta = _kernels.draw(self._search, at, key)
+        return np.asarray(self._family.moved(self._family.bound(theta), *self._back))
+
+    def _refined(self, task: Task, atom: Array, pull: float) -> Array:
+        """Return what became of an atom, or the atom if that is not finite."""
+        family, frame = self._family, self._data.frame
+        theta = family.free(family.moved(atom[None], frame.shift, frame.scale))[0]
+        theta[-1] += NUDGE * np.sqrt(theta @ theta)
+        theta = refine(task, theta, int(self._selection.max_steps), pull)
+        raw = family.moved(family.bound(theta[None]), *self._back)[0]
+        return raw if np.isfinite(raw).all() else atom
 
 
-def _proposer(family: Dictionary, selection: LearnedCandidates, lessons: _Lessons) -> _Proposer:
-    if isinstance(family, GrownDictionary):
-        rows = lessons.on_the_host()
-        return _Grows(family.grower(replace(lessons.frame, rows=rows)), rows)
-    return _Draws(family, selection, lessons)
-
-
-def _off_the_kink(theta: Any) -> Any:
-    """Move offsets a little.
-
-    Of a hinge that goes through a row, rounding would decide whether the row has a slope, and every
-    library rounds in its own way.
-    """
-    xp, last = namespace(theta), theta[:, -1:]
-    lengths = xp.sqrt((theta * theta).sum(1, keepdims=True))
-    return xp.concatenate([theta[:, :-1], last + _NUDGE * lengths], axis=1)
-
-
-def _rounded(residuals: Any) -> Any:
-    """Return residuals in units of a billionth of the largest.
-
-    Sums in another order of the rows, or on other machines, leave other last digits, and a climb
-    would make them grow: without them it is the same climb.
-    """
-    xp = namespace(residuals)
-    largest = float(abs(residuals).max())
-    if not 0.0 < largest < np.inf:
-        return residuals
-    unit = 2.0 ** (np.frexp(largest)[1] - _DIGITS)
-    return xp.round(residuals / unit) * unit
-
-
-def _beside(array: Array, other: Any) -> Any:
-    """Return an array where another one is."""
-    if not is_tensor(other):
-        return array
-    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
-
-
-def _host(array: Any) -> Array:
-    return np.asarray(array.cpu().numpy() if is_tensor(array) else array)
-
-
-def _best_first(scores: Array, n: int) -> list[int]:
-    """Return the places of the best scores; rounding has no say in which of equals comes first."""
-    left, best = scores.copy(), []
-    for _ in range(min(n, len(scores))):
-        best.append(int(np.argmax(left >= (1.0 - TIE) * left.max())))
-        left[best[-1]] = -1.0
-    return best
-
-
-def _is_new(ids: hashing.Words, excluded: Collection[int]) -> Any:
-    return np.array([int(id_) not in excluded for id_ in ids], dtype=bool)
-
-
-def _first_of_best(atoms: Any, ids: hashing.Words, scores: Array) -> Choice | None:
-    """Take the first of those that are as good as the best."""
-    best = float(scores.max(initial=-1.0))
-    if best < 0.0:
+def _search(
+    family: Dictionary, selection: LearnedCandidates, frame: Sample
+) -> _kernels.Search | None:
+    """Return how the library draws and refines atoms of a family; None if it does not."""
+    d, low, high = frame.n_features, 0.0, 0.0
+    # Of a class derived from these nobody knows what it evaluates.
+    if type(family) is ReluDictionary and family.weights == "sparse":
+        number, d = _kernels.RELU, min(family.max_features or d, d)
+    elif type(family) is GaussDictionary and family.centers == "data":
+        number, (low, high) = _kernels.GAUSS, np.log(family.width_range(frame))
+    else:
         return None
-    j = int(np.argmax(scores >= (1.0 - TIE) * best))
-    return Choice(atoms[j : j + 1].copy(), int(ids[j]), float(scores[j]))
+    n_improved = min(selection.n_improved, selection.size)
+    counts = selection.size, n_improved, selection.n_rows, int(selection.max_steps)
+    return _kernels.Search(number, *counts, *selection.pulls(), d, low, high, *CONSTANTS)
+
+
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if sparse.issparse(rows) else rows

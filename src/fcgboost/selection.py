@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Best, Candidates, Design, Divisor
-from fcgboost.learning import Yardstick
+from fcgboost.learning import Gain
 from fcgboost.parts import Part, check_choice, check_count
 
 # Samples from this size on share one order of the rows.
@@ -62,7 +62,7 @@ class Request:
         For every output the ids that it must not choose.
     divisor : {"none", "max", "norm"}
         What atoms are divided by before they are scored, where they are drawn.
-    yardsticks : sequence of Yardstick
+    gains : sequence of Gain
         What they are divided by where they are learned, for every output.
     is_joint : bool
         Whether all outputs take one atom, the one with the largest root of the sum of the squared
@@ -73,7 +73,7 @@ class Request:
     R: Any
     excluded: Sequence[Collection[int]]
     divisor: Divisor
-    yardsticks: Sequence[Yardstick]
+    gains: Sequence[Gain]
     is_joint: bool = False
 
 

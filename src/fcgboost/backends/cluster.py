@@ -24,8 +24,8 @@ from fcgboost.backends.base import (
     Columns,
     Design,
     Divisor,
-    Subsample,
     Small,
+    Subsample,
     Sums,
 )
 from fcgboost.backends.calls import PIECE, Crew, Ref, Remote

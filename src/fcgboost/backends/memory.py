@@ -18,9 +18,9 @@ from fcgboost.backends.blocks import row_blocks
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
 from fcgboost.backends.fused import gauss_sums
-from fcgboost.backends.subsamples import Members, MemorySubsample
 from fcgboost.backends.moments import Frame, Moments, moments_of
 from fcgboost.backends.places import NumpyPlace, Place, TorchPlace
+from fcgboost.backends.subsamples import Members, MemorySubsample
 from fcgboost.dictionaries import FARTHEST, Dictionary, Sample, ScreenedDictionary
 
 _SPARE_ROWS = 1024

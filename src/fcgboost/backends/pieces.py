@@ -17,8 +17,8 @@ from fcgboost import hashing
 from fcgboost.backends.base import Array, Divisor, Sums
 from fcgboost.backends.candidates import MemoryCandidates
 from fcgboost.backends.columns import MemoryColumns
-from fcgboost.backends.subsamples import Members, residuals_at
 from fcgboost.backends.memory import MemoryDesign
+from fcgboost.backends.subsamples import Members, residuals_at
 from fcgboost.backends.values import Estimate, FreshValues, Values
 
 _LAST_WORD = np.uint64(2**64 - 1)

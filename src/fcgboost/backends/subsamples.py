@@ -86,9 +86,10 @@ class MemorySubsample(Subsample):
 
     def residuals(self, R: Any) -> tuple[Any, Any]:
         """Return residuals and active weights."""
+        if self._members.is_plain:
+            residuals = R[self._members.rows]
+            return residuals, (residuals != 0.0) * self._weights[self._members.rows, None]
         if is_tensor(R):
-            if self._members.is_plain:
-                return active_at(R[self._members.rows], self._weights[self._members.rows])
             # Sums on a device would depend on the order its threads come in.
             host = residuals_at(self._members, R.cpu().numpy(), self._weights.cpu().numpy())
             return self._put(host[0]), self._put(host[1])
@@ -97,12 +98,5 @@ class MemorySubsample(Subsample):
 
 def residuals_at(members: Members, R: Array, weights: Array) -> tuple[Array, Array]:
     """Return the residuals and the active weights of the rows of a subsample that lie here."""
-    if members.is_plain:
-        return active_at(R[members.rows], weights[members.rows])
     active = np.where(R != 0.0, weights[:, None], 0.0)
     return members.add_up(R), members.add_up(active)
-
-
-def active_at(residuals: Any, weights: Any) -> tuple[Any, Any]:
-    """Return residuals, and the weights where they are not zero."""
-    return residuals, (residuals != 0.0) * weights[:, None]

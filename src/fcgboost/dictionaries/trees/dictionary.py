@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS, bin_rows
-from fcgboost.dictionaries.trees.growing import Growth, Rules, exact_weights
+from fcgboost.dictionaries.trees.growing import Growth, exact_weights
 from fcgboost.dictionaries.trees.nodes import (
     FIELDS,
     N_CODES,
@@ -179,34 +180,27 @@ class TreeGrower(Grower):
     def __init__(self, dictionary: TreeDictionary, is_category: Truths) -> None:
         self._dictionary = dictionary
         self._is_category = is_category
+        smoothing, peak = float(dictionary.smoothing), float(dictionary.peak)
+        self._leaves = float(dictionary.min_leaf), smoothing, peak
         self._rows: Array | None = None
-        self._growth: Growth | None = None
+        self._growth: Growth
 
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
-        growth = self._binned(rows)
-        weights = exact_weights(np.ascontiguousarray(weights, dtype=np.float64))
-        residual = np.ascontiguousarray(residual, dtype=np.float64)
-        m = max(float(weights.sum()), float(growth.bins.n_distinct), 1.0)
-        return growth.grow(residual, weights, self._rules(m))[None, :]
-
-    def _binned(self, rows: Array) -> Growth:
-        if self._growth is None or rows is not self._rows:
+        if rows is not self._rows:
             n_thresholds = int(self._dictionary.n_thresholds)
             self._growth = Growth(bin_rows(np.asarray(rows), self._is_category, n_thresholds))
             self._rows = rows
-        return self._growth
+        weights = exact_weights(np.ascontiguousarray(weights, dtype=np.float64))
+        residual = np.ascontiguousarray(residual, dtype=np.float64)
+        # Weights may be those of the rows that have a residual alone.
+        m = max(float(np.add.reduce(weights)), self._growth.bins.n_distinct, 1)
+        return self._growth.grow(residual, weights, (self._depth(m), *self._leaves))[None, :]
 
-    def _rules(self, m: float) -> Rules:
-        """Return the rules for m rows.
-
-        Weights may be those of the rows that have a residual alone, so m is the number of distinct
-        rows at least.
-        """
-        parameters = self._dictionary
-        depth = parameters.depth
-        if isinstance(depth, str):
-            fewer = _SHALLOW if depth == "shallow" else 0
-            depth = min(_DEEPEST, max(1, round(np.log2(m) / 2.0) - fewer))
-        limits = float(parameters.min_leaf), float(parameters.smoothing), float(parameters.peak)
-        return Rules(int(depth), *limits)
+    def _depth(self, m: float) -> int:
+        """Return the levels of splits for m rows."""
+        depth = self._dictionary.depth
+        if not isinstance(depth, str):
+            return int(depth)
+        fewer = _SHALLOW if depth == "shallow" else 0
+        return min(_DEEPEST, max(1, round(math.log2(m) / 2.0) - fewer))

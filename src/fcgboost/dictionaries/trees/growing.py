@@ -7,8 +7,6 @@ equals a repetition.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-
 import numpy as np
 
 from fcgboost import _kernels
@@ -22,22 +20,13 @@ _WEIGHT_BITS = 30
 _MOST_NUMBERS = 1 << 25
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What a tree may look like: its levels, the least weight, smoothing and peak of leaves."""
-
-    depth: int
-    min_leaf: float
-    smoothing: float
-    peak: float
-
-
 def exact_weights(weights: Array) -> Array:
     """Round weights to multiples of a power of two, so that their sums are exact.
 
     Whole numbers stay as they are.
     """
-    if (weights == np.rint(weights)).all() and weights.sum() <= 2.0**_WEIGHT_BITS:
+    is_whole = np.logical_and.reduce(weights == np.rint(weights))
+    if is_whole and np.add.reduce(weights) <= 2.0**_WEIGHT_BITS:
         return weights
     # First beside the largest, which gives a sum that no order of rows changes, then beside that.
     exponent = int(np.frexp(weights.max())[1]) - _WEIGHT_BITS
@@ -51,13 +40,30 @@ class Growth:
 
     def __init__(self, bins: Bins) -> None:
         self.bins = bins
-        self._room = np.empty((0, int(bins.offsets[-1]), 2))
+        self._held = _kernels.Bins.of(bins)
+        self._deepest = -1
 
-    def grow(self, residual: Array, weights: Array, rules: Rules) -> Array:
-        """Return the nodes of a tree, of shape (4 n_nodes,); weights must be exact."""
-        # Histograms of the two widest levels, whose nodes have a row each at least.
-        widest = min(2 ** (rules.depth - 1), len(residual))
-        n_room = max(1, min(2 * widest, _MOST_NUMBERS // (2 * self._room.shape[1])))
-        if len(self._room) < n_room:
-            self._room = np.empty((n_room, *self._room.shape[1:]))
-        return _kernels.grow_tree(self.bins, astuple(rules), residual, weights, self._room)
+    def _make_room(self, depth: int) -> None:
+        """Make room for histograms of the two widest levels, and for nodes of a row each."""
+        n_bins, n_rows = int(self.bins.offsets[-1]), self.bins.codes.shape[1]
+        n_widest = min(2 ** (depth - 1), n_rows)
+        n_histograms = max(1, min(2 * n_widest, _MOST_NUMBERS // (2 * n_bins)))
+        self._room = np.empty((n_histograms, n_bins, 2))
+        self._nodes = np.empty((max(1, min(2 * n_rows - 1, 2 ** (depth + 1) - 1)), 4))
+        self._deepest = depth
+
+    def grow(
+        self, residual: Array, weights: Array, rules: tuple[int, float, float, float]
+    ) -> Array:
+        """Return the nodes of a tree, of shape (4 n_nodes,).
+
+        Parameters
+        ----------
+        residual, weights : ndarray of shape (n_rows,)
+            Weights must be exact.
+        rules : tuple
+            The levels, and the least weight, the smoothing and the peak of leaves.
+        """
+        if rules[0] > self._deepest:
+            self._make_room(rules[0])
+        return _kernels.grow_tree(self._held, rules, residual, weights, self._room, self._nodes)
