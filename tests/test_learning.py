@@ -128,7 +128,7 @@ def make_task(dictionary: Any, is_centered: bool, seed: int = 2) -> tuple[Task, 
     theta = dictionary.free(np.asarray(dictionary.candidates(design.sample(12, 1), 12, 1)))
     # No row lies right at a hinge any more, where there is no slope.
     theta = theta * (1.0 + 1e-3 * np.random.default_rng(seed).standard_normal(theta.shape))
-    heights = np.array([task.height(one) for one in theta])
+    heights = np.array([task.look(one)[0] for one in theta])
     return task, theta[heights > heights.max() - 9.0]
 
 
@@ -138,9 +138,9 @@ def test_the_slope_is_that_of_the_logarithm_of_the_gain(
     dictionary: LearnableDictionary, is_centered: bool
 ) -> None:
     task, theta = make_task(dictionary, is_centered)
-    slope = np.array([task.slope(one) for one in theta])
+    slope = np.array([task.look(one)[1] for one in theta])
     expected = difference_quotients(
-        lambda moved: np.array([task.height(one) for one in moved]), theta
+        lambda moved: np.array([task.look(one)[0] for one in moved]), theta
     )
     size = np.abs(expected).max(axis=1, keepdims=True)
     assert len(theta) > 1
@@ -156,7 +156,7 @@ def test_refining_goes_up_and_the_pull_holds(dictionary: LearnableDictionary, pu
         before = start.copy()
         end = refine(task, start, 8, pull)
         away = ((end - start)[:-1] ** 2).sum() / (start[:-1] ** 2).sum()
-        gains.append(task.height(end) - task.height(start))
+        gains.append(task.look(end)[0] - task.look(start)[0])
         assert gains[-1] >= pull * away - 1e-9
         np.testing.assert_array_equal(refine(task, start, 0, pull), start)
         np.testing.assert_array_equal(start, before)
@@ -177,7 +177,7 @@ def test_a_strong_pull_keeps_atoms_nearer() -> None:
 def test_an_atom_that_is_nothing_stays(dictionary: LearnableDictionary) -> None:
     task, theta = make_task(dictionary, True)
     task = replace(task, residual=np.zeros_like(task.residual))
-    assert task.height(theta[0]) == -np.inf
+    assert task.look(theta[0])[0] == -np.inf
     np.testing.assert_array_equal(refine(task, theta[0], 8, 0.3), theta[0])
 
 

@@ -7,7 +7,6 @@ best of it enters: a refined atom competes with the one it was made of, so it is
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -19,7 +18,6 @@ from fcgboost import _kernels, hashing
 from fcgboost.arrays import beside, host, is_tensor, namespace
 from fcgboost.backends.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
-    Dictionary,
     GaussDictionary,
     GrownDictionary,
     LearnableDictionary,
@@ -118,9 +116,7 @@ class _Learner:
         data = _Data(self._subsample.rows, design.sample(1, key), float(weight))
         families = [dictionary] if self._union is None else self._union.families
         self._families = [
-            _Grown(family, data)
-            if isinstance(family, GrownDictionary)
-            else _Drawn(family, selection, data)
+            (_Grown if isinstance(family, GrownDictionary) else _Drawn)(family, selection, data)
             for family in families
         ]
 
@@ -137,36 +133,30 @@ class _Learner:
                 owners += [c] * rows.shape[0]
         atoms = stack_rows(proposals)
         sums = design.candidates(atoms, reuse=False, store=False).sums(request.R)
-        return _best(atoms, np.array(owners), sums, request)
+        return _best(atoms, owners, sums, request)
 
 
-def _best(atoms: Any, owners: Any, sums: Sums, request: Request) -> list[Choice | None]:
+def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[Choice | None]:
     """Take for every output the best of what was proposed for it, or for all the best for all."""
-    ids = hashing.fingerprint(atoms).tolist()
-    scores = [gain.of_sums(sums, c) for c, gain in enumerate(request.gains)]
+    ids, chosen = hashing.fingerprint(atoms).tolist(), []
+    parts = zip(sums.dots.T, sums.firsts.T, sums.squares.T, sums.active, strict=True)
+    scores = np.array([gain.scores(*own) for gain, own in zip(request.gains, parts, strict=True)])
     if request.is_joint:
-        joint = np.sqrt(np.sum(np.square(scores), axis=0))
-        return [_first_of_best(atoms, ids, joint, request.excluded[0])] * len(scores)
-    return [
-        _first_of_best(atoms, ids, np.where(owners == c, own, -1.0), request.excluded[c])
-        for c, own in enumerate(scores)
-    ]
+        scores[:] = np.sqrt((scores * scores).sum(axis=0))
+    for c, (own, excluded) in enumerate(zip(scores, request.excluded, strict=True)):
+        for j, id_ in enumerate(ids):
+            if id_ in excluded or not (request.is_joint or owners[j] == c):
+                own[j] = -1.0
+        j, score = _take_best(own)
+        chosen += [None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score)]
+    return chosen
 
 
-def _first_of_best(
-    atoms: Any, ids: list[int], scores: Array, excluded: Collection[int]
-) -> Choice | None:
-    for j, id_ in enumerate(ids):
-        scores[j] = -1.0 if id_ in excluded else scores[j]
-    j = _take_best(scores.copy())
-    return None if scores[j] < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], float(scores[j]))
-
-
-def _take_best(scores: Array) -> int:
-    """Return the first of those that score as well as the best, which is then out."""
+def _take_best(scores: Array) -> tuple[int, float]:
+    """Return the first of those as good as the best up to rounding, and its score; it is out then."""
     j = int((scores >= (1.0 - TIE) * scores.max()).argmax())
-    scores[j] = -1.0
-    return j
+    score, scores[j] = float(scores[j]), -1.0
+    return j, score
 
 
 @dataclass(frozen=True)
@@ -190,11 +180,11 @@ class _Data:
 class _Grown:
     """A family whose atoms are grown."""
 
-    def __init__(self, family: GrownDictionary, data: _Data) -> None:
+    def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._rows = np.ascontiguousarray(host(_dense(data.rows)), dtype=np.float64)
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
-    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         if not isinstance(residual, np.ndarray):
             residual, active = host(residual), host(active)
         return self._grower.grow(self._rows, residual, active, key)
@@ -205,12 +195,14 @@ class _Drawn:
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._family, self._selection, self._data = family, selection, data
-        self._search = _search(family, selection, data.frame)
-        self._is_here = not is_tensor(data.rows)
+        self._search, self._is_here = (
+            _search(family, selection, data.frame),
+            not is_tensor(data.rows),
+        )
         # The way back from standardised coordinates.
         self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
 
-    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         """Return raw rows: what was refined, and behind it what that was made of."""
         data, search = self._data, self._search
         if search is None or not self._is_here:
@@ -218,23 +210,20 @@ class _Drawn:
         residual, active = np.ascontiguousarray(residual), np.ascontiguousarray(active)
         measure = gain.ridge, data.weight, gain.is_centered
         atoms = _kernels.propose(search, data.blocks, residual, active, measure, key)
-        moved: Array = self._family.moved(atoms, *self._back)
-        return moved
+        return self._family.moved(atoms, *self._back)
 
-    def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Array:
+    def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         """Do what `propose` does, for arrays of any kind and any dictionary."""
         family, selection, data = self._family, self._selection, self._data
         weights = np.ascontiguousarray(host(active))
         rows, points, n_active = _kernels.sample(weights, selection.n_rows, selection.size, key)
         weight = data.weight * min(1.0, selection.n_rows / max(1, n_active))
-        task = Task(
-            *(family, data.standardized[rows], residual[rows], active[rows]),
-            Gain(gain.ridge, gain.is_centered, weight),
-        )
+        gain = Gain(gain.ridge, gain.is_centered, weight)
+        task = Task(family, data.standardized[rows], residual[rows], active[rows], gain)
         atoms = self._drawn(points, key)
         scores = host(task.scores(self._values(data.rows[rows], atoms)))
         n_improved = min(selection.n_improved, len(atoms))
-        atoms = atoms[[_take_best(scores) for _ in range(n_improved)]]
+        atoms = atoms[[_take_best(scores)[0] for _ in range(n_improved)]]
         if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
             pull = selection.pull_on(float(weights[rows].sum()))
             atoms = np.vstack([*(self._refined(task, atom, pull) for atom in atoms), atoms])
@@ -258,16 +247,14 @@ class _Drawn:
     def _refined(self, task: Task, atom: Array, pull: float) -> Array:
         """Return what became of an atom, or the atom if that is not finite."""
         family, frame = self._family, self._data.frame
-        theta = family.free(family.moved(atom[None], frame.shift, frame.scale))[0]
+        theta = np.array(family.free(family.moved(atom[None], frame.shift, frame.scale))[0])
         theta[-1] += NUDGE * np.sqrt(theta @ theta)
         theta = refine(task, theta, int(self._selection.max_steps), pull)
         raw = family.moved(family.bound(theta[None]), *self._back)[0]
         return raw if np.isfinite(raw).all() else atom
 
 
-def _search(
-    family: Dictionary, selection: LearnedCandidates, frame: Sample
-) -> _kernels.Search | None:
+def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | None:
     """Return how the library draws and refines atoms of a family; None if it does not."""
     d, low, high = frame.n_features, 0.0, 0.0
     # Of a class derived from these nobody knows what it evaluates.

@@ -18,30 +18,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.linalg import norm
 
 from fcgboost.arrays import beside, host, namespace
-from fcgboost.backends.base import TIE, Array, Sums
+from fcgboost.backends.base import TIE, Array
 from fcgboost.dictionaries import LearnableDictionary
 
 #: A share of an atom's mean square below this is rounding.
 ROUNDING = 1e-12
-#: Sufficient increase, and how often a step is shortened, to which share.
-INCREASE, N_SHORTER, SHORTER = 1e-4, 4, 0.4
-#: Directions that are remembered.
-MEMORY = 6
-#: A step that gains less than this share is the last.
-LITTLE = 1e-3
-#: The length of the first step, as a share of the atom's.
-FIRST_STEP = 0.1
-#: How far offsets are moved before that: of a hinge that goes through a row, rounding would decide
-#: whether the row has a slope.
+#: Directions that are remembered, and the length of the first step as a share of the atom's.
+MEMORY, FIRST_STEP = 6, 0.1
+#: Sufficient increase, how often a step is shortened, to which share, and an increase that is the
+#: last one.
+INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
+#: How far offsets are moved before the first step, as a share of the atom's length: of a hinge that
+#: goes through a row, rounding would decide whether the row has a slope.
 NUDGE = 1e-7
 #: An atom whose values are all below this is not made larger.
 TINY = 1e-12
 #: All of them, as `_kernels.Search` takes them.
-CONSTANTS = (
-    *(MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TINY, TIE),
-)
+CONSTANTS = (MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TINY, TIE)
 
 
 @dataclass(frozen=True)
@@ -66,24 +62,10 @@ class Gain:
             squares = namespace(squares).where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
 
-    def of_sums(self, sums: Sums, output: int) -> Array:
-        """Return the scores of atoms for one output."""
-        dots, firsts = sums.dots[:, output], sums.firsts[:, output]
-        scores: Array = self.scores(dots, firsts, sums.squares[:, output], sums.active[output])
-        return scores
-
 
 @dataclass(frozen=True)
 class Task:
-    """What atoms are to go along with: standardised active rows, and their residual.
-
-    Attributes
-    ----------
-    dictionary : LearnableDictionary
-    Z : array of shape (n_rows, n_features)
-    residual, weights : array of shape (n_rows,)
-    gain : Gain
-    """
+    """What atoms are to go along with: standardised active rows, their residual and weights."""
 
     dictionary: LearnableDictionary
     Z: Any
@@ -96,72 +78,56 @@ class Task:
         dots, firsts, squares = self.residual @ G, self.weights @ G, self.weights @ (G * G)
         return self.gain.scores(dots, firsts, squares, self.weights.sum())
 
-    def height(self, theta: Array) -> float:
-        """Return the logarithm of the gain of an atom."""
-        (score,) = self.scores(self._values(theta))
-        return 2.0 * math.log(score) if score > 0.0 else -math.inf
-
-    def slope(self, theta: Array) -> Array:
-        """Return the gradient of the height."""
-        G, weights = self._values(theta), self.weights[:, None]
-        dot, first, total = self.residual @ G, self.weights @ G, self.weights.sum()
-        size = self.gain.size(first, self.weights @ (G * G), total) * self.gain.total_weight
+    def look(self, theta: Array) -> tuple[float, Array]:
+        """Return the logarithm of the gain of a vector without constraints, and its gradient."""
+        Z, dictionary, weights, total = self.Z, self.dictionary, self.weights, self.weights.sum()
+        row, ones = beside(dictionary.bound(theta[None]), Z), beside(np.ones(Z.shape[1]), Z)
+        g = dictionary.evaluate(Z, row, ones)
+        (score,) = self.scores(g)
+        if not score > 0.0:
+            return -math.inf, np.zeros(len(theta))
+        first = weights @ g
+        size = self.gain.size(first, weights @ (g * g), total) * self.gain.total_weight
         mean = first / total if self.gain.is_centered else 0.0
-        V = self.residual[:, None] * (2.0 / dot) - weights * (G - mean) * (2.0 / size)
-        (slope,) = host(self.dictionary.free_gradient(self.Z, beside(theta[None], self.Z), V))
-        return np.asarray(slope)
-
-    def _values(self, theta: Array) -> Any:
-        atom, ones = self.dictionary.bound(theta[None]), np.ones(self.Z.shape[1])
-        return self.dictionary.evaluate(self.Z, beside(atom, self.Z), beside(ones, self.Z))
+        V = self.residual[:, None] * (2.0 / (self.residual @ g))
+        V = V - weights[:, None] * (g - mean) * (2.0 / size)
+        (slope,) = host(dictionary.free_gradient(Z, beside(theta[None], Z), V))
+        return 2.0 * math.log(score), np.asarray(slope)
 
 
 def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
-    """Move an atom uphill by limited-memory BFGS; return where it ends.
+    """Move a vector without constraints uphill by limited-memory BFGS; return where it ends.
 
-    Parameters
-    ----------
-    task : Task
-    start : ndarray of shape (n_parameters,)
-        A vector without constraints.
-    max_steps : int
-    pull : float
-        `pull` |w - w0|^2 / |w0|^2 is taken off the logarithm of the gain; w are all parameters but
-        the last, an offset or a width.
+    The pull holds all entries but the last, an offset or a width.
     """
     hold = np.full(len(start), pull / (start[:-1] @ start[:-1] or 1.0))
     hold[-1] = 0.0
 
-    def height_at(theta: Array) -> float:
-        return task.height(theta) - float(hold @ (theta - start) ** 2)
+    def look(theta: Array) -> tuple[float, Array]:
+        (height, slope), away = task.look(theta), theta - start
+        return height - float(hold @ away**2), slope - 2.0 * hold * away
 
-    def slope_at(theta: Array) -> Array:
-        return task.slope(theta) - 2.0 * hold * (theta - start)
-
-    theta, height = start, height_at(start)
+    theta, (height, slope) = start, look(start)
     moves: list[tuple[Array, Array, float]] = []
-    slope = slope_at(start) if height > -math.inf else np.zeros(len(start))
     for _ in range(max_steps):
         direction = _direction(theta, slope, moves)
+        # Uphill, or not at all; and not farther than the atom is long.
         direction = direction if direction @ slope > 0.0 else slope
         rise = float(direction @ slope)
-        # Uphill, or not at all; and not farther than the atom is long.
         if not rise > 0.0:
             break
-        step = min(1.0, float(_length(theta) / _length(direction)))
+        step = min(1.0, float(norm(theta) / norm(direction)))
         for _ in range(N_SHORTER + 1):
             trial = theta + step * direction
-            tried = height_at(trial)
+            tried, after = look(trial)
             if tried >= height + INCREASE * step * rise:
                 break
             step *= SHORTER
         else:
             break
-        before, gained = slope, tried - height
-        slope = slope_at(trial)
-        moved, bent = trial - theta, before - slope
+        moved, bent, gained = trial - theta, slope - after, tried - height
         moves = [*moves[1 - MEMORY :], (moved, bent, float(moved @ bent))]
-        theta, height = trial, tried
+        theta, height, slope = trial, tried, after
         if not gained > LITTLE:
             break
     return theta
@@ -170,7 +136,7 @@ def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
 def _direction(theta: Array, slope: Array, moves: list[tuple[Array, Array, float]]) -> Array:
     """Return the inverse curvature times the slope, as far as the last moves tell."""
     if not moves:
-        return slope * (FIRST_STEP * _length(theta) / (_length(slope) or 1.0))
+        return slope * (FIRST_STEP * norm(theta) / (norm(slope) or 1.0))
     q, used = slope, []
     for moved, bent, curvature in reversed(moves):
         share = moved @ q / curvature if curvature > 0.0 else 0.0
@@ -181,7 +147,3 @@ def _direction(theta: Array, slope: Array, moves: list[tuple[Array, Array, float
     for share, moved, bent, curvature in reversed(used):
         q = q + (share - bent @ q / curvature) * moved if curvature > 0.0 else q
     return q
-
-
-def _length(theta: Array) -> float:
-    return math.sqrt(theta @ theta)

@@ -29,8 +29,7 @@ static double next_normal(uint64_t *state) {
     return length * cos(6.283185307179586 * next(state));
 }
 
-/* Whether the next of some things is one of those that are wanted (selection sampling: Knuth,
- * The Art of Computer Programming 2, 3.4.2, Algorithm S). */
+/* Whether the next of some things is chosen (Knuth, TAOCP 2, section 3.4.2, Algorithm S). */
 static int is_chosen(int64_t n_left, int64_t n_wanted, uint64_t *state) {
     return n_wanted >= n_left || (double)n_left * next(state) < (double)n_wanted;
 }
@@ -75,11 +74,8 @@ void fcg_draw(const fcg_search *search, int64_t d, const double *points, uint64_
               double *atoms) {
     for (int64_t k = 0; k < search->size; k++, points += d, atoms += d + 1) {
         uint64_t state = stream(key, k + 2);
-        if (search->family == FCG_RELU) {
-            draw_plane(d, search->max_features, points, &state, atoms);
-            continue;
-        }
         memcpy(atoms, points, (size_t)d * sizeof(double));
         atoms[d] = search->low + (search->high - search->low) * next(&state);
+        if (search->family == FCG_RELU) draw_plane(d, search->max_features, points, &state, atoms);
     }
 }

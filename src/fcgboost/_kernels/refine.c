@@ -349,20 +349,15 @@ static void refine(problem *p, const double *drawn, double *theta, double *room)
         if (!isfinite(theta[j])) memcpy(theta, drawn, (size_t)size * sizeof(double));
 }
 
-/* Turn a vector into a row: (w, b) whose largest value at n rows is 1, or (c, s). */
-static void finish(const fcg_search *search, int64_t n, int64_t d, const double *Z, double *atom) {
+/* Divide (w, b) by its largest value at n rows, unless that is as good as nothing. */
+static void scale(int64_t n, int64_t d, const double *Z, double tiny, double *atom) {
     double largest = 0.0, values[BLOCK];
-    if (search->family == FCG_GAUSS) {
-        atom[d] = exp(atom[d]);
-        return;
-    }
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t n_own = n - at < BLOCK ? n - at : BLOCK;
         set_projections(d, atom, Z + at * d, values);
         for (int64_t i = 0; i < n_own; i++) largest = fmax(largest, values[i] + atom[d]);
     }
-    if (largest > search->tiny)
-        for (int64_t j = 0; j <= d; j++) atom[j] /= largest;
+    for (int64_t j = 0; j <= d && largest > tiny; j++) atom[j] /= largest;
 }
 
 int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double *Z,
@@ -385,15 +380,15 @@ int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double
     for (int64_t k = 0; k < n_drawn * d; k++) points[k] = Z[place_of(at[k / d], d) + k % d * BLOCK];
     fcg_draw(search, d, points, key, drawn);
     set_scores(&p, drawn, (parts *)(at + n_drawn), points); /* which are not needed any more */
-    int64_t n_best = search->n_improved;
-    double *starts = atoms + (search->max_steps > 0 ? n_best * size : 0);
-    for (int64_t k = 0; k < n_best; k++) {
+    double *starts = atoms + (search->max_steps > 0 ? search->n_improved * size : 0);
+    for (int64_t k = 0; k < search->n_improved; k++) {
         const double *best = drawn + take_best(&p, points) * size;
         memcpy(starts + k * size, best, (size_t)size * sizeof(double));
         if (search->max_steps > 0) refine(&p, best, atoms + k * size, work + size);
     }
-    for (double *atom = atoms; atom < starts + n_best * size; atom += size)
-        finish(search, n, d, Z, atom);
+    for (double *atom = atoms; atom < starts + search->n_improved * size; atom += size)
+        if (search->family == FCG_GAUSS) atom[d] = exp(atom[d]);
+        else scale(n, d, Z, search->tiny, atom);
     free(room);
     return 0;
 }

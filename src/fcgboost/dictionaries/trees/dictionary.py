@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +22,7 @@ from fcgboost.dictionaries.trees.nodes import (
     used_features,
 )
 from fcgboost.dictionaries.trees.walking import walker
-from fcgboost.parts import check_count, check_positive
+from fcgboost.parts import check_count, check_not_negative, check_positive
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
 _SHALLOW = 3
@@ -94,9 +93,7 @@ class TreeDictionary(GrownDictionary):
             self._refuse_unless("depth", self.depth <= _DEEPEST, f"at most {_DEEPEST}")
         is_few = self.n_thresholds <= MOST_THRESHOLDS
         self._refuse_unless("n_thresholds", is_few, f"at most {MOST_THRESHOLDS}")
-        is_number = isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool)
-        is_known = is_number and 0.0 <= self.smoothing < np.inf
-        self._refuse_unless("smoothing", is_known, "a number of at least 0")
+        check_not_negative(self, "smoothing")
         if self.categorical_features is not None:
             listed = np.asarray(self.categorical_features)
             is_list = listed.ndim == 1 and (listed.dtype.kind in "bui" or listed.size == 0)
