@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 def namespace(array: Any) -> Any:
@@ -26,8 +27,10 @@ def is_tensor(array: Any) -> bool:
 
 
 def host(array: Any) -> Any:
-    """Return an array in NumPy's memory."""
-    return array.cpu().numpy() if is_tensor(array) else array
+    """Return an array that is dense and in NumPy's memory."""
+    if is_tensor(array):
+        return array.cpu().numpy()
+    return array.toarray() if sparse.issparse(array) else array
 
 
 def beside(array: Any, other: Any) -> Any:

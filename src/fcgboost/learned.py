@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from fcgboost import _kernels, hashing
 from fcgboost.arrays import beside, host, is_tensor, namespace
@@ -28,7 +27,7 @@ from fcgboost.dictionaries import (
     wrapped,
 )
 from fcgboost.learning import CONSTANTS, NUDGE, TINY, Gain, Task, refine
-from fcgboost.parts import check_count
+from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection import Choice, Chooser, Request, Selection
 
 # Numbers that a subsample of sparse or wide rows may hold.
@@ -81,12 +80,7 @@ class LearnedCandidates(Selection):
         """Check the counts and the pull."""
         check_count(self, "size", "n_improved", "n_rows", "max_rows")
         is_auto = isinstance(self.pull, str) and self.pull == "auto"
-        for name in ("max_steps",) if is_auto else ("max_steps", "pull"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                raise ValueError(
-                    f"LearnedCandidates: {name} must be a number of at least 0, got {value!r}."
-                )
+        check_not_negative(self, "max_steps", *(() if is_auto else ("pull",)))
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Look at rows that stay the same during the fit."""
@@ -153,7 +147,7 @@ def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[C
 
 
 def _take_best(scores: Array) -> tuple[int, float]:
-    """Return the first of those as good as the best up to rounding, and its score; it is out then."""
+    """Return the first of those as good as the best, up to rounding, and its score; it is out."""
     j = int((scores >= (1.0 - TIE) * scores.max()).argmax())
     score, scores[j] = float(scores[j]), -1.0
     return j, score
@@ -169,8 +163,8 @@ class _Data:
 
     @cached_property
     def standardized(self) -> Any:
-        shift, scale = (beside(part, self.rows) for part in (self.frame.shift, self.frame.scale))
-        return (_dense(self.rows) - shift) / scale
+        rows = self.rows if is_tensor(self.rows) else host(self.rows)
+        return (rows - beside(self.frame.shift, rows)) / beside(self.frame.scale, rows)
 
     @cached_property
     def blocks(self) -> Array:
@@ -181,7 +175,7 @@ class _Grown:
     """A family whose atoms are grown."""
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
-        self._rows = np.ascontiguousarray(host(_dense(data.rows)), dtype=np.float64)
+        self._rows = np.ascontiguousarray(host(data.rows), dtype=np.float64)
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
@@ -195,10 +189,8 @@ class _Drawn:
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._family, self._selection, self._data = family, selection, data
-        self._search, self._is_here = (
-            _search(family, selection, data.frame),
-            not is_tensor(data.rows),
-        )
+        self._search = _search(family, selection, data.frame)
+        self._is_here = not is_tensor(data.rows)
         # The way back from standardised coordinates.
         self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
 
@@ -239,7 +231,7 @@ class _Drawn:
     def _drawn(self, points: Any, key: int) -> Array:
         if self._search is None:
             sample = replace(self._data.frame, rows=host(self._data.rows[points]))
-            return np.asarray(_dense(self._family.candidates(sample, len(points), key)))
+            return np.asarray(host(self._family.candidates(sample, len(points), key)))
         at = np.ascontiguousarray(host(self._data.standardized[points]))
         theta = _kernels.draw(self._search, at, key)
         return np.asarray(self._family.moved(self._family.bound(theta), *self._back))
@@ -267,7 +259,3 @@ def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | Non
     n_improved = min(selection.n_improved, selection.size)
     counts = selection.size, n_improved, selection.n_rows, int(selection.max_steps)
     return _kernels.Search(number, *counts, *selection.pulls(), d, low, high, *CONSTANTS)
-
-
-def _dense(rows: Any) -> Any:
-    return rows.toarray() if sparse.issparse(rows) else rows

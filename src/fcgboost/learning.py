@@ -28,8 +28,7 @@ from fcgboost.dictionaries import LearnableDictionary
 ROUNDING = 1e-12
 #: Directions that are remembered, and the length of the first step as a share of the atom's.
 MEMORY, FIRST_STEP = 6, 0.1
-#: Sufficient increase, how often a step is shortened, to which share, and an increase that is the
-#: last one.
+#: Sufficient increase, how often steps are shortened, to which share, and what ends them.
 INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
 #: How far offsets are moved before the first step, as a share of the atom's length: of a hinge that
 #: goes through a row, rounding would decide whether the row has a slope.
@@ -96,10 +95,7 @@ class Task:
 
 
 def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
-    """Move a vector without constraints uphill by limited-memory BFGS; return where it ends.
-
-    The pull holds all entries but the last, an offset or a width.
-    """
+    """Move theta uphill by limited-memory BFGS; all but its last entry (offset, width) are held."""
     hold = np.full(len(start), pull / (start[:-1] @ start[:-1] or 1.0))
     hold[-1] = 0.0
 

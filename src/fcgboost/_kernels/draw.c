@@ -74,8 +74,9 @@ void fcg_draw(const fcg_search *search, int64_t d, const double *points, uint64_
               double *atoms) {
     for (int64_t k = 0; k < search->size; k++, points += d, atoms += d + 1) {
         uint64_t state = stream(key, k + 2);
-        memcpy(atoms, points, (size_t)d * sizeof(double));
-        atoms[d] = search->low + (search->high - search->low) * next(&state);
-        if (search->family == FCG_RELU) draw_plane(d, search->max_features, points, &state, atoms);
+        if (search->family == FCG_GAUSS) {
+            memcpy(atoms, points, (size_t)d * sizeof(double));
+            atoms[d] = search->low + (search->high - search->low) * next(&state);
+        } else draw_plane(d, search->max_features, points, &state, atoms);
     }
 }
