@@ -26,7 +26,7 @@ from fcgboost.dictionaries import (
     stack_rows,
     wrapped,
 )
-from fcgboost.learning import CONSTANTS, NUDGE, TINY, Gain, Task, refine
+from fcgboost.learning import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection import Choice, Chooser, Request, Selection
 
@@ -91,11 +91,6 @@ class LearnedCandidates(Selection):
     def pulls(self) -> tuple[float, float]:
         """Return the pull, and what it is at most times the weight of the rows."""
         return (_PULL, _PULL_TIMES_WEIGHT) if self.pull == "auto" else (self.pull, np.inf)
-
-    def pull_on(self, weight: float) -> float:
-        """Return the pull on rows of some weight, weights being counts."""
-        pull, most = self.pulls()
-        return min(pull, most / weight) if weight > 0.0 else pull
 
 
 class _Learner:
@@ -217,13 +212,14 @@ class _Drawn:
         n_improved = min(selection.n_improved, len(atoms))
         atoms = atoms[[_take_best(scores)[0] for _ in range(n_improved)]]
         if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
-            pull = selection.pull_on(float(weights[rows].sum()))
+            pull, most = selection.pulls()
+            pull = min(pull, most / max(float(weights[rows].sum()), ROUNDING))
             atoms = np.vstack([*(self._refined(task, atom, pull) for atom in atoms), atoms])
         if family.scaled(atoms[:1], np.ones(1)) is None:
             return atoms
         values = self._values(data.rows, atoms)
         largest = host(namespace(values).amax(abs(values), 0))
-        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > TINY, largest, 1.0)))
+        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > ROUNDING, largest, 1.0)))
 
     def _values(self, X: Any, atoms: Array) -> Any:
         return self._family.evaluate(X, beside(atoms, X), beside(self._data.frame.scale, X))

@@ -24,7 +24,7 @@ from fcgboost.arrays import beside, host, namespace
 from fcgboost.backends.base import TIE, Array
 from fcgboost.dictionaries import LearnableDictionary
 
-#: A share of an atom's mean square below this is rounding.
+#: A share of an atom's mean square, or a largest value, below this is rounding.
 ROUNDING = 1e-12
 #: Directions that are remembered, and the length of the first step as a share of the atom's.
 MEMORY, FIRST_STEP = 6, 0.1
@@ -33,10 +33,8 @@ INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
 #: How far offsets are moved before the first step, as a share of the atom's length: of a hinge that
 #: goes through a row, rounding would decide whether the row has a slope.
 NUDGE = 1e-7
-#: An atom whose values are all below this is not made larger.
-TINY = 1e-12
 #: All of them, as `_kernels.Search` takes them.
-CONSTANTS = (MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TINY, TIE)
+CONSTANTS = (MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TIE)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Search(Structure):
         *(("max_features", c_int64), ("low", c_double), ("high", c_double)),
         *((name, c_int64) for name in ("memory", "n_shorter")),
         *((name, c_double) for name in ("rounding", "increase", "shorter", "little")),
-        *((name, c_double) for name in ("first_step", "nudge", "tiny", "tie")),
+        *((name, c_double) for name in ("first_step", "nudge", "tie")),
     )
 
 

@@ -45,7 +45,7 @@ typedef struct {
     int64_t max_features;      /* weights of a ReLU atom that are not zero, at most */
     double low, high;          /* the logarithms of the least and the largest width */
     int64_t memory, n_shorter; /* the constants of `selection/gain.py` */
-    double rounding, increase, shorter, little, first_step, nudge, tiny, tie;
+    double rounding, increase, shorter, little, first_step, nudge, tie;
 } fcg_search;
 
 /* Sample at most n_rows of the rows that have a weight, in order, and n_points of these, distinct

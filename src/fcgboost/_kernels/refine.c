@@ -350,14 +350,14 @@ static void refine(problem *p, const double *drawn, double *theta, double *room)
 }
 
 /* Divide (w, b) by its largest value at n rows, unless that is as good as nothing. */
-static void scale(int64_t n, int64_t d, const double *Z, double tiny, double *atom) {
+static void scale(int64_t n, int64_t d, const double *Z, double least, double *atom) {
     double largest = 0.0, values[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t n_own = n - at < BLOCK ? n - at : BLOCK;
         set_projections(d, atom, Z + at * d, values);
         for (int64_t i = 0; i < n_own; i++) largest = fmax(largest, values[i] + atom[d]);
     }
-    for (int64_t j = 0; j <= d && largest > tiny; j++) atom[j] /= largest;
+    for (int64_t j = 0; j <= d && largest > least; j++) atom[j] /= largest;
 }
 
 int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double *Z,
@@ -388,7 +388,7 @@ int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double
     }
     for (double *atom = atoms; atom < starts + search->n_improved * size; atom += size)
         if (search->family == FCG_GAUSS) atom[d] = exp(atom[d]);
-        else scale(n, d, Z, search->tiny, atom);
+        else scale(n, d, Z, search->rounding, atom);
     free(room);
     return 0;
 }
