@@ -177,6 +177,9 @@ class TreeGrower(Grower):
     def __init__(self, dictionary: TreeDictionary, is_category: Truths) -> None:
         self._dictionary = dictionary
         self._is_category = is_category
+        # 0 where the number of rows decides.
+        self._depth = 0 if isinstance(dictionary.depth, str) else int(dictionary.depth)
+        self._fewer = _SHALLOW if dictionary.depth == "shallow" else 0
         smoothing, peak = float(dictionary.smoothing), float(dictionary.peak)
         self._leaves = float(dictionary.min_leaf), smoothing, peak
         self._rows: Array | None = None
@@ -192,12 +195,5 @@ class TreeGrower(Grower):
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         # Weights may be those of the rows that have a residual alone.
         m = max(float(np.add.reduce(weights)), self._growth.bins.n_distinct, 1)
-        return self._growth.grow(residual, weights, (self._depth(m), *self._leaves))[None, :]
-
-    def _depth(self, m: float) -> int:
-        """Return the levels of splits for m rows."""
-        depth = self._dictionary.depth
-        if not isinstance(depth, str):
-            return int(depth)
-        fewer = _SHALLOW if depth == "shallow" else 0
-        return min(_DEEPEST, max(1, round(math.log2(m) / 2.0) - fewer))
+        depth = self._depth or min(_DEEPEST, max(1, round(math.log2(m) / 2.0) - self._fewer))
+        return self._growth.grow(residual, weights, (depth, *self._leaves))[None, :]
