@@ -25,9 +25,9 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.learned import LearnedCandidates
-from fcgboost.learning import Gain, Task, refine
-from fcgboost.selection import Request
+from fcgboost.selection.fixed import Request
+from fcgboost.selection.gain import Gain, Task, refine
+from fcgboost.selection.learned import LearnedCandidates
 
 FAMILIES: dict[str, Dictionary] = {
     **LEARNABLE,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fcgboost import _kernels
-from fcgboost.learning import CONSTANTS
+from fcgboost.selection.gain import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"

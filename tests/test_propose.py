@@ -6,8 +6,8 @@ from scipy import stats
 
 from fcgboost import _kernels
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary, Sample, SigmoidDictionary
-from fcgboost.learned import LearnedCandidates, _Data, _Drawn
-from fcgboost.learning import CONSTANTS, Gain
+from fcgboost.selection.gain import CONSTANTS, Gain
+from fcgboost.selection.learned import LearnedCandidates, _Data, _Drawn
 
 FAMILIES = {
     "relu": ReluDictionary(),

@@ -20,9 +20,9 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.dictionaries.union import stack_rows, wrapped
-from fcgboost.learned import LearnedCandidates
-from fcgboost.learning import Gain
-from fcgboost.selection import Choice, Request
+from fcgboost.selection.fixed import Choice, Request
+from fcgboost.selection.gain import Gain
+from fcgboost.selection.learned import LearnedCandidates
 
 
 def families() -> list[Dictionary]:

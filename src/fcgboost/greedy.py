@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Array, Design, Divisor
-from fcgboost.learning import Gain
 from fcgboost.losses import Loss
 from fcgboost.outputs import Output, columns_of, new_output, residual
 from fcgboost.removal import Removal, shed, shed_one
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice, Chooser, Request, Selection
+from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
+from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace

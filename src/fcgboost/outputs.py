@@ -12,7 +12,7 @@ import numpy as np
 from fcgboost.backends.base import Array, Columns, Design
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice
+from fcgboost.selection.fixed import Choice
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 

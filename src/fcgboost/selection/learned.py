@@ -26,9 +26,9 @@ from fcgboost.dictionaries import (
     stack_rows,
     wrapped,
 )
-from fcgboost.learning import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
 from fcgboost.parts import check_count, check_not_negative
-from fcgboost.selection import Choice, Chooser, Request, Selection
+from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
+from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
 
 # Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.backends.base import Best, Candidates, Design, Divisor
-from fcgboost.learning import Gain
 from fcgboost.parts import Part, check_choice, check_count
+from fcgboost.selection.gain import Gain
 
 # Samples from this size on share one order of the rows.
 _SAMPLE_OF_MANY = 64
