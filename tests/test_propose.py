@@ -1,11 +1,19 @@
 """Atoms that the compiled library draws and refines, beside those of the generic path."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from fcgboost import _kernels
-from fcgboost.dictionaries import GaussDictionary, ReluDictionary, Sample, SigmoidDictionary
+from fcgboost.dictionaries import (
+    GaussDictionary,
+    ReluDictionary,
+    Sample,
+    SigmoidDictionary,
+    TreeDictionary,
+)
 from fcgboost.selection.gain import CONSTANTS, Gain
 from fcgboost.selection.learned import LearnedCandidates, _Data, _Drawn
 
@@ -158,3 +166,33 @@ def test_keys_are_independent_and_equal_keys_give_equal_atoms():
     # Fewer atoms of a key are the first ones of more.
     few = _kernels.draw(search_of(_kernels.RELU, 5, most=3), points[:5], 1)
     np.testing.assert_array_equal(few, one[:5])
+
+
+# What it costs
+
+
+def count_calls(function, *arguments):
+    """Return how many Python and C functions a call calls, itself included."""
+    seen = []
+    sys.setprofile(lambda frame, event, _: seen.append(event in ("call", "c_call")))
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+    return sum(seen) - 1  # without the last one, which ends this
+
+
+@each_family
+def test_a_proposal_is_a_few_calls(family):
+    data, residual, weights = make_data(500, 10)
+    drawn = _Drawn(family, LearnedCandidates(32, 3, 8, 0.3), data)
+    arguments = residual, weights, Gain(0.1, True, 1.0), 1
+    drawn.propose(*arguments)
+    assert count_calls(drawn.propose, *arguments) <= 15
+
+
+def test_a_tree_is_twenty_calls():
+    data, residual, weights = make_data(500, 10)
+    grower = TreeDictionary("shallow").grower(data.frame)
+    grower.grow(data.rows, residual, weights, 1)
+    assert count_calls(grower.grow, data.rows, residual, weights, 1) <= 20

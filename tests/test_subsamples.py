@@ -124,7 +124,7 @@ def test_rows_of_other_machines_are_the_same_rows(make: Any, cuts: list[int]) ->
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
-def test_a_part_with_a_repetition_and_as_many_rows_as_the_glimpse_is_not_plain() -> None:
+def test_a_part_with_a_repetition_and_as_many_rows_as_the_subsample_is_not_plain() -> None:
     # Of the subsample (a, b) this part has a twice, and b lies elsewhere.
     rows = np.array([[1.0], [2.0]])
     wanted = hashing.fingerprint(rows)
@@ -134,7 +134,7 @@ def test_a_part_with_a_repetition_and_as_many_rows_as_the_glimpse_is_not_plain()
     np.testing.assert_array_equal(active, [[5.0], [0.0]])
 
 
-def test_a_part_may_have_no_rows_of_a_glimpse() -> None:
+def test_a_part_may_have_no_rows_of_a_subsample() -> None:
     words = hashing.fingerprint(np.array([[1.0], [2.0], [3.0]]))
     members = Members.of(words[:1], words[1:])
     residuals, active = residuals_at(members, np.ones((2, 1)), np.ones(2))

@@ -252,7 +252,7 @@ static double set_direction(const problem *p, const double *theta, const double 
 }
 
 /* Move theta uphill; `room` holds 3 + 2 memory vectors of its size, and 2 memory numbers. */
-static void climb(const problem *p, double *theta, double *room) {
+static void move_uphill(const problem *p, double *theta, double *room) {
     const fcg_search *rules = p->search;
     int64_t size = p->data.d + 1, memory = rules->memory;
     double *slope = room, *direction = room + size, *trial = room + 2 * size;
@@ -344,7 +344,7 @@ static void refine(problem *p, const double *drawn, double *theta, double *room)
     /* Of a hinge that goes through a row, rounding would decide whether the row has a slope. */
     theta[d] += p->search->nudge * sqrt(dot(size, drawn, drawn));
     memcpy(p->start, theta, (size_t)size * sizeof(double));
-    climb(p, theta, room);
+    move_uphill(p, theta, room);
     for (int64_t j = 0; j < size; j++)
         if (!isfinite(theta[j])) memcpy(theta, drawn, (size_t)size * sizeof(double));
 }
