@@ -32,7 +32,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.trace import Trace
 
 DICTIONARIES: dict[str, Dictionary] = {

@@ -15,7 +15,7 @@ from fcgboost import (
 from fcgboost.backends import values as values_module
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, Sample
-from fcgboost.selection import Request
+from fcgboost.selection.fixed import Request
 from fcgboost.stopping import Status
 
 

@@ -26,7 +26,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.fitting import Run
-from fcgboost.selection import default_selection
+from fcgboost.selection.fixed import default_selection
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]
 

@@ -21,7 +21,7 @@ from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.outputs import Output
 from fcgboost.removal import least_missed
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem
 from fcgboost.trace import Trace, Validator

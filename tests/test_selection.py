@@ -18,7 +18,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.selection import (
+from fcgboost.selection.fixed import (
     AllCandidates,
     Choice,
     Pool,

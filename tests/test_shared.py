@@ -14,9 +14,9 @@ from fcgboost.backends.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths
-from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import SquaredHinge
-from fcgboost.selection import AllCandidates, Selection
+from fcgboost.selection.fixed import AllCandidates, Selection
+from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status

@@ -15,7 +15,7 @@ from fcgboost.parameters import check_parameters, for_missing
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.threads import blas

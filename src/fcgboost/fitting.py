@@ -21,7 +21,6 @@ from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets, weights_of_classes
 from fcgboost.judging import make_validator
-from fcgboost.learned import LearnedCandidates
 from fcgboost.links import HeldOut, PowerLink, fit_link
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
@@ -29,7 +28,8 @@ from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.schemes import FullyCorrective, Scheme
-from fcgboost.selection import Selection, default_selection
+from fcgboost.selection.fixed import Selection, default_selection
+from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.starting import Start, digest_of, find_start
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
 from fcgboost.trace import Trace, fresh

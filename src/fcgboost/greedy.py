@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design, Divisor
-from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
 from fcgboost.outputs import Group, Output, make_group
 from fcgboost.removal import Removal, eliminate, eliminate_one
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice, Chooser, Request, Selection
+from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
+from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import NO_GAIN_STEPS, Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace
@@ -184,8 +184,8 @@ def _choose(running: Sequence[tuple[_Path, Group, Output]], chooser: Chooser, k:
         points=[output.point(recipe.scheme, k) for _, _, output in running],
         excluded=[() if repeats else group.places for _, group, _ in running],
         divisor=divisor,
-        yardsticks=[
-            Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
+        gains=[
+            Gain(path.recipe.l2, recipe.fit_intercept, design.total_weight)
             for path, _, _ in running
         ],
         is_joint=recipe.is_joint,

@@ -11,7 +11,7 @@ import numpy as np
 from fcgboost.designs.base import Array, Columns, Design, Point
 from fcgboost.losses import Loss
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice
+from fcgboost.selection.fixed import Choice
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 

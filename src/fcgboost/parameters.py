@@ -12,12 +12,12 @@ from sklearn.metrics import check_scoring
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.known import KnownDecision
-from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
 from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import FullyCorrective, Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
+from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.validation import check_number, check_word, make_part, make_solver
 
 

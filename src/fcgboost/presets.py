@@ -19,8 +19,8 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.learned import LearnedCandidates
 from fcgboost.removal import Removal
+from fcgboost.selection.learned import LearnedCandidates
 
 # Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25

@@ -35,7 +35,7 @@ from fcgboost.presets import preset_of
 from fcgboost.progress import Progress
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.starting import draw_key
 from fcgboost.stopping import theory_steps

@@ -22,7 +22,7 @@ from fcgboost.names import NAMES
 from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 
 Array = NDArray[np.float64]

@@ -2,6 +2,8 @@
 #include "exp.h"
 #include "kernels.h"
 
+#include <string.h>
+
 static inline uint64_t mix(uint64_t word) {
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
     word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;

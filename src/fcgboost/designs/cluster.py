@@ -24,8 +24,8 @@ from fcgboost.designs.base import (
     Columns,
     Design,
     Divisor,
-    Glimpse,
     Small,
+    Subsample,
     Sums,
 )
 from fcgboost.designs.calls import PIECE, Crew, Ref, Remote
@@ -130,9 +130,9 @@ class ClusterDesign(Design):
         self._rows_at_once = n
         self._expected[n, key, turn] = self._want_draw(n, key, turn, 1.0 / self._n_rows)
 
-    def glimpse(self, n: int, key: int) -> ClusterGlimpse:
+    def subsample(self, n: int, key: int) -> ClusterSubsample:
         """Bring the rows with the smallest hashes here, once."""
-        return ClusterGlimpse(self.crew, self.sample(n, key).rows)
+        return ClusterSubsample(self.crew, self.sample(n, key).rows)
 
     def put(self, vector: Any) -> Any:
         """Return an m-vector that is there already."""
@@ -244,18 +244,18 @@ def _exact(scores: Scores, largest: float) -> Array:
     return scaled
 
 
-class ClusterGlimpse(Glimpse):
+class ClusterSubsample(Subsample):
     """Rows of all machines: they came here once, and only residuals come again."""
 
     def __init__(self, crew: Crew, rows: Any) -> None:
         self.rows = rows
         self._crew = crew
         words = hashing.fingerprint(rows)
-        (self._there,) = crew.tell(Ref(PIECE), "glimpse", words, n_results=1)
+        (self._there,) = crew.tell(Ref(PIECE), "subsample", words, n_results=1)
 
-    def look(self, R: Any) -> tuple[Array, Array]:
+    def residuals(self, R: Any) -> tuple[Array, Array]:
         """Add up what the machines have of the rows."""
-        (both,) = self._crew.fetch(self._crew.want(self._there, "look", R, join=add))
+        (both,) = self._crew.fetch(self._crew.want(self._there, "residuals", R, join=add))
         return both[0], both[1]
 
 

@@ -24,7 +24,7 @@ from fcgboost.designs.pieces import (
     PieceCandidates,
     PieceColumns,
     PieceDesign,
-    PieceGlimpse,
+    PieceSubsample,
     n_bytes_of,
 )
 from fcgboost.designs.rows import HeldOut, Rows, Source, Survey, joined
@@ -106,9 +106,9 @@ class Piece:
         is_all = limit >= n or len(distances) == design.n_distinct
         return Draw(distances, rows, _LAST_WORD if is_all else int(distances[-1]))
 
-    def glimpse(self, wanted: hashing.Words) -> PieceGlimpse:
+    def subsample(self, wanted: hashing.Words) -> PieceSubsample:
         """Find the rows that have some fingerprints."""
-        return PieceGlimpse(self.design.members(wanted), self.weights())
+        return PieceSubsample(self.design.members(wanted), self.weights())
 
     def n_distinct(self) -> int:
         """Return the number of distinct rows of the piece."""

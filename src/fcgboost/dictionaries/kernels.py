@@ -19,6 +19,7 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
     check_range,
+    ends_of,
     log_uniform,
 )
 from fcgboost.dictionaries.planes import (
@@ -70,12 +71,19 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.hstack([centers, widths])
 
     def _widths(self, sample: Sample, n: int, key: int) -> Array:
-        if isinstance(self.width, Real):
-            return np.full(n, float(self.width))
-        scale = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
-        if isinstance(self.width, str):
-            return np.full(n, scale)
-        return scale * log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
+        if isinstance(self.width, Real | str):
+            return np.full(n, self.width_range(sample)[0])
+        draw = log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
+        return self._unit(sample) * draw
+
+    def width_range(self, sample: Sample) -> tuple[float, float]:
+        """Return the least and the largest width in standardised units."""
+        unit = 1.0 if isinstance(self.width, Real) else self._unit(sample)
+        low, high = ends_of(1.0 if self.width == "scale" else self.width)
+        return float(low * unit), float(high * unit)
+
+    def _unit(self, sample: Sample) -> float:
+        return float(np.sqrt(sample.n_features * sample.variance / 2.0)) or 1.0
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
@@ -123,8 +131,10 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return the centres in the other coordinates; widths are in units already."""
-        centers, widths = split_last(atoms)
-        return np.hstack([(centers - origin) / unit, widths[:, None]])
+        moved = np.array(atoms)
+        moved[:, :-1] -= origin
+        moved[:, :-1] /= unit
+        return moved
 
     def free(self, atoms: Any) -> Any:
         """Return (c, log sigma)."""

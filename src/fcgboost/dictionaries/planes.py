@@ -72,8 +72,10 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 
 def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
     """Return rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
-    weights, offsets = split_last(atoms)
-    return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
+    moved = np.array(atoms)
+    moved[:, -1] += atoms[:, :-1] @ origin
+    moved[:, :-1] *= unit
+    return moved
 
 
 def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:

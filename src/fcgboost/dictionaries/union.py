@@ -111,12 +111,15 @@ def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) 
 
 def wrapped(number: int, rows: Any) -> Array:
     """Return rows of a union from rows of its family of some number."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    return np.hstack([np.full((dense.shape[0], 1), float(number)), dense])
+    union = np.empty((rows.shape[0], 1 + rows.shape[1]))
+    union[:, 0], union[:, 1:] = number, rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return union
 
 
 def stack_rows(rows: Sequence[Any]) -> Any:
     """Put at least one array of rows above each other, short ones filled up with zeros."""
+    if len(rows) == 1:
+        return rows[0]
     if any(map(sparse.issparse, rows)):
         return sparse.vstack(rows, "csr")
     width = max(part.shape[1] for part in rows)
