@@ -52,7 +52,6 @@ class _Columns(Structure):
     )
 
 
-
 class Search(Structure):
     """How atoms are drawn and refined; `kernels.h` says what every number is."""
 
@@ -180,6 +179,8 @@ class HingeSums:
         self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
         self._held = _Columns(m=len(y), blas=ctypes.pointer(_blas()))
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
+        #: The coefficients that the last run ended at, as long as no other point was looked at.
+        self._last: Array | None = None
         self.resize(storage)
 
     def resize(self, storage: Array) -> None:
@@ -201,11 +202,13 @@ class HingeSums:
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one."""
         k = self._held.n_known
-        return 0 < k == len(coef) and np.array_equal(self._coef[:k], coef)
+        is_same = coef is self._last or np.array_equal(self._coef[:k], coef)
+        return is_same and 0 < k == len(coef)
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
-        self._held.k = k = len(coef)
+        self._held.k, self._last = len(coef), None
+        k = len(coef)
         _check(library().fcg_look(byref(self._held), _at(coef)))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
@@ -220,6 +223,7 @@ class HingeSums:
             *(_at(end), byref(objective), byref(residual)),
         )
         _check(n_iter)
+        self._last = end
         return end, objective.value, residual.value, n_iter
 
     def drop(self, position: int) -> None:
@@ -230,7 +234,7 @@ class HingeSums:
             self._small[:, : known - 1] = self._small[:, kept]
             self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
             self._held.n_known = known - 1
-        self._coef[0] = np.nan  # so that the next point is another one
+        self._coef[0], self._last = np.nan, None  # so that the next point is another one
 
 
 def in_blocks(Z: Array) -> Array:

@@ -228,11 +228,11 @@ class MemoryDesign(Design):
         """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
         X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
-        # Dense inputs are copied on the way to the values, sparse ones are not.
-        width = atoms.shape[0] if sparse.issparse(X) else max(X.shape[1], atoms.shape[0])
-        blocks = row_blocks(self.n_rows, device.block_entries // width)
-        if len(blocks) <= 1:
+        # Dense inputs are copied on the way to the values.
+        size = device.block_entries // max(X.shape[1], atoms.shape[0])
+        if self.n_rows <= size:
             return self.dictionary.evaluate(X, here, self.units)
+        blocks = row_blocks(self.n_rows, size)
         values = device.empty(self.n_rows, atoms.shape[0])
 
         def fill(block: slice) -> None:

@@ -39,7 +39,7 @@ class Pool:
     allowed: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Choice:
     """The best candidate for one output."""
 
@@ -48,7 +48,7 @@ class Choice:
     score: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Request:
     """What a step wants: an atom for every output.
 

@@ -49,14 +49,14 @@ class Gain:
         """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
         xp, size = namespace(dots), self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
-        return xp.where(is_there, abs(dots) / xp.sqrt(xp.where(is_there, size, 1.0)), 0.0)
+        return is_there * (abs(dots) / xp.where(is_there, size, 1.0) ** 0.5)
 
     def size(self, firsts: Any, squares: Any, active: Any) -> Any:
         """Return v(g) + lambda."""
         if self.is_centered:
             # A column that is constant on the active rows gains nothing that is not there.
             spread = squares - firsts * firsts / max(active, ROUNDING)
-            squares = namespace(squares).where(spread > ROUNDING * squares, spread, 0.0)
+            squares = spread * (spread > ROUNDING * squares)
         return squares / self.total_weight + self.ridge
 
 

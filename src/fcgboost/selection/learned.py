@@ -127,16 +127,18 @@ class _Learner:
 def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[Choice | None]:
     """Take for every output the best of what was proposed for it, or for all the best for all."""
     ids, chosen = hashing.fingerprint(atoms).tolist(), []
-    parts = zip(sums.dots.T, sums.firsts.T, sums.squares.T, sums.active, strict=True)
-    scores = np.array([gain.scores(*own) for gain, own in zip(request.gains, parts, strict=True)])
+    scores = [
+        gain.scores(sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c])
+        for c, gain in enumerate(request.gains)
+    ]
     if request.is_joint:
-        scores[:] = np.sqrt((scores * scores).sum(axis=0))
-    for c, (own, excluded) in enumerate(zip(scores, request.excluded, strict=True)):
+        scores = [sum(own * own for own in scores) ** 0.5 for _ in scores]
+    for c, own in enumerate(scores):
         for j, id_ in enumerate(ids):
-            if id_ in excluded or not (request.is_joint or owners[j] == c):
+            if id_ in request.excluded[c] or not (request.is_joint or owners[j] == c):
                 own[j] = -1.0
         j, score = _take_best(own)
-        chosen += [None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score)]
+        chosen.append(None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score))
     return chosen
 
 
