@@ -29,7 +29,6 @@ from scipy.linalg import cython_blas, cython_lapack
 from fcgboost._kernels.sources import FOLDER, source_hash
 
 Array = NDArray[np.float64]
-Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _ADVICE = "Build it with: python -m pip install --editable ."
@@ -117,10 +116,6 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "fcg_check_trees": (c_int64, (c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p)),
     "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
-    "fcg_gauss_dots": (
-        c_int32,
-        (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 2, c_int64, c_void_p, c_void_p),
-    ),
     "fcg_fingerprint": (None, (c_int64, c_int64, *[c_void_p] * 3)),
     "fcg_gauss_values": (None, (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 3)),
 }
@@ -347,18 +342,6 @@ def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
         *(len(nodes), nodes.shape[1], _at(nodes), _at(depths)), *X.shape, _at(X), _at(values)
     )
     return values
-
-
-def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> Array:
-    """Return the inner products of Gauss atoms with residuals, of shape (n_atoms, n_outputs)."""
-    dots = np.zeros((len(centers), R.shape[1]))
-    _check(
-        library().fcg_gauss_dots(
-            *(*Z.shape, _at(Z), len(centers), _at(centers), _at(factors)),
-            *(R.shape[1], _at(R), _at(dots)),
-        )
-    )
-    return dots
 
 
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:

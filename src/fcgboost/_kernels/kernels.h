@@ -2,7 +2,7 @@
  *
  * Arrays are C-ordered and belong to the caller. Nothing keeps state, starts a thread or needs
  * Python's lock. Sums run in an order that depends on neither the processor nor the compiler's
- * vector width, so every build gives the same bits (screen.c excepted, whose sums are estimates).
+ * vector width, so every build gives the same bits (but for what BLAS and LAPACK add to newton.c).
  */
 #ifndef FCGBOOST_KERNELS_H
 #define FCGBOOST_KERNELS_H
@@ -143,13 +143,5 @@ FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
                       const int64_t *depths, int64_t n_rows, int64_t n_features, const double *X,
                       double *values);
-
-/* screen.c */
-
-/* Add to dots, of shape (n, n_outputs), the products of Gauss atoms 2^(factor |z - c|^2) with
- * residuals; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
-FCG_API int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64_t n,
-                               const float *centers, const float *factors, int64_t n_outputs,
-                               const float *R, double *dots);
 
 #endif

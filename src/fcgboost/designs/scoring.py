@@ -263,7 +263,7 @@ class MemoryCandidates(Candidates):
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
         if divisor == "none" and view.is_fused(len(W) * len(atoms)):
-            return view.gauss_sums(placed, W, self._design.each), None
+            return view.gauss_sums(placed, W), None
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
         blocks = row_blocks(atoms.shape[0], view.at_once)
         width = max(blocks[0].stop, 1 if sparse.issparse(view.inputs) else view.inputs.shape[1])
