@@ -21,7 +21,7 @@ from fcgboost import (
     load_model,
     save_model,
 )
-from fcgboost.data import Data, split_data
+from fcgboost.data import DataSet, split_data
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 from fcgboost.presets import PRESETS, preset_of
@@ -259,7 +259,7 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
     multiples = np.array(choosing._MULTIPLES)
     total = np.zeros((len(strengths), len(multiples)))
     for i in range(4):
-        data = Data(X, codes, weights)
+        data = DataSet.of(X, codes, weights).canonical()
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         m = len(known.codes)
         assert m + len(aside.codes) == len(y)
@@ -351,7 +351,7 @@ def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: 
     codes, weights, key = (y > 0).astype(np.intp), np.ones(len(y)), draw_key(0)
     total = np.zeros(3)
     for i in range(4):
-        data = Data(X, codes, weights)
+        data = DataSet.of(X, codes, weights).canonical()
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         for j, l2 in enumerate(ridges("auto", len(known.codes))):
             one = make(l2=l2, max_iter=max_iter).fit(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.data import Data, can_be_split, split_data
+from fcgboost.data import DataSet, can_be_split, split_data
 from fcgboost.fitting import Run, run_on
 from fcgboost.parameters import Parts
 from fcgboost.presets import preset_of
@@ -66,7 +66,7 @@ def n_trials(p: Any, n_rows: float, has_validation_data: bool) -> int:
 
 
 def choose(
-    p: Any, run: Run, parts: Parts, data: tuple[NDArray[Any], Data], rules: list[StoppingRule]
+    p: Any, run: Run, parts: Parts, data: tuple[NDArray[Any], DataSet], rules: list[StoppingRule]
 ) -> Chosen:
     """Try every strength of the preset.
 
@@ -76,7 +76,7 @@ def choose(
     run : Run
         On all the data, with any strength.
     parts : Parts
-    data : classes, Data
+    data : classes, DataSet
         The training rows, of which some are set aside where the run has no validation data.
     rules : list of stopping rules
         Those of the user, which end every path.
@@ -139,7 +139,7 @@ def _vote(
     p: Any,
     run: Run,
     parts: Parts,
-    data: tuple[NDArray[Any], Data],
+    data: tuple[NDArray[Any], DataSet],
     rules: list[StoppingRule],
 ) -> Chosen:
     """Choose the ridge and the number of steps that did best on rows set aside."""

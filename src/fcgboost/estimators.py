@@ -264,7 +264,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self), blas.one_thread():
             parts = check_parameters(self, has_validation_data=X_val is not None)
             given = (X_val, y_val, sample_weight_val)
-            classes, train, validation = check_data(self, X, y, sample_weight, given)
+            classes, train, validation = check_data(
+                self, X, y, sample_weight, given, keeps_written=callable(self.scoring)
+            )
             if train.has_missing or (validation is not None and validation.has_missing):
                 parts = for_missing(self, parts)
             run = run_in_memory(self, parts, classes, train, validation)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from fcgboost import hashing
 from fcgboost.designs.base import Design
 from fcgboost.checkpoints import Writer
-from fcgboost.data import Data, split_data
+from fcgboost.data import DataSet, split_data
 from fcgboost.dictionaries import GrownDictionary, UnionDictionary
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.grounds import Ground, find_limits, lay_out, make_targets, weights_of_classes
@@ -267,7 +267,7 @@ def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
 
 
 def run_in_memory(
-    p: Any, parts: Parts, classes: NDArray[Any], train: Data, validation: Data | None
+    p: Any, parts: Parts, classes: NDArray[Any], train: DataSet, validation: DataSet | None
 ) -> Run:
     """Prepare a run on data in this process."""
     fraction = held_out_fraction(p, validation is not None)
@@ -283,13 +283,13 @@ def run_on(
     p: Any,
     parts: Parts,
     classes: NDArray[Any],
-    train: Data,
-    validation: Data | None,
+    train: DataSet,
+    validation: DataSet | None,
     start: Start,
 ) -> Run:
     """Prepare a run on rows that are split already."""
     limits = find_limits(p, classes, train)
-    train = train.within(limits).merged()
+    train = train.within(limits)
     design = lay_out(p, parts.dictionary, classes, train)
     targets = make_targets(train.codes, len(classes))
     validator = None

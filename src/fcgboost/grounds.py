@@ -17,11 +17,10 @@ from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.designs.devices import find_device
-from fcgboost.data import Data
+from fcgboost.data import DataSet
 from fcgboost.dictionaries import Dictionary
 from fcgboost.inputs import Limits, zeros_in
 from fcgboost.parameters import n_deviations
-from fcgboost.sums import totals_of
 from fcgboost.trace import StepScore
 from fcgboost.validation import Array, class_weights, make_part
 
@@ -40,7 +39,7 @@ class Ground:
         Scores a step on validation data.
     limits : Limits or None
         What the rows were clipped to.
-    validation : Data or None
+    validation : DataSet or None
         The validation data; None where there is none, or where it is not here.
     class_weights : ndarray of shape (n_classes,) or None
         Those of the training loss; None where they are not known here.
@@ -51,7 +50,7 @@ class Ground:
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
-    validation: Data | None = None
+    validation: DataSet | None = None
     class_weights: Array | None = None
 
     @property
@@ -60,18 +59,18 @@ class Ground:
         return 0.0 if self.validation is None else float(self.validation.weights.sum())
 
 
-def find_limits(p: Any, classes: NDArray[Any], train: Data) -> Limits | None:
+def find_limits(p: Any, classes: NDArray[Any], train: DataSet) -> Limits | None:
     """Return what an estimator's parameters clip inputs to, if at all."""
     clipped = n_deviations(p)
     if clipped is None:
         return None
-    moments = moments_of(train.known(), _training_weights(p, classes, train))
+    moments = moments_of(train.imputed(), _training_weights(p, classes, train))
     dictionary: Dictionary = make_part("dictionary", p.dictionary)
     limits = moments.limits(clipped, zeros_in(train.X))
     return limits.without(dictionary.categories(train.X.shape[1]))
 
 
-def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) -> MemoryDesign:
+def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: DataSet) -> MemoryDesign:
     """Lay a dictionary over training data as an estimator's parameters say."""
     if sparse.issparse(train.X) and p.device != "cpu":
         raise ValueError(
@@ -89,19 +88,18 @@ def lay_out(p: Any, dictionary: Dictionary, classes: NDArray[Any], train: Data) 
         n_threads=threads.allowed(joblib.effective_n_jobs(p.n_jobs)),
         device=find_device(p.device),
         words=train.words,
-        moments=moments_of(train.known(), weights) if train.has_missing else None,
+        moments=moments_of(train.imputed(), weights) if train.has_missing else None,
     )
 
 
-def _training_weights(p: Any, classes: NDArray[Any], train: Data) -> Array:
+def _training_weights(p: Any, classes: NDArray[Any], train: DataSet) -> Array:
     """Return the weights of the training loss; scores on validation data count rows as they are."""
     return np.asarray(train.weights * weights_of_classes(p, classes, train)[train.codes])
 
 
-def weights_of_classes(p: Any, classes: NDArray[Any], train: Data) -> Array:
+def weights_of_classes(p: Any, classes: NDArray[Any], train: DataSet) -> Array:
     """Return the weight of every class in the training loss."""
-    heaviest = float(train.weights.max())
-    totals = totals_of(train.weights, train.codes, len(classes), heaviest).value
+    totals = np.bincount(train.codes, train.weights, len(classes))
     return class_weights(p.class_weight, classes, totals)
 
 

@@ -12,14 +12,13 @@ from sklearn.metrics import check_scoring
 
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.data import Data
+from fcgboost.data import DataSet
 from fcgboost.grounds import make_targets
 from fcgboost.inputs import Limits
 from fcgboost.known import KnownDecision, scorer_options
 from fcgboost.losses import Loss, SquaredHinge
 from fcgboost.prediction import winners
 from fcgboost.presets import preset_of
-from fcgboost.sums import ExactSum, units_of
 from fcgboost.trace import Validator
 from fcgboost.validation import Array
 
@@ -34,12 +33,12 @@ def make_validator(
     design: MemoryDesign,
     loss: Loss,
     classes: NDArray[Any],
-    data: Data,
+    data: DataSet,
     limits: Limits | None,
 ) -> Validator:
     """Return what scores the steps of one path on validation data."""
-    # A score of the user's may count rows.
-    data = data.merged() if p.scoring is None else data
+    # A function of the user's sees the rows as they were written.
+    data = data if data.written is None else data.written
     X = data.within(limits).X
     score = make_scorer(p, data, classes, loss)
     dictionary, scale = design.dictionary, design.scale
@@ -53,19 +52,18 @@ def make_validator(
     return Validator(evaluate, score)
 
 
-def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callable[[Array], float]:
+def make_scorer(
+    p: Any, data: DataSet, classes: NDArray[Any], loss: Loss
+) -> Callable[[Array], float]:
     """Return a function from decision values on validation data to a score."""
     if p.scoring is None:
-        units = units_of(data.weights, float(data.weights.max()))
-        are_alike, codes = bool((units == units[0]).all()), np.arange(len(classes))
+        # Rows that weigh the same count as 1: equal shares are then equal numbers.
+        units, codes = data.weights / data.weights.max(), np.arange(len(classes))
+        total = float(units.sum())
 
         def accuracy(decision: Array) -> float:
             values = decision[:, 0] if len(classes) == 2 else decision
-            hits = winners(values, codes) == data.codes
-            if are_alike:
-                # The same number, without a sum.
-                return int(np.count_nonzero(hits)) / len(hits)
-            return share_of_hits(ExactSum.of_columns(units, hits, 2))
+            return float(units[winners(values, codes) == data.codes].sum()) / total
 
         return accuracy if preset_of(p.dictionary) is None else _steadied(accuracy, data, classes)
     scorer = check_scoring(KnownDecision(loss), scoring=p.scoring)
@@ -86,7 +84,7 @@ def make_scorer(p: Any, data: Data, classes: NDArray[Any], loss: Loss) -> Callab
 
 
 def _steadied(
-    accuracy: Callable[[Array], float], data: Data, classes: NDArray[Any]
+    accuracy: Callable[[Array], float], data: DataSet, classes: NDArray[Any]
 ) -> Callable[[Array], float]:
     """Return the accuracy less half the squared hinge, which breaks ties of accuracies.
 
@@ -100,9 +98,3 @@ def _steadied(
         return accuracy(decision) - _LOSS_SHARE * float((shares @ losses).mean())
 
     return score
-
-
-def share_of_hits(totals: ExactSum) -> float:
-    """Return an accuracy from the weights of misses and hits; equal shares are equal numbers."""
-    misses, hits = totals.whole()
-    return hits / (misses + hits)

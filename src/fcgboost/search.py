@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.data import Data, check_data, check_labelled, hash_folds
+from fcgboost.data import DataSet, check_data, check_labelled, hash_folds
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.fitting import all_or_nothing, make_recipe
@@ -51,6 +51,8 @@ from fcgboost.validation import (
 #: The rows to train on, and those to test on.
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Folds = list[Fold]
+#: X, y and the weights.
+_Labelled = tuple[Any, NDArray[Any], Array]
 
 
 #: The attributes of the refitted classifier that the search shows as its own.
@@ -192,26 +194,26 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             prototype = self._prototype(seed)
             dictionaries, l2s = self._grid(prototype)
             settings = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
-            classes, data = check_labelled(self, X, y, sample_weight)
-            labels = classes[data.codes]
-            folds = _folds(self.cv, data, labels, groups, seed)
+            classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
+            data = X_all, classes[codes], weights
+            folds = _folds(self.cv, data, groups, seed)
             # One job lays out each fold once; several jobs share no memory, and more tasks keep
             # all of them busy.
             is_alone = effective_n_jobs(self.n_jobs) == 1
             shares = [dictionaries] if is_alone else [[part] for part in dictionaries]
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_fold)(prototype, share, l2s, data, labels, fold)
+                delayed(_score_fold)(prototype, share, l2s, data, fold)
                 for fold in folds
                 for share in shares
             )
             scores = np.reshape(found, (len(folds), len(settings), -1)).swapaxes(0, 1)
-            k0 = theory_steps(data.weights.sum())
+            k0 = theory_steps(weights.sum())
             self._report(settings, scores, k0)
             for name in ("best_estimator_", *_SHOWN):
                 self.__dict__.pop(name, None)
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
-                best.fit(X, y, data.weights)
+                best.fit(X, y, weights)
                 self.best_estimator_ = best
                 self.__dict__.update({name: getattr(best, name) for name in _SHOWN})
         return self
@@ -288,7 +290,8 @@ def _check_presets(dictionaries: Any) -> None:
             )
 
 
-def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Folds:
+def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> Folds:
+    X, y, weights = data
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
         if groups is not None:
@@ -297,12 +300,12 @@ def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Fold
                 f"groups together, such as cv=sklearn.model_selection.GroupKFold({cv})."
             )
         # Rows of weight zero are in no fold, as if they were not there.
-        counted = np.flatnonzero(data.weights)
-        folds = hash_folds(data.X[counted], y[counted], int(cv), seed)
+        counted = np.flatnonzero(weights)
+        folds = hash_folds(X[counted], y[counted], int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
-    folds = list(check_cv(cv, y, classifier=True).split(data.X, y, groups))
+    folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     for i, (train, _) in enumerate(folds):
-        missing = np.setdiff1d(y[data.weights > 0.0], y[train])
+        missing = np.setdiff1d(y[weights > 0.0], y[train])
         if len(missing):
             raise ValueError(
                 f"The training part of fold {i} has no row of {missing.tolist()}: "
@@ -315,19 +318,20 @@ def _score_fold(
     prototype: FCGBoostClassifier,
     dictionaries: Sequence[Dictionary],
     l2s: Sequence[Any],
-    data: Data,
-    y: NDArray[Any],
+    data: _Labelled,
     fold: Fold,
 ) -> list[list[list[float]]]:
     """Return the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
     p = clone(prototype).set_params(n_jobs=1)
-    (train, test), (X, weights) = fold, (data.X, data.weights)
+    (train, test), (X, y, weights) = fold, data
     key, scores = draw_key(p.random_state), []
     design: MemoryDesign | None = None
     clipped, limits = None, None
     with blas.one_thread():
         given = (X[test], y[test], weights[test])
-        classes, known, held_out = check_data(p, X[train], y[train], weights[train], given)
+        classes, known, held_out = check_data(
+            p, X[train], y[train], weights[train], given, keeps_written=callable(p.scoring)
+        )
         assert held_out is not None
         targets = make_targets(known.codes, len(classes))
         for dictionary in dictionaries:
@@ -373,7 +377,7 @@ def _score_steps(
     design: MemoryDesign,
     loss: Loss,
     classes: NDArray[Any],
-    test: Data,
+    test: DataSet,
     limits: Limits | None,
 ) -> list[float]:
     """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
@@ -383,8 +387,9 @@ def _score_steps(
     is_auto = p.max_iter == "auto"
     unit, n_units = (theory_steps(design.total_weight), 5) if is_auto else (1, int(p.max_iter))
     if len(trace) == 0:
-        constant = np.tile(trace.start, (len(test.codes), 1))
-        return [make_scorer(p, test, classes, loss)(constant)] * n_units
+        rows = test if test.written is None else test.written
+        constant = np.tile(trace.start, (len(rows.codes), 1))
+        return [make_scorer(p, rows, classes, loss)(constant)] * n_units
     validator = make_validator(p, design, loss, classes, test, limits)
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]

@@ -19,7 +19,6 @@ from fcgboost.data import check_some_weight
 from fcgboost.fitting import held_out_fraction
 from fcgboost.grounds import Ground
 from fcgboost.inputs import zeros_in
-from fcgboost.judging import share_of_hits
 from fcgboost.parameters import Parts, n_deviations
 from fcgboost.starting import Start, digest_of, find_start
 from fcgboost.stopping import Step
@@ -40,7 +39,8 @@ class CrewValidator:
         """Send the new atoms and all coefficients; add up the hits."""
         new, self._n_atoms = list(atoms[self._n_atoms :]), len(atoms)
         question = (new, step.coef, step.intercept, self._heaviest)
-        return share_of_hits(add_up(self._crew.call("hits", *question)))
+        misses, hits = add_up(self._crew.call("hits", *question)).whole()
+        return float(hits / (misses + hits))
 
 
 def lay_ground(

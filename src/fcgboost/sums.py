@@ -52,7 +52,7 @@ class ExactSum:
         """Add up the rows of terms."""
         total = cls.nothing(terms.shape[1])
         for start in range(0, len(terms), _AT_ONCE):
-            whole, rest = _halves(terms[start : start + _AT_ONCE])
+            whole, rest = halves(terms[start : start + _AT_ONCE])
             sums = (part.sum(axis=0).astype(np.int64) for part in (whole, rest))
             total = total + cls(*sums)
         return total
@@ -63,8 +63,8 @@ class ExactSum:
         total = cls.nothing(n_columns)
         for start in range(0, len(terms), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            halves = _halves(terms[part])
-            sums = (np.bincount(columns[part], half, minlength=n_columns) for half in halves)
+            parts = halves(terms[part])
+            sums = (np.bincount(columns[part], half, minlength=n_columns) for half in parts)
             total = total + cls(*(some.astype(np.int64) for some in sums))
         return total
 
@@ -82,7 +82,8 @@ class ExactSum:
         return np.array([float(number) for number in self.whole()]) * 2.0**-62
 
 
-def _halves(terms: Array) -> tuple[Array, Array]:
+def halves(terms: Array) -> tuple[Array, Array]:
+    """Return terms in units of 2^-31 as whole numbers, and what is left in units of 2^-62."""
     scaled = terms * _HALF
     whole = np.rint(scaled)
     scaled -= whole
