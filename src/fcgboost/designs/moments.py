@@ -59,6 +59,17 @@ class Moments:
     mean: Array
     variance: Array
 
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of the rows of both."""
+        total = self.total_weight + other.total_weight
+        share, rest = self.total_weight / total, other.total_weight / total
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        with np.errstate(over="ignore", under="ignore"):
+            mean = share * self.mean + rest * other.mean
+            between = share * rest * (self.mean - other.mean) ** 2
+            variance = share * self.variance + rest * other.variance + between
+        return Moments(total, low, high, mean, _varying(variance, low, high))
+
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
         """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
         deviation = np.sqrt(self.variance)
@@ -118,10 +129,8 @@ def gather_moments(ask: Ask) -> Moments:
         far = zeros.value * np.ldexp(mean, -exponents) ** 2
         variance = np.ldexp((squares.value + far) / counted, 2 * exponents)
         total = float(np.ldexp(counted, heaviest))
-    # A unit scale must not blow up what is mere rounding.
-    size = np.maximum(np.abs(extent.low), np.abs(extent.high))
-    is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
-    return Moments(total, extent.low, extent.high, mean, np.where(is_constant, 0.0, variance))
+    variance = _varying(variance, extent.low, extent.high)
+    return Moments(total, extent.low, extent.high, mean, variance)
 
 
 def moments_of(X: Any, weights: Array) -> Moments:
@@ -134,10 +143,8 @@ def moments_of(X: Any, weights: Array) -> Moments:
         exponents = exponents_of(_reach(extent, mean))
         squares = _column_sums(X, shares, exponents, mean)
         variance = np.ldexp(squares / shares.sum(), 2 * exponents)
-    # A unit scale must not blow up what is mere rounding.
-    size = np.maximum(np.abs(extent.low), np.abs(extent.high))
-    is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
-    return Moments(total, extent.low, extent.high, mean, np.where(is_constant, 0.0, variance))
+    variance = _varying(variance, extent.low, extent.high)
+    return Moments(total, extent.low, extent.high, mean, variance)
 
 
 def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = None) -> Array:
@@ -162,6 +169,12 @@ def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = Non
         others = not_stored * (mean * factors) ** 2
     high, low = (np.bincount(columns, half, n_features) for half in halves(terms * heavy))
     return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62) + others)
+
+
+def _varying(variance: Array, low: Array, high: Array) -> Array:
+    """Return 0 where a column is constant: a unit scale must not blow up what is mere rounding."""
+    size = np.maximum(np.abs(low), np.abs(high))
+    return np.where(high - low <= 8.0 * np.finfo(np.float64).eps * size, 0.0, variance)
 
 
 def measure_extent(X: Any, weights: Array) -> Extent:

@@ -40,8 +40,8 @@ _UNKNOWN = 1e-9
 # An atom whose size is this much below the largest one is rounding, and scores 0. (A hinge through
 # the extreme row of the data is such an atom.)
 _VANISHING = 1e-10
-# More doubtful candidates than these, and single precision was too coarse.
-_MANY = 32
+#: More doubtful candidates than these, and single precision was too coarse.
+MANY = 32
 # Candidates that are evaluated at once: the processor's cache should hold their values; a device
 # wants many.
 _AT_ONCE, _AT_ONCE_ON_DEVICE = 256, 4096
@@ -216,7 +216,7 @@ class MemoryCandidates(Candidates):
         # Numbers that float32 does not hold end in bounds that say nothing.
         with np.errstate(all="ignore"):
             contest.narrow(self.estimates(R, divisor, contest.left, self._dtype))
-            if len(contest.left) > _MANY and self._dtype == "float32":
+            if len(contest.left) > MANY and self._dtype == "float32":
                 contest.narrow(self.estimates(R, divisor, contest.left, "float64"))
             return contest.winners(self.exact(R, divisor, contest.left))
 
