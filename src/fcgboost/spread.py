@@ -1,4 +1,4 @@
-"""From rows on the machines of a crew to a ground for the loop: classes, split, units, targets."""
+"""From rows on the machines of a crew laid out for the loop: classes, split, units, targets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from fcgboost.backends.calls import Crew
 from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Survey
-from fcgboost.data import check_some_weight
-from fcgboost.fitting import held_out_fraction
-from fcgboost.grounds import Ground
-from fcgboost.inputs import zeros_in
-from fcgboost.parameters import Parts, n_deviations
-from fcgboost.starting import Start, digest_of, find_start
+from fcgboost.clipping import zeros_in
 from fcgboost.stopping import Step
-from fcgboost.validation import check_labels, class_weights
+from fcgboost.training.checks import check_labels, class_weights
+from fcgboost.training.dataset import check_some_weight
+from fcgboost.training.fit import Layout
+from fcgboost.training.resume import Identity, Start, find_start, identify
+from fcgboost.training.settings import Settings
 
 _BYTES = 8
 
@@ -43,15 +42,18 @@ class CrewValidator:
         return float(hits / (misses + hits))
 
 
-def lay_ground(
-    p: Any, parts: Parts, crew: Crew, has_validation_data: bool, starts: list[Start]
-) -> Ground:
+def lay_out(
+    settings: Settings,
+    crew: Crew,
+    has_validation_data: bool,
+    starts: list[Start],
+    last: Start | None = None,
+) -> Layout:
     """Prepare the rows of a crew for a path.
 
     Parameters
     ----------
-    p : DaskFCGBoostClassifier
-    parts : Parts
+    settings : Settings
     crew : Crew
     has_validation_data : bool
     starts : list of Start
@@ -60,11 +62,12 @@ def lay_ground(
     """
     classes, survey = _find_classes(crew, has_validation_data)
     crew.call("encode", classes)
-    fraction = held_out_fraction(p, has_validation_data)
-    digest = _digest(crew, classes, (survey.n_features, fraction, survey.is_sparse))
+    fraction = settings.validation_fraction
+    kind = (survey.n_features, fraction, survey.is_sparse)
+    identity = _identity(crew, classes, kind, settings.described)
     if not starts:
-        starts.append(find_start(p, digest))
-    elif starts[-1].identity.data != digest:
+        starts.append(find_start(identity, last, settings.checkpoint, settings.random_state))
+    elif starts[-1].identity.data != identity.data:
         raise RuntimeError(
             "The partitions gave other rows when they were loaded again. They must be the same "
             "every time: set seeds, leave files alone, or persist the collection."
@@ -72,32 +75,34 @@ def lay_ground(
     if fraction is not None:
         _set_aside(crew, len(classes), fraction, starts[-1].key, survey.heaviest)
     exact = add_up(crew.call("class_totals", len(classes), survey.heaviest))
-    per_class = class_weights(p.class_weight, classes, exact.value)
+    per_class = class_weights(settings.class_weight, classes, exact.value)
 
     def ask(*question: Any) -> Any:
         return add_up(crew.call("add_up", per_class, *question))
 
-    moments, limits, clipped = gather_moments(ask), None, n_deviations(p)
+    moments, limits, clipped = gather_moments(ask), None, settings.clip
     if clipped is not None:
         limits = moments.limits(clipped, ask(zeros_in))
-        limits = limits.without(parts.dictionary.categories(survey.n_features))
+        limits = limits.without(settings.dictionary.categories(survey.n_features))
         crew.call("clip", limits)
         moments = gather_moments(ask)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
-    dictionary, standardize = parts.dictionary, bool(p.standardize)
+    dictionary, standardize = settings.dictionary, settings.standardize
     n_rows = sum(crew.call("lay", dictionary, moments, per_class, standardize, budget))
     design = ClusterDesign(crew, dictionary, moments, standardize, n_rows)
     positives = [1] if len(classes) == 2 else range(len(classes))
     targets = [design.target(positive) for positive in positives]
     has_validator = has_validation_data or fraction is not None
     validator = CrewValidator(crew, survey.heaviest) if has_validator else None
-    return Ground(classes, design, targets, validator, limits)
+    return Layout(classes, design, targets, validator, limits)
 
 
-def _digest(crew: Crew, classes: NDArray[Any], kind: tuple[Any, ...]) -> tuple[Any, ...]:
+def _identity(
+    crew: Crew, classes: NDArray[Any], kind: tuple[int, float | None, bool], words: dict[str, str]
+) -> Identity:
     """Return what says whether data is the same, however it is partitioned."""
     train, held_out = (_known(some) for some in zip(*crew.call("digest"), strict=True))
-    return digest_of(classes, add_up(train), add_up(held_out) if held_out else None, kind)
+    return identify(classes, add_up(train), add_up(held_out) if held_out else None, kind, words)
 
 
 def _find_classes(crew: Crew, has_validation_data: bool) -> tuple[NDArray[Any], Survey]:
@@ -130,7 +135,7 @@ def _known(answers: Sequence[Any]) -> list[Any]:
 
 
 def _set_aside(crew: Crew, n_classes: int, fraction: float, key: int, heaviest: float) -> None:
-    """Set rows aside for validation, as `data.hash_split` does, without looking at them here.
+    """Set rows aside for validation, as `dataset.hash_split` does, without looking at them here.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """

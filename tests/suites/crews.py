@@ -6,16 +6,15 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, spread
 from fcgboost.backends.calls import Crew, Remote
 from fcgboost.backends.cluster import ClusterDesign
 from fcgboost.backends.moments import add_up, gather_moments
 from fcgboost.backends.rows import Part
 from fcgboost.backends.shards import Shard
-from fcgboost.fitting import Run
-from fcgboost.parameters import check_parameters
-from fcgboost.spread import lay_ground
-from fcgboost.starting import Start
+from fcgboost.training.fit import Fit
+from fcgboost.training.resume import Start
+from fcgboost.training.settings import resolve
 
 
 class HereCrew(Crew):
@@ -81,10 +80,9 @@ def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> list[Parts]:
 def fit_on(crew: HereCrew, has_validation_data: bool = False, **parameters: Any) -> Any:
     """Fit a classifier to the rows of a crew."""
     model = FCGBoostClassifier(**parameters)
-    parts = check_parameters(model, has_validation_data)
-    starts: list[Start] = []
-    ground = lay_ground(model, parts, crew, has_validation_data, starts)
-    run = Run(model, parts, ground, starts[-1])
+    settings, starts = resolve(model, has_validation_data), list[Start]()
+    layout = spread.lay_out(settings, crew, has_validation_data, starts)
+    run = Fit.of(settings, layout, starts[-1])
     trace, model.status_ = run.path([], None)
     model.__dict__.update(run.attributes(trace))
     return model

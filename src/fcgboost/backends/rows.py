@@ -13,8 +13,8 @@ from scipy import sparse
 from fcgboost import hashing
 from fcgboost.backends.base import Array
 from fcgboost.backends.pieces import n_bytes_of
+from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
-from fcgboost.inputs import Limits
 from fcgboost.model import Model
 from fcgboost.sums import ExactSum, totals_of
 

@@ -28,8 +28,8 @@ from fcgboost.backends.pieces import (
     n_bytes_of,
 )
 from fcgboost.backends.rows import HeldOut, Rows, Source, Survey, joined
+from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
-from fcgboost.inputs import Limits
 from fcgboost.sums import ExactSum, totals_of
 from fcgboost.threads import blas
 
