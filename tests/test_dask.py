@@ -21,7 +21,7 @@ from fcgboost import FCGBoostClassifier, SampledCandidates, Status
 from fcgboost.dask import DaskFCGBoostClassifier, crews
 from fcgboost.dask.collections import make_table
 from fcgboost.dask.crews import DaskCrew
-from fcgboost.presets import preset_of
+from fcgboost.training.presets import preset_of
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
 

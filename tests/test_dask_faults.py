@@ -25,7 +25,7 @@ from test_dask import assert_same_model
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, Status
 from fcgboost.dask import DaskFCGBoostClassifier, crews
-from fcgboost.fitting import Run
+from fcgboost.training.fit import Fit
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask-faults")]
 
@@ -222,7 +222,7 @@ def test_a_worker_lost_after_the_last_step_does_not_prolong_the_path(monkeypatch
     stop = FCGBoostClassifier(**PARAMETERS).set_callbacks(lambda step: step.k == 4)
     expected = stop.fit(*noisy())
     losses = []
-    original = Run.attributes
+    original = Fit.attributes
 
     def attributes(self, trace):
         if not losses:
@@ -230,7 +230,7 @@ def test_a_worker_lost_after_the_last_step_does_not_prolong_the_path(monkeypatch
             raise crews.WorkerLostError("made up")
         return original(self, trace)
 
-    monkeypatch.setattr(Run, "attributes", attributes)
+    monkeypatch.setattr(Fit, "attributes", attributes)
     with cluster_of(1) as client:
         model = make(client).set_callbacks(lambda step: step.k == 4)
         with pytest.warns(RuntimeWarning, match="made up"):

@@ -8,8 +8,8 @@ from scipy import sparse
 from suites.crews import fit_on, make_crew
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
+from fcgboost.clipping import Limits, clip, limits_of, zeros_in
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary, UnionDictionary
-from fcgboost.inputs import Limits, clip, limits_of, zeros_in
 from fcgboost.model import Model
 
 DICTIONARIES = ("gauss", "polynomial", "sigmoid", "relu")
@@ -210,7 +210,7 @@ def test_validation_rows_are_set_aside_before_anything_is_clipped() -> None:
     X, y = make_rows()
     clf = fit(X, y, validation_fraction=0.3)
     plain = fit(X, y, validation_fraction=0.3, clip=None)
-    assert clf._state_.data == plain._state_.data
+    assert clf._start_.identity.data == plain._start_.identity.data
     # The limits are those of the rows that are left.
     assert (clf.model_.limits.low != fit(X, y).model_.limits.low).any()
 
@@ -303,7 +303,7 @@ def test_rows_in_parts_are_clipped_alike(make, loads) -> None:
             pair = [side.toarray() if sparse.issparse(side) else side for side in pair]
             np.testing.assert_array_equal(*pair)
         np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, atol=1e-6)
-        assert there._state_ == here._state_
+        assert there._start_.identity == here._start_.identity
         scores = [model.trace_.column("validation_score") for model in (there, here)]
         np.testing.assert_array_equal(*scores)
 

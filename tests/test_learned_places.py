@@ -23,8 +23,8 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.presets import PRESETS
 from fcgboost.stopping import theory_steps
+from fcgboost.training.presets import PRESETS
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "relu": {"dictionary": "relu", "selection": "learned"},

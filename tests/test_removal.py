@@ -14,7 +14,6 @@ from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
 from fcgboost.backends.memory import MemoryDesign
-from fcgboost.checkpoints import Identity, read, write
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
@@ -25,6 +24,7 @@ from fcgboost.selection import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem
 from fcgboost.trace import Trace, Validator
+from fcgboost.training.resume import Identity, read, write
 
 REMOVALS = [Removal(prune=False), Removal(share=0.9, prune=False)]
 

@@ -11,7 +11,6 @@ from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier, Removal, load_model
 from fcgboost.backends.memory import MemoryDesign
-from fcgboost.checkpoints import Identity, read, write
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths
 from fcgboost.learned import LearnedCandidates
@@ -21,6 +20,7 @@ from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
+from fcgboost.training.resume import Identity, read, write
 
 IRIS = load_iris(return_X_y=True)
 # More classes than atoms enter at once.

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
-from fcgboost.data import DataSet
 from fcgboost.datasets import make_simulation
+from fcgboost.training.dataset import DataSet
 
 FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
 

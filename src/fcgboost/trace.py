@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.designs.base import Array
+from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary, stack_rows
-from fcgboost.inputs import Limits
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 

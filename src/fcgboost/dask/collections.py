@@ -17,7 +17,7 @@ from distributed import futures_of
 from scipy import sparse
 
 from fcgboost.designs.rows import Part
-from fcgboost.validation import check_labels, check_plain_matrix, check_weights
+from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights
 
 # Graphs that are larger than this hold the data itself.
 _GRAPH_BYTES = 1 << 20

@@ -15,18 +15,17 @@ from dask.base import is_dask_collection, tokenize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
-from fcgboost.callbacks import with_callbacks
-from fcgboost.checkpoints import describe
 from fcgboost.dask.collections import Table, make_table
 from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import Run, all_or_nothing
-from fcgboost.parameters import Parts, check_parameters
-from fcgboost.prediction import has_probability, winners
-from fcgboost.spread import lay_ground
-from fcgboost.starting import Start
+from fcgboost.spread import lay_out
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
+from fcgboost.training.callbacks import with_callbacks
+from fcgboost.training.fit import Fit, all_or_nothing
+from fcgboost.training.resume import Start, describe
+from fcgboost.training.scoring import has_probability, winners
+from fcgboost.training.settings import Settings, resolve
 
 # So many workers in a row may be lost without a step in between.
 _LOSSES = 5
@@ -96,7 +95,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         self
         """
         with all_or_nothing(self):
-            parts = check_parameters(self, has_validation_data=X_val is not None)
+            settings = resolve(self, has_validation_data=X_val is not None)
             self._check_cluster_parameters()
             client = find_client(self.client)
             table = make_table(X, y, sample_weight)
@@ -108,13 +107,13 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             with client.as_current():  # actors ask for the current client
-                self._fit_tables(client, parts, table, held_out, data)
+                self._fit_tables(client, settings, table, held_out, data)
         return self
 
     def _fit_tables(
         self,
         client: Any,
-        parts: Parts,
+        settings: Settings,
         table: Table,
         held_out: Table | None,
         data: dict[str, Any],
@@ -124,9 +123,9 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         context: Any = None
         ended: tuple[Trace, Status] | None = None
         starts: list[Start] = []
-        runs: list[Run] = []
-        n_columns = None if isinstance(self.max_iter, str) else int(self.max_iter)
+        runs: list[Fit] = []
         n_losses, n_steps = 0, 0
+        last = vars(self).get("_start_") if settings.warm_start else None
 
         def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
             nonlocal trace
@@ -136,11 +135,11 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         while True:
             crew: DaskCrew | None = None
             try:
-                crew = DaskCrew(client, table, held_out, n_columns)
-                ground = lay_ground(self, parts, crew, held_out is not None, starts)
+                crew = DaskCrew(client, table, held_out, settings.steps.number)
+                layout = lay_out(settings, crew, held_out is not None, starts, last)
                 if trace is not None:
-                    starts.append(replace(starts[-1], resume=trace))
-                runs.append(run := Run(self, parts, ground, starts[-1]))
+                    starts.append(replace(starts[-1], path=trace))
+                runs.append(run := Fit.of(settings, layout, starts[-1]))
                 if context is None:
                     context = self.watch_fit(
                         run.recipe.max_iter, data, lambda path: runs[-1].attributes(path)

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
+from fcgboost.clipping import Flags, Limits, limits_of
 from fcgboost.dictionaries import Sample
-from fcgboost.inputs import Flags, Limits, limits_of
 from fcgboost.sums import ExactSum, exponents_of, halves, units_of
 
 # Small enough for the cache.

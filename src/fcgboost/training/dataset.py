@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.inputs import Limits
-from fcgboost.validation import (
+from fcgboost.clipping import Limits
+from fcgboost.training.checks import (
     Array,
     check_known_labels,
     check_labels,
@@ -86,7 +86,7 @@ class DataSet:
                 equal[found] = np.asarray((X != Z).sum(axis=1)).ravel() == 0
             else:
                 equal[found] = ((X == Z) | (np.isnan(X) & np.isnan(Z))).all(axis=1)
-        return equal
+        return np.asarray(equal)
 
     def take(self, mask: NDArray[np.bool_]) -> DataSet:
         """Return some of the rows."""
@@ -96,6 +96,11 @@ class DataSet:
         kept = mask[self.places]
         places = (np.cumsum(mask) - 1)[self.places[kept]]
         return replace(part, written=self.written.take(kept), places=places)
+
+    @property
+    def as_scored(self) -> DataSet:
+        """The rows as a score sees them: a function of the user's, as they were written."""
+        return self if self.written is None else self.written
 
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits."""

@@ -19,11 +19,11 @@ from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import Loss
 from fcgboost.names import NAMES
-from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
 from fcgboost.selection import Selection
 from fcgboost.solvers import Solver
+from fcgboost.training.presets import preset_of
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Several paths of one recipe with other draws, and their average, which depends less on chance.
+"""The average of several paths of one recipe with other draws, which depends less on chance.
 
 Atoms are drawn, so two paths differ, the more the fewer rows there are, and what they do not have
 in common is mostly wrong.
@@ -8,56 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost import hashing
 from fcgboost.designs.base import Array
-from fcgboost.dictionaries import Dictionary, stack_rows
-from fcgboost.fitting import Run
-from fcgboost.presets import preset_of
+from fcgboost.dictionaries import stack_rows
 from fcgboost.stopping import Step, StoppingRule
 from fcgboost.trace import Trace, Validator
+from fcgboost.training.fit import Fit
 
 
-def n_members(p: Any, n_rows: float, dictionary: Dictionary) -> int:
-    """Return how many paths an estimator averages; rows count once for every output."""
-    preset = preset_of(p.dictionary)
-    if preset is None or (p.max_iter, p.l2, p.removal) != ("auto", "auto", None):
-        # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
-        return 1
-    return preset.n_averaged(n_rows, dictionary)
-
-
-def complete(run: Run, first: Trace, n: int, rules: list[StoppingRule]) -> Trace:
-    """Fit the other members of a committee of n, as many steps of each, and give the average.
+def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
+    """Fit the other paths, as many steps of each, and return the average of all.
 
     The user's rules see their steps, too, and may end them earlier.
     """
-    if n == 1 or len(first) == 0:
+    design = fit.layout.design
+    n = fit.settings.n_averaged(design.total_weight * len(fit.layout.targets))
+    if n == 1 or not fit.settings.chooses or len(first) == 0:
         return first
     first = first.forward()
-    paths = [run.member(number, len(first)).path(rules, None)[0] for number in range(1, n)]
-    average, judge = averaged([first, *filter(len, paths)]), run.ground.validator
-    return _scored(average, judge) if isinstance(judge, Validator) else average
+    paths = [_other(fit, number, len(first)).path(rules, None)[0] for number in range(1, n)]
+    mean, validator = averaged([first, *filter(len, paths)]), fit.layout.validator
+    return _scored(mean, validator) if isinstance(validator, Validator) else mean
 
 
-def _scored(average: Trace, judge: Validator) -> Trace:
-    """Judge every step of an average."""
-    pairs = zip(average, judge.scores(average.steps, average.atoms), strict=True)
-    return replace(average, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
+def _other(fit: Fit, number: int, n_steps: int) -> Fit:
+    """Return a fit with other draws that makes so many steps and is not scored."""
+    key = hashing.derive(fit.start.key, number) >> 33
+    return replace(
+        fit,
+        recipe=replace(fit.recipe, key=key, max_iter=n_steps),
+        layout=replace(fit.layout, validator=None),
+        start=replace(fit.start, path=None),
+        patience=None,
+        title=f"path {number + 1}: ",
+        is_written=False,
+    )
+
+
+def _scored(mean: Trace, validator: Validator) -> Trace:
+    """Score every step of an average."""
+    pairs = zip(mean, validator.scores(mean.steps, mean.atoms), strict=True)
+    return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:
-    """Return the average of paths, step by step.
-
-    A path that is shorter than the first one stays where it ended.
-
-    Parameters
-    ----------
-    traces : sequence of Trace
-    """
+    """Return the average of paths, step by step; a short one stays where it ended."""
     entered = np.concatenate([trace.entered for trace in traces])
     # In order of entry, and of the members where they entered at the same time.
     order = np.argsort(entered, kind="stable")
