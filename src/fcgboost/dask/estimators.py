@@ -16,14 +16,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
 from fcgboost.dask.collections import Table, make_table
-from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
+from fcgboost.dask.layout import check_supported, prepare
+from fcgboost.dask.workers import DaskWorkers, WorkerLostError, find_client, find_workers
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.spread import lay_out
+from fcgboost.greedy import Watcher
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.fit import Fit, all_or_nothing
-from fcgboost.training.resume import Start, describe
+from fcgboost.training.resume import Identity, Start, describe, find_start
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import Settings, resolve
 
@@ -96,7 +97,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         """
         with all_or_nothing(self):
             settings = resolve(self, has_validation_data=X_val is not None)
-            self._check_cluster_parameters()
+            check_supported(settings)
             client = find_client(self.client)
             table = make_table(X, y, sample_weight)
             self._note_features(table)
@@ -114,78 +115,26 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         self,
         client: Any,
         settings: Settings,
-        table: Table,
-        held_out: Table | None,
+        training: Table,
+        validation: Table | None,
         data: dict[str, Any],
     ) -> None:
         """Run the loop; go on after the last step whenever a worker was lost."""
-        trace: Trace | None = None
-        context: Any = None
-        ended: tuple[Trace, Status] | None = None
-        starts: list[Start] = []
-        runs: list[Fit] = []
-        n_losses, n_steps = 0, 0
-        last = vars(self).get("_start_") if settings.warm_start else None
-
-        def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
-            nonlocal trace
-            trace = path()
-            return context[0](step, path) if context[0] is not None else None
-
+        fit = _LongFit(self, settings, validation is not None, data)
         while True:
-            crew: DaskCrew | None = None
+            workers: DaskWorkers | None = None
             try:
-                crew = DaskCrew(client, table, held_out, settings.steps.number)
-                layout = lay_out(settings, crew, held_out is not None, starts, last)
-                if trace is not None:
-                    starts.append(replace(starts[-1], path=trace))
-                runs.append(run := Fit.of(settings, layout, starts[-1]))
-                if context is None:
-                    context = self.watch_fit(
-                        run.recipe.max_iter, data, lambda path: runs[-1].attributes(path)
-                    )
-                # A path that has ended is not to go on if a worker is lost after that.
-                ended = ended or run.path(self.stopping_rules(), keep)
-                attributes = run.attributes(ended[0])
+                workers = DaskWorkers(client, training, validation)
+                attributes = fit.attempt(workers)
                 break
             except WorkerLostError as error:
-                n_losses = 1 if trace is not None and len(trace) > n_steps else n_losses + 1
-                n_steps = 0 if trace is None else len(trace)
-                if n_losses > _LOSSES:
-                    raise RuntimeError(
-                        f"The Dask cluster lost workers {n_losses} times in a row, after {n_steps} "
-                        f"steps of the fit: {error}. Do they run out of memory?"
-                    ) from error
-                warnings.warn(
-                    f"{error}: rows are loaded again, and the fit goes on after step {n_steps}.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
+                fit.lose(error)
                 find_workers(client)
             finally:
-                if crew is not None:
-                    crew.close()
-        self.status_ = ended[1]
+                if workers is not None:
+                    workers.close()
         self.__dict__.update(attributes)
-        context[1](ended[0])
-
-    def _check_cluster_parameters(self) -> None:
-        if self.device != "cpu":
-            raise ValueError(
-                f"device={self.device!r}: on a Dask cluster rows are on the workers' processors; "
-                "use device='cpu'."
-            )
-        if self.link == "power":
-            raise ValueError(
-                "link='power' needs the decision values of validation data in one place; on a Dask "
-                "cluster probabilities are those of the loss: use link='auto' or 'theory'."
-            )
-        is_accuracy = self.scoring is None or self.scoring == "accuracy"
-        if not is_accuracy:
-            raise ValueError(
-                f"scoring={self.scoring!r} needs all decision values in one place; on a Dask "
-                "cluster the score on validation data is accuracy: use scoring=None."
-            )
+        fit.close()
 
     def _note_features(self, table: Table) -> None:
         self.n_features_in_ = table.n_features
@@ -225,7 +174,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             return self.to_local().score(X, y, sample_weight)
         self._fitted()
         names = getattr(self, "feature_names_in_", None)
-        known = Table((), None if names is None else tuple(names), self.n_features_in_, None)
+        known = Table((), None if names is None else tuple(names), self.n_features_in_)
         table, local = make_table(X, y, sample_weight, "", known), _graphed(self.to_local())
         hits = [_hits(local, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
@@ -263,6 +212,84 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             self.client = client
         twin.client = client
         return twin
+
+
+class _LongFit:
+    """One fit, and what outlives the workers that are lost during it."""
+
+    def __init__(
+        self,
+        estimator: DaskFCGBoostClassifier,
+        settings: Settings,
+        has_validation_data: bool,
+        data: dict[str, Any],
+    ) -> None:
+        self._estimator, self._settings, self._data = estimator, settings, data
+        self._has_validation_data = has_validation_data
+        self._last: Start | None = vars(estimator).get("_start_") if settings.warm_start else None
+        self._start: Start | None = None
+        self._fit: Fit
+        self._watcher: Watcher | None = None
+        self._close: Callable[[Trace], None] | None = None
+        #: The path after its last step, and once it has ended, how.
+        self._trace: Trace | None = None
+        self._ended: tuple[Trace, Status] | None = None
+        self._n_losses, self._n_steps = 0, 0
+
+    def attempt(self, workers: DaskWorkers) -> dict[str, Any]:
+        """Fit on some workers, or go on there; return what is set on the estimator."""
+        fit = prepare(self._settings, workers, self._has_validation_data, self._start_of)
+        if self._trace is not None:
+            fit = replace(fit, start=replace(fit.start, path=self._trace))
+        self._fit = fit
+        if self._close is None:
+            self._watcher, self._close = self._estimator.watch_fit(
+                fit.recipe.max_iter, self._data, lambda path: self._fit.attributes(path)
+            )
+        # A path that has ended is not to go on if a worker is lost after that.
+        self._ended = self._ended or fit.path(self._estimator.stopping_rules(), self._keep)
+        trace, status = self._ended
+        return {"status_": status, **fit.attributes(trace)}
+
+    def _start_of(self, identity: Identity) -> Start:
+        """Find the start once: a generator of random numbers gives another one the next time."""
+        settings = self._settings
+        if self._start is None:
+            self._start = find_start(
+                identity, self._last, settings.checkpoint, settings.random_state
+            )
+        elif self._start.identity.data != identity.data:
+            raise RuntimeError(
+                "The partitions gave other rows when they were loaded again. They must be the same "
+                "every time: set seeds, leave files alone, or persist the collection."
+            )
+        return self._start
+
+    def _keep(self, step: Step, path: Callable[[], Trace]) -> Status | None:
+        self._trace = path()
+        return self._watcher(step, path) if self._watcher is not None else None
+
+    def lose(self, error: WorkerLostError) -> None:
+        """Count the loss of a worker, and warn; raise an error where it happens all the time."""
+        n_steps = 0 if self._trace is None else len(self._trace)
+        self._n_losses = 1 if n_steps > self._n_steps else self._n_losses + 1
+        self._n_steps = n_steps
+        if self._n_losses > _LOSSES:
+            raise RuntimeError(
+                f"The Dask cluster lost workers {self._n_losses} times in a row, after {n_steps} "
+                f"steps of the fit: {error}. Do they run out of memory?"
+            ) from error
+        warnings.warn(
+            f"{error}: rows are loaded again, and the fit goes on after step {n_steps}.",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+    def close(self) -> None:
+        """Tell callbacks that the fit is done."""
+        assert self._ended is not None
+        assert self._close is not None
+        self._close(self._ended[0])
 
 
 def _signature() -> inspect.Signature:

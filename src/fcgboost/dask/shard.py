@@ -51,6 +51,7 @@ class Survey:
     """What is seen of rows at first sight."""
 
     labels: NDArray[Any]
+    n_features: int
     is_sparse: bool
 
     def __add__(self, other: Survey) -> Survey:
@@ -66,7 +67,8 @@ class Survey:
                 "Some partitions of X are sparse and some are not: make them all alike, for "
                 "example by X.map_blocks(scipy.sparse.csr_array)."
             )
-        return Survey(np.union1d(self.labels, other.labels), self.is_sparse)
+        labels = np.union1d(self.labels, other.labels)
+        return Survey(labels, self.n_features, self.is_sparse)
 
 
 class Draw(NamedTuple):
@@ -161,7 +163,8 @@ class Partition:
 
     def survey(self) -> Survey:
         """Look at the labels."""
-        return Survey(self._labels, sparse.issparse(self._data.X))
+        X = self._data.X
+        return Survey(self._labels, X.shape[1], sparse.issparse(X))
 
     def encode(self, classes: NDArray[Any]) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
