@@ -79,7 +79,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "relu, few": {"dictionary": "relu", "selection": SampledCandidates(20)},
     "sigmoid, normalised": {"dictionary": "sigmoid", "selection": "sampled", "normalize": True},
     "polynomial": {"dictionary": "polynomial", "n_candidates": 40},
-    "elliptic": {"dictionary": "elliptic", "selection": "sampled"},
     "linear": {"dictionary": "linear", "selection": "sampled", "max_iter": 6},
     "default number of candidates": {"max_iter": 8},
     "raw inputs, no constant": {"standardize": False, "fit_intercept": False, "n_candidates": 60},

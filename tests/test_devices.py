@@ -22,7 +22,6 @@ from fcgboost.backends.places import Place, TorchPlace, place_for
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     PolynomialDictionary,
@@ -91,7 +90,6 @@ def test_every_design_passes(
 DICTIONARIES: dict[str, Dictionary] = {
     "gauss": GaussDictionary(),
     "widths": GaussDictionary(width=(0.1, 10.0)),
-    "elliptic": EllipticDictionary(),
     "linear": LinearDictionary(),
     "step": StepDictionary(),
     "stump": StepDictionary(max_features=1),

@@ -13,9 +13,7 @@ from strategies import load_example
 
 from fcgboost.backends.memory import MemoryDesign
 from fcgboost.dictionaries import (
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     PolynomialDictionary,
@@ -62,15 +60,6 @@ def step(x, row):
     return 1.0 if inner(x, row) > 0.0 else 0.0
 
 
-def constant(x, row):
-    return row[0]
-
-
-def elliptic(x, row):
-    c, p = row[: len(x)], row[len(x) :]
-    return math.exp(-sum((q * (a - b)) ** 2 for a, b, q in zip(x, c, p, strict=True)) / 2)
-
-
 def cosine(x, row):
     return math.cos(inner(x, row))
 
@@ -94,9 +83,6 @@ CASES = {
     "linear-few": Case(LinearDictionary(max_features=1), inner),
     "step": Case(StepDictionary(), step),
     "stump": Case(StepDictionary(max_features=1), step),
-    "constant": Case(ConstantDictionary(), constant),
-    "elliptic": Case(EllipticDictionary(), elliptic),
-    "elliptic-few": Case(EllipticDictionary(width=2.0, max_features=1), elliptic),
     "user-defined": Case(CosineDictionary(width=1.5), cosine),
 }
 
@@ -287,15 +273,12 @@ def check_copies_and_pickles_are_equal(case: Case) -> None:
 
 
 CHECKS = {name: value for name, value in globals().items() if name.startswith("check_")}
-#: What a constant cannot pass: there is only one.
-OF_DRAWN = {"check_candidates_depend_on_the_key_alone", "check_fewer_candidates_are_the_first_ones"}
 
 
 def passes(name: str, check: str) -> bool:
     """Whether a check is for a dictionary."""
-    if check == "check_input_gradient_is_the_slope":
-        return isinstance(CASES[name].dictionary, SmoothDictionary)
-    return name != "constant" or check not in OF_DRAWN
+    is_smooth = isinstance(CASES[name].dictionary, SmoothDictionary)
+    return is_smooth or check != "check_input_gradient_is_the_slope"
 
 
 PAIRS = [(name, check) for name in CASES for check in CHECKS if passes(name, check)]
@@ -323,13 +306,6 @@ def test_tensors_have_the_same_values(name: str) -> None:
             assert found.dtype == torch.float64
             np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, atol=1e-12)
             np.testing.assert_array_equal(Z.numpy(), X)
-
-
-def test_a_constant_is_one_whatever_the_key() -> None:
-    X = make_data()
-    sample = make_sample(X, np.zeros(3), np.ones(3))
-    for key in (1, 2):
-        np.testing.assert_array_equal(ConstantDictionary().candidates(sample, 12, key), [[1.0]])
 
 
 def test_kernels_sit_at_the_drawn_rows() -> None:
@@ -379,17 +355,15 @@ FEW = [
     *(SigmoidDictionary(max_features=2), SigmoidDictionary(weights="box", max_features=2)),
     *(ReluDictionary(max_features=2), ReluDictionary(weights="box", max_features=2)),
     *(LinearDictionary(max_features=2), StepDictionary(max_features=2)),
-    EllipticDictionary(max_features=2),
 ]
 
 
 @pytest.mark.parametrize("dictionary", FEW, ids=repr)
 def test_an_atom_looks_at_no_more_features_than_it_may(dictionary: Dictionary) -> None:
     sample = make_sample(np.random.default_rng(0).standard_normal((40, 6)), np.zeros(6), np.ones(6))
-    is_bell = isinstance(dictionary, EllipticDictionary)
     for most, expected in ((2, {1, 2}), (1, {1}), (99, {1, 2, 3, 4, 5, 6})):
         atoms = dictionary.set_params(max_features=most).candidates(sample, 400, 4)
-        used = (atoms[:, 6:] if is_bell else atoms[:, :-1]) != 0.0
+        used = atoms[:, :-1] != 0.0
         is_box = dictionary.get_params().get("weights") == "box"
         assert set(used.sum(axis=1)) == ({min(most, 6)} if is_box else expected)
         assert used.any(axis=0).all()  # no feature is left out for good
@@ -435,40 +409,6 @@ def test_a_range_of_gauss_widths_is_in_units_of_scale() -> None:
     np.testing.assert_array_equal(atoms[:, :-1], X)
     same = GaussDictionary(width=[1.0, 1.0]).candidates(sample, 40, 4)
     np.testing.assert_allclose(same[:, -1], unit, rtol=1e-15)
-
-
-def test_elliptic_widths_grow_with_the_features_an_atom_looks_at() -> None:
-    X = np.random.default_rng(0).standard_normal((40, 5))
-    sample = make_sample(X, X.mean(axis=0), X.std(axis=0), 40)
-    atoms = EllipticDictionary(width=0.7).candidates(sample, 80, 4)
-    np.testing.assert_array_equal(atoms[:, :5], np.vstack([X, X]))
-    for p in atoms[:, 5:]:
-        widths = 1.0 / p[p != 0.0]
-        np.testing.assert_allclose(widths, 0.7 * np.sqrt(len(widths) / 2), rtol=1e-12)
-    atoms = EllipticDictionary(width=(0.5, 2.0)).candidates(sample, 800, 4)
-    used = atoms[:, 5:] != 0.0
-    counts = used.sum(axis=1, keepdims=True)
-    factors = (np.where(used, 1.0, np.nan) / np.where(used, atoms[:, 5:], 1.0)) / np.sqrt(
-        counts / 2
-    )
-    assert 0.5 <= np.nanmin(factors) < 0.6
-    assert 1.8 < np.nanmax(factors) <= 2.0
-    # The logarithm of the number is about uniform: one feature has the largest share.
-    shares = np.bincount(counts[:, 0], minlength=6)[1:] / 800
-    np.testing.assert_allclose(shares, np.log2(1 + 1 / np.arange(1, 6)) / np.log2(6), atol=0.05)
-
-
-def test_an_elliptic_atom_ignores_what_it_does_not_look_at() -> None:
-    X, rng = make_data(), np.random.default_rng(0)
-    sample = make_sample(X, X.mean(axis=0), X.std(axis=0))
-    dictionary = EllipticDictionary(max_features=1)
-    for n in (1, 5, 30):
-        atoms = dictionary.candidates(sample, n, 3)
-        values = dictionary.evaluate(X, atoms, sample.scale)
-        for i, row in enumerate(atoms):
-            other = np.where(row[3:] != 0.0, X, 100.0 * rng.standard_normal(X.shape))
-            again = dictionary.evaluate(other, atoms, sample.scale)[:, i]
-            np.testing.assert_allclose(again, values[:, i], rtol=1e-9, atol=1e-12)
 
 
 def test_sigmoid_slopes_lie_in_their_range() -> None:
@@ -522,16 +462,12 @@ def test_the_sigmoid_does_not_overflow() -> None:
             (GaussDictionary(width=value), "width")
             for value in ((2, 1), (1, 2, 3), (0, 1), ("a", 1))
         ),
-        *((EllipticDictionary(width=value), "width") for value in ("scale", (3, 1), 0, None)),
-        *((EllipticDictionary(max_features=value), "max_features") for value in (0, 1.5)),
-        (EllipticDictionary(scaling=1), "scaling"),
         *((ReluDictionary(max_features=value), "max_features") for value in (0, "all", True)),
         (SigmoidDictionary(max_features=-1), "max_features"),
         (LinearDictionary(max_features=0), "max_features"),
         (LinearDictionary(scaling="l2"), "scaling"),
         (StepDictionary(max_features=2.0), "max_features"),
         (StepDictionary(scaling="l2"), "scaling"),
-        (ConstantDictionary(scaling="l2"), "scaling"),
     ],
     ids=repr,
 )

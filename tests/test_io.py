@@ -238,17 +238,6 @@ def test_class_labels_keep_their_type(labels: np.ndarray, tmp_path: Path) -> Non
     valid(tmp_path / "model.json")
 
 
-def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:
-    X, y = np.arange(40.0)[:, None], np.arange(40) % 7 < 3
-    model = FCGBoostClassifier(TreeDictionary(depth=2, min_leaf=1), max_iter=3).fit(X, y)
-    path = tmp_path / "model.json"
-    save_model(model, path)
-    older = path.read_text().replace('"depth":2', '"depth":2,"oblivious":true')
-    assert older != path.read_text()
-    path.write_text(older)
-    np.testing.assert_array_equal(load_model(path).decision_function(X), model.decision_function(X))
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -419,7 +408,7 @@ def codes_of(X: Any) -> Any:
 @pytest.mark.parametrize("clip", [1.0, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "dictionary",
-    [*DICTIONARIES, "elliptic", "linear", "step", "constant", "tree", "trees of codes", "union"],
+    [*DICTIONARIES, "linear", "step", "tree", "trees of codes", "union"],
 )
 def test_the_page_about_the_format_tells_how_to_predict(
     dictionary: str, clip: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

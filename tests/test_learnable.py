@@ -8,9 +8,7 @@ import pytest
 from strategies import load_example
 
 from fcgboost.dictionaries import (
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     LearnableDictionary,
     LinearDictionary,
@@ -29,14 +27,12 @@ LEARNABLE: dict[str, LearnableDictionary] = {
     "sigmoid": SigmoidDictionary(),
     "relu": ReluDictionary(),
     "linear": LinearDictionary(),
-    "elliptic": EllipticDictionary(),
     "user-defined": CosineDictionary(width=1.5),
 }
 #: Families in which a multiple of an atom is an atom.
 SCALED: dict[str, Dictionary] = {
     "relu": ReluDictionary(),
     "linear": LinearDictionary(),
-    "constant": ConstantDictionary(),
 }
 each_learnable = pytest.mark.parametrize("dictionary", LEARNABLE.values(), ids=LEARNABLE.keys())
 
@@ -138,15 +134,6 @@ def test_moved_atoms_have_the_same_values_and_come_back(dictionary: LearnableDic
     back = dictionary.moved(moved, -origin / unit, 1.0 / unit)
     np.testing.assert_allclose(back, atoms, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(dictionary.evaluate(X, back, unit), values, rtol=1e-9, atol=1e-10)
-
-
-def test_an_elliptic_atom_does_not_learn_to_look_at_more() -> None:
-    dictionary = EllipticDictionary(max_features=2)
-    Z, atoms, V = make_problem(dictionary, 6, 12)
-    gradient = dictionary.free_gradient(Z, dictionary.free(atoms), V)
-    is_used = np.tile(atoms[:, 6:] != 0.0, 2)
-    assert (gradient[~is_used] == 0.0).all()
-    assert (gradient[is_used] != 0.0).all()
 
 
 @pytest.mark.parametrize("dictionary", SCALED.values(), ids=SCALED.keys())

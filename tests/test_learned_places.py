@@ -14,7 +14,6 @@ from suites.crews import fit_on, make_crew
 from fcgboost import FCGBoostClassifier, LearnedCandidates
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     ReluDictionary,
@@ -30,7 +29,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "relu": {"dictionary": "relu", "selection": "learned"},
     "gauss": {"dictionary": "gauss", "selection": LearnedCandidates(n_improved=3)},
     "sigmoid": {"dictionary": SigmoidDictionary(), "selection": "learned"},
-    "elliptic": {"dictionary": EllipticDictionary(), "selection": "learned"},
     # Two features have two linear atoms; what comes after them is rounding.
     "linear": {"dictionary": LinearDictionary(), "selection": "learned", "max_iter": 2},
     "step": {"dictionary": StepDictionary(), "selection": "learned"},
@@ -39,9 +37,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tree, few rows": {"dictionary": "tree", "selection": LearnedCandidates(max_rows=50)},
     "turns": {
         "dictionary": UnionDictionary([ReluDictionary(), TreeDictionary(), GaussDictionary()])
-    },
-    "compete": {
-        "dictionary": UnionDictionary([StepDictionary(), GaussDictionary()], mode="compete")
     },
     "no constant": {"dictionary": "relu", "selection": "learned", "fit_intercept": False},
     "set aside": {"dictionary": "tree", "validation_fraction": 0.2},

@@ -13,8 +13,6 @@ from sklearn.pipeline import make_pipeline
 from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.cli import main
 from fcgboost.dictionaries import (
-    ConstantDictionary,
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     ReluDictionary,
@@ -40,7 +38,7 @@ def rows(n_features: int, n_classes: int, n: int = 150) -> tuple[Any, Any]:
 
 def union() -> UnionDictionary:
     trees = TreeDictionary(depth=2)
-    others = [EllipticDictionary(), LinearDictionary(), StepDictionary(), ConstantDictionary()]
+    others = [LinearDictionary(), StepDictionary()]
     return UnionDictionary([ReluDictionary(), trees, GaussDictionary(), *others])
 
 
@@ -63,7 +61,6 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
         "union": (union(), 5, 3),
         "trees in the plane": ("tree", 2, 3),
         "trees": ("tree", 4, 2),
-        "elliptic": ("elliptic", 4, 2),
         "compact in the plane": ("compact", 2, 2),
         "removal": (UnionDictionary([ReluDictionary(), TreeDictionary()]), 3, 2),
         "shared": (union(), 4, 3),
@@ -77,7 +74,7 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
 
 
 NAMES = (
-    *("union in the plane", "union", "trees in the plane", "trees", "elliptic"),
+    *("union in the plane", "union", "trees in the plane", "trees"),
     *("compact in the plane", "removal", "shared", "table", "gaps"),
 )
 each_model = pytest.mark.parametrize("name", NAMES)
@@ -93,9 +90,9 @@ def test_a_page_about_a_model(name: str, tmp_path: Path) -> None:
         assert "what it looks at" in page
         assert "Influence of the columns" in page
     if name == "union":
-        for words in ("ReLU: ", "tree: splits by ", "Gauss: near ", "constant: constant"):
+        for words in ("ReLU: ", "tree: splits by ", "Gauss: near "):
             assert words in text
-        assert "ReLU, tree, Gauss, elliptic, linear, step and constant atoms" in text
+        assert "ReLU, tree, Gauss, linear and step atoms" in text
         assert "where a row has the column" in text
 
 
@@ -183,7 +180,7 @@ def test_a_model_is_inspected(name: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_the_size_of_a_model_counts_the_numbers_of_its_atoms() -> None:
     model = fitted("union")[0].model_
     total = model.coef.size + len(model.intercept) + 2 * 5
-    lengths = {0: 6, 2: 6, 3: 10, 4: 6, 5: 6, 6: 1}
+    lengths = {0: 6, 2: 6, 3: 6, 4: 6}
     for row in model.atoms:
         if row[0] == 1.0:
             nodes = row[1 : 1 + (len(row) - 1) // 4 * 4].reshape(-1, 4)

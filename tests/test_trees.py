@@ -313,7 +313,7 @@ def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
         calls.append(arguments)
         return bin_rows(*arguments)
 
-    monkeypatch.setattr("fcgboost.dictionaries.trees.dictionary.bin_rows", spy)
+    monkeypatch.setattr("fcgboost.dictionaries.trees.growing.bin_rows", spy)
     data = make_data(0)
     grower = TreeDictionary().grower(make_sample(4))
     first = grower.grow(data.rows, data.residual, data.weights, 0)

@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 from suites.naive_trees import naive_value
 
+from fcgboost import _kernels
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary, used_features, walking
-from fcgboost.dictionaries.trees.nodes import plant
+from fcgboost.dictionaries.trees import TreeDictionary, walking
+from fcgboost.dictionaries.trees.nodes import nodes_of
 
 ONES = np.ones(4)
 LEAF = [-1.0, 0.25, 0.0, 0.0]
@@ -169,21 +170,6 @@ def test_trimmed_rows_end_with_the_longest_tree() -> None:
     assert TreeDictionary().n_parameters(4) > 2**30
 
 
-def test_used_features_are_those_of_reachable_nodes() -> None:
-    atoms = make_trees(7)
-    is_used = used_features(atoms, 4)
-    assert is_used.shape == (len(atoms), 4)
-    assert not is_used[0].any()
-    np.testing.assert_array_equal(TreeDictionary().used_features(atoms, 4), is_used)
-    rows, rng = make_rows(8, 2000), np.random.default_rng(0)
-    values = TreeDictionary().evaluate(rows, atoms, ONES)
-    for j in range(4):
-        changed = rows.copy()
-        changed[:, j] = rng.permutation(changed[:, j])
-        moved = TreeDictionary().evaluate(changed, atoms, ONES) != values
-        np.testing.assert_array_equal(moved.any(axis=0), is_used[:, j])
-
-
 def test_candidates_are_one_leaf() -> None:
     for n in (1, 50):
         atoms = TreeDictionary(peak=0.25).candidates(make_sample(), n, key=3)
@@ -218,12 +204,8 @@ def test_rows_that_are_no_trees_are_refused(row) -> None:
 
 
 def test_padding_and_depths_are_found() -> None:
-    atoms = make_trees(8)
-    forest = plant(atoms, 4)
-    np.testing.assert_array_equal(forest.depths, np.arange(len(atoms)))
-    assert forest.n_levels == len(atoms) - 1
-    assert forest.has_categories
-    assert not plant(atoms[:1], 4).has_categories
+    nodes = nodes_of(make_trees(8))
+    np.testing.assert_array_equal(_kernels.check_trees(nodes, 4), np.arange(len(nodes)))
 
 
 def test_copies_and_pickles_are_equal() -> None:

@@ -7,26 +7,22 @@ import pytest
 from scipy import sparse
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.backends.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     ReluDictionary,
     Sample,
+    SigmoidDictionary,
     TreeDictionary,
     UnionDictionary,
 )
 from fcgboost.dictionaries.union import stack_rows, wrapped
-from fcgboost.learned import LearnedCandidates
-from fcgboost.learning import Yardstick
-from fcgboost.selection import Choice, Request
 
 
 def families() -> list[Dictionary]:
-    return [ReluDictionary(), TreeDictionary(depth=2), GaussDictionary(), EllipticDictionary()]
+    return [ReluDictionary(), TreeDictionary(depth=2), GaussDictionary(), SigmoidDictionary()]
 
 
 def noisy(n: int = 120, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -85,14 +81,6 @@ def test_members_are_the_rows_of_the_families() -> None:
     np.testing.assert_array_equal(found[2][1], own_rows(GaussDictionary()))
 
 
-def test_candidates_are_about_as_many_of_every_family_that_draws() -> None:
-    union = UnionDictionary(families())
-    rows = union.candidates(make_sample(), 9, 1)
-    assert np.bincount(rows[:, 0].astype(int), minlength=4).tolist() == [3, 0, 3, 3]
-    assert union.candidates(make_sample(), 1, 1).shape[0] == 1
-    assert UnionDictionary([TreeDictionary()]).candidates(make_sample(), 5, 1).shape[0] == 1
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_families_take_turns(n_classes: int) -> None:
     X, y = noisy(n_classes=n_classes)
@@ -102,47 +90,6 @@ def test_families_take_turns(n_classes: int) -> None:
     assert {*numbers} == {0, 1, 2, 3}
     for number, k in zip(numbers, model.model_.entered, strict=True):
         assert number == (k - 1) % n
-
-
-class Alone(UnionDictionary):
-    """A union of which one family proposes, with the keys that it has among the others."""
-
-    def __init__(self, families: Any, mode: Any = "turns", number: int = 0) -> None:
-        super().__init__(families, mode)
-        self.number = number
-
-    def at_step(self, k: int) -> list[int]:
-        return [self.number]
-
-
-def chosen(dictionary: Dictionary, k: int) -> Choice:
-    X, y = noisy()
-    design = MemoryDesign(dictionary, X, np.ones(len(y)), standardize=True)
-    request = Request(k, y[:, None] / len(y), [()], "none", [Yardstick(0.03, True, len(y))])
-    (choice,) = LearnedCandidates().chooser(design, 0, 7)(request)
-    assert choice is not None
-    return choice
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_the_best_family_wins_a_competition(k: int) -> None:
-    winner = chosen(UnionDictionary(families(), mode="compete"), k)
-    alone = [chosen(Alone(families(), number=number), k) for number in range(4)]
-    scores = [choice.score for choice in alone]
-    assert winner.score == pytest.approx(max(scores), rel=1e-12)
-    best = alone[int(np.argmax(scores))].atom
-    np.testing.assert_array_equal(winner.atom[:, : best.shape[1]], best)
-    turns = chosen(UnionDictionary(families()), k)
-    assert turns.score == pytest.approx(scores[(k - 1) % 4], rel=1e-12)
-
-
-def test_families_that_compete_can_be_drawn_without_learning() -> None:
-    X, y = noisy()
-    union = UnionDictionary([ReluDictionary(), GaussDictionary()], mode="compete")
-    for selection in ("all", "sampled"):
-        model = FCGBoostClassifier(union, selection=selection, max_iter=6, random_state=0)
-        assert {*model.fit(X, y).atoms_[:, 0]} <= {0.0, 1.0}
-        assert model.score(X, y) > 0.7
 
 
 @pytest.mark.parametrize("selection", ["all", "sampled"])
@@ -165,7 +112,6 @@ def test_turns_and_trees_need_learning(dictionary: Dictionary, selection: str) -
         (([UnionDictionary([ReluDictionary()])],), "none a union"),
         (([GaussDictionary(width=-1.0)],), "width"),
         (([GaussDictionary(scaling="max")],), "scaling='none'"),
-        (([ReluDictionary()], "race"), "mode must be one of"),
     ],
 )
 def test_impossible_unions_are_refused(parameters: tuple[Any, ...], message: str) -> None:
@@ -180,6 +126,5 @@ def test_a_union_takes_missing_values_if_all_families_do() -> None:
 
 def test_a_union_is_searched_by_its_parameters() -> None:
     model = FCGBoostClassifier(UnionDictionary(families()), max_iter=3, random_state=0)
-    model.set_params(dictionary__mode="compete")
-    assert model.dictionary.mode == "compete"
-    assert model.fit(*noisy()).n_atoms_ == 3
+    model.set_params(dictionary__families=[ReluDictionary()])
+    assert {*model.fit(*noisy()).atoms_[:, 0]} == {0.0}

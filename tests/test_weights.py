@@ -12,7 +12,7 @@ FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
 
 SETTINGS = {
     **{f"dictionary {name}": {"dictionary": name} for name in ("polynomial", "sigmoid", "relu")},
-    **{f"dictionary {name}": {"dictionary": name} for name in ("elliptic", "linear", "step")},
+    **{f"dictionary {name}": {"dictionary": name} for name in ("linear", "step")},
     **{
         f"scheme {name}": {"scheme": name}
         for name in ("original", "shrinkage", "truncation", "epsilon", "rescaled")

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from fcgboost import (
     Dictionary,
-    EllipticDictionary,
     FCGBoostClassifier,
     TreeDictionary,
     UnionDictionary,
@@ -43,10 +42,6 @@ def atom_numbers(dictionary: Dictionary, atoms: Any, n_features: int) -> int:
     rows = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
     if isinstance(dictionary, TreeDictionary):
         return sum(tree_numbers(_n_leaves(row.reshape(-1, _NODE))) for row in rows)
-    if isinstance(dictionary, EllipticDictionary):
-        n_used = np.count_nonzero(rows[:, n_features:], axis=1)
-        # A feature's number, centre and precision; or all centres and precisions.
-        return int(np.minimum(3 * n_used, 2 * n_features).sum())
     # A value and its place; or all values.
     return int(np.minimum(2 * np.count_nonzero(rows, axis=1), rows.shape[1]).sum())
 

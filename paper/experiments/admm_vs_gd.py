@@ -109,9 +109,10 @@ def _problem(unit: RaceUnit, l2: float, loss: Loss | None = None) -> Problem:
     design = MemoryDesign(dictionary, X, np.ones(len(X)), standardize=False)
     key = unit.repetition
     atoms = dictionary.candidates(design.sample(unit.n_atoms, key), unit.n_atoms, key)
-    columns = design.columns(unit.n_atoms, has_constant=False)
+    loss = loss or LOSSES[unit.loss]
+    columns = design.columns([y], loss, unit.n_atoms, has_constant=False)
     columns.append(atoms)
-    return Problem(loss or LOSSES[unit.loss], y, design.weights, columns, l2)
+    return Problem(columns, 0, l2)
 
 
 def _solver(name: str, n_samples: int, keep_history: bool) -> Solver:
@@ -161,7 +162,7 @@ def _compare(unit: RaceUnit) -> Row:
     l2 = 1.0 / unit.n_samples
     exact = InteriorPointSolver() if unit.loss == "hinge" else NewtonSolver()
     fit, ridge, minimiser = (
-        problem.columns.matvec(coef)
+        problem.rows().values(coef)
         for coef in (
             AdmmSolver().solve(problem, start).coef,
             NewtonSolver().solve(_problem(unit, l2, Square()), start).coef,

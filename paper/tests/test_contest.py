@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.dictionaries import EllipticDictionary, ReluDictionary, TreeDictionary
+from fcgboost.dictionaries import ReluDictionary, TreeDictionary
 from paper import runner
 from paper.contest import CONTESTANTS, OURS
 from paper.contest.counting import atom_numbers, stored_numbers
@@ -160,8 +160,6 @@ def test_nodes_of_the_fast_program_are_six_numbers_after_two():
 def test_numbers_of_our_atoms():
     relu = np.array([[1.0, 2.0, 0.5, -1.0], [0.0, 2.0, 0.0, 0.0]])
     assert atom_numbers(ReluDictionary(), relu, 3) == 4 + 2
-    elliptic = np.array([[1.0, 2.0, 3.0, 0.0, 1.0, 0.0], [1.0, 2.0, 3.0, 1.0, 1.0, 1.0]])
-    assert atom_numbers(EllipticDictionary(), elliptic, 3) == 3 + 6
     # A root, a leaf, a split and its two leaves; then unused room.
     nodes = [[0, 0.5, 1, 0], [-1, 0.2, 0, 0], [2, 0.1, 3, 0], [-1, 0.3, 0, 0], [-1, 0.4, 0, 0]]
     tree = np.array([[*np.ravel(nodes), *np.zeros(8)]])

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost import datasets as datasets
-    from fcgboost.dictionaries import ConstantDictionary as ConstantDictionary
     from fcgboost.dictionaries import Dictionary as Dictionary
-    from fcgboost.dictionaries import EllipticDictionary as EllipticDictionary
     from fcgboost.dictionaries import GaussDictionary as GaussDictionary
     from fcgboost.dictionaries import LinearDictionary as LinearDictionary
     from fcgboost.dictionaries import PolynomialDictionary as PolynomialDictionary
@@ -54,9 +52,7 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
 _NAMES = {
     "datasets": (),
     "dictionaries": (
-        "ConstantDictionary",
         "Dictionary",
-        "EllipticDictionary",
         "GaussDictionary",
         "LinearDictionary",
         "PolynomialDictionary",

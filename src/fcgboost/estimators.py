@@ -35,7 +35,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         and the number of steps on validation data of its own or given to fit, and averages three
         paths where there are at most 10,000 rows (times classes, if more than two); "compact"
         makes much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
-        families; "elliptic", "linear", "step", "constant" and "tree" are others. Objects such as
+        families; "linear", "step" and "tree" are others. Objects such as
         `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).

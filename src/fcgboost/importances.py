@@ -9,8 +9,6 @@ from scipy import sparse
 
 from fcgboost.dictionaries import (
     Array,
-    ConstantDictionary,
-    EllipticDictionary,
     GaussDictionary,
     PlaneDictionary,
     SmoothDictionary,
@@ -68,23 +66,18 @@ def _changes(model: Model, rows: Any) -> Array:
 def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None) -> Array | None:
     """Return how much atoms of one family look at every feature: (n_atoms, n_features).
 
-    Weights per standardised unit of functions of a plane; of round bells their centres, in units
-    from the middle, None being that of the centres; of others the reciprocal widths; of trees the
-    share of the splits, each level half of the one above it. None for a family that is not known.
+    Weights per standardised unit of functions of a plane; of bells their centres, in units from the
+    middle, None being that of the centres; of trees the share of the splits, each level half of the
+    one above it. None for a family that is not known.
     """
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-    n_features = len(scale)
     if isinstance(family, PlaneDictionary):
         return dense[:, :-1] * scale
     if isinstance(family, GaussDictionary):
         centers = dense[:, :-1]
         return (centers - (centers.mean(axis=0) if middle is None else middle)) / scale
-    if isinstance(family, EllipticDictionary):
-        return dense[:, n_features:]
-    if isinstance(family, ConstantDictionary):
-        return np.zeros((len(dense), n_features))
     if isinstance(family, TreeDictionary):
-        return np.array([_splits(row, n_features) for row in dense])
+        return np.array([_splits(row, len(scale)) for row in dense])
     return None
 
 

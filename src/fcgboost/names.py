@@ -17,10 +17,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "tree": "dictionaries:TreeDictionary",
         "auto": "training.presets:AUTO.dictionary",
         "compact": "training.presets:COMPACT.dictionary",
-        "elliptic": "dictionaries:EllipticDictionary",
         "linear": "dictionaries:LinearDictionary",
         "step": "dictionaries:StepDictionary",
-        "constant": "dictionaries:ConstantDictionary",
     },
     "loss": {
         "squared_hinge": "losses:SquaredHinge",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -35,7 +35,7 @@ def check_positive(part: Part, *names: str) -> None:
     """Raise a ValueError unless some parameters are positive finite numbers."""
     for name in names:
         if not is_positive(getattr(part, name)):
-            _refuse(part, name, "a positive number")
+            refuse(part, name, "a positive number")
 
 
 def check_count(part: Part, *names: str) -> None:
@@ -43,16 +43,17 @@ def check_count(part: Part, *names: str) -> None:
     for name in names:
         value = getattr(part, name)
         if not (is_positive(value) and isinstance(value, Integral)):
-            _refuse(part, name, "a whole number of at least 1")
+            refuse(part, name, "a whole number of at least 1")
 
 
 def check_choice(part: Part, name: str, choices: tuple[str, ...]) -> None:
     """Raise a ValueError unless a parameter is one of some words."""
     value = getattr(part, name)
     if not (isinstance(value, str) and value in choices):
-        _refuse(part, name, f"one of {list(choices)}")
+        refuse(part, name, f"one of {list(choices)}")
 
 
-def _refuse(part: Part, name: str, wanted: str) -> None:
+def refuse(part: Part, name: str, wanted: str) -> NoReturn:
+    """Raise the ValueError that says what a parameter must be."""
     value = getattr(part, name)
     raise ValueError(f"{type(part).__name__}: {name} must be {wanted}, got {value!r}.")

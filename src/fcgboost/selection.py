@@ -230,9 +230,7 @@ def default_selection(n_samples: float, n_candidates: int) -> Selection:
 
 def best_of(pool: Pool, request: Request) -> list[Choice | None]:
     """Choose the best candidate of a pool for every output."""
-    found = pool.candidates.best(
-        request.points, request.divisor, pool.allowed, request.is_joint
-    )
+    found = pool.candidates.best(request.points, request.divisor, pool.allowed, request.is_joint)
     return [_choice(pool, best) for best in found]
 
 

@@ -74,10 +74,10 @@ def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: 
     return FCGBoostClassifier(**settings).fit(make(X), y)
 
 
-def union(**parameters: Any) -> UnionDictionary:
+def union() -> UnionDictionary:
     trees = TreeDictionary(depth=2, min_leaf=2, categorical_features=[0])
     families = [ReluDictionary(), trees, GaussDictionary(), LinearDictionary()]
-    return UnionDictionary(families, **parameters)
+    return UnionDictionary(families)
 
 
 def search() -> FCGBoostClassifierCV:
@@ -127,13 +127,12 @@ MODELS: dict[str, Callable[[], Any]] = {
     "names": lambda: FCGBoostClassifier("gauss", max_iter=3).fit(
         pd.DataFrame(sample()[0], columns=["a\n", "é\u2028", "\U0001f600\0"]), sample()[1]
     ),
-    **{name: functools.partial(fit, 3, dictionary=name) for name in ("elliptic", "step")},
+    "step": lambda: fit(3, dictionary="step"),
     "linear": lambda: fit(dictionary="linear"),
-    "constant": lambda: fit(dictionary="constant"),
     "trees": lambda: fit(dictionary=TreeDictionary(depth=2)),
     "trees, three classes": lambda: fit(3, dictionary=TreeDictionary(min_leaf=2)),
     "union": lambda: fit(dictionary=union(), clip=1.5),
-    "union, three classes": lambda: fit(3, dictionary=union(mode="compete"), max_iter=9),
+    "union, three classes": lambda: fit(3, dictionary=union(), max_iter=9),
     "union, sparse": lambda: fit(make=sparse.csr_matrix, dictionary=union()),
     "union, truncated": lambda: fit(dictionary=union()).truncate(4),
     "auto": lambda: fit(dictionary="auto", max_iter=9),

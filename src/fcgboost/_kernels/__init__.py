@@ -59,15 +59,6 @@ class _TreeRules(Structure):
     )
 
 
-class _Forest(Structure):
-    _fields_ = (
-        ("n_trees", c_int64),
-        *((name, c_void_p) for name in ("feature", "left", "threshold", "leaf", "mask")),
-        *((name, c_void_p) for name in ("is_missing_right", "is_category", "roots", "depths")),
-        ("has_categories", c_int32),
-    )
-
-
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "fcg_source_hash": (c_char_p, ()),
     "fcg_has_v3": (c_int32, ()),
@@ -90,7 +81,8 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
             *(c_int64, c_void_p, c_int64, c_void_p),
         ),
     ),
-    "fcg_walk": (None, (POINTER(_Forest), c_int64, c_int64, c_void_p, c_void_p)),
+    "fcg_check_trees": (c_int64, (c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p)),
+    "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
     "fcg_gauss_dots": (
         c_int32,
         (
@@ -132,11 +124,14 @@ def _load_from(path: Path) -> Any:
 @cache
 def _blas() -> _Blas:
     """Return where SciPy's routines of BLAS and LAPACK are."""
-    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name, get_pointer = (
+        ctypes.pythonapi.PyCapsule_GetName,
+        ctypes.pythonapi.PyCapsule_GetPointer,
+    )
     get_name.restype, get_name.argtypes = c_char_p, (ctypes.py_object,)
     get_pointer.restype, get_pointer.argtypes = c_void_p, (ctypes.py_object, c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
-    capsules = [exported[f"d{name}"] for name, _ in _Blas._fields_]
+    capsules = [exported[f"d{field[0]}"] for field in _Blas._fields_]
     return _Blas(*(get_pointer(capsule, get_name(capsule)) for capsule in capsules))
 
 
@@ -176,7 +171,7 @@ class HingeSums:
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one."""
         k = self._held.n_known
-        return k == len(coef) and np.array_equal(self._coef[:k], coef)
+        return 0 < k == len(coef) and np.array_equal(self._coef[:k], coef)
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
@@ -273,15 +268,36 @@ def grow_tree(
     return nodes[:n_nodes].reshape(-1)
 
 
-def walk(X: Array, forest: Any) -> Array:
-    """Return the values of trees at rows, of shape (n_rows, n_trees)."""
-    values = np.empty((len(X), len(forest.roots)))
-    tables = (
-        *(forest.feature, forest.left, forest.threshold, forest.leaf, forest.mask),
-        *(forest.is_missing_right, forest.is_category, forest.roots, forest.depths),
+def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
+    """Return the depths of trees, nodes of shape (n_trees, n_nodes, 4).
+
+    Raises
+    ------
+    ValueError
+        For a node that sends rows nowhere.
+    """
+    n_trees, n_nodes = nodes.shape[:2]
+    if n_nodes == 0:
+        raise ValueError("A row of no node is no tree.")
+    room = np.empty(n_nodes + n_trees, dtype=np.int64)
+    levels, depths = room[:n_nodes], room[n_nodes:]
+    bad = library().fcg_check_trees(
+        n_trees, n_nodes, _at(nodes), n_features, _at(levels), _at(depths)
     )
-    held = _Forest(len(forest.roots), *map(_at, tables), forest.has_categories)
-    library().fcg_walk(byref(held), *X.shape, _at(X), _at(values))
+    if bad >= 0:
+        raise ValueError(
+            f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
+            f"{nodes.reshape(-1, 4)[bad].tolist()}."
+        )
+    return depths
+
+
+def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
+    """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
+    values = np.empty((len(X), len(nodes)))
+    library().fcg_walk(
+        *(len(nodes), nodes.shape[1], _at(nodes), _at(depths)), *X.shape, _at(X), _at(values)
+    )
     return values
 
 

@@ -102,20 +102,21 @@ FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
                               double *room, int64_t max_nodes, double *nodes);
 
-/* Nodes of several trees in one table, in which a leaf sends every row to itself. */
+/* A node of a tree, as a row of the dictionary has it: a leaf has feature -1 and its value; others
+ * send rows to node `left` or the one behind it. Kind 1: missing values go left; kind 2: the value
+ * is a set of categories. */
 typedef struct {
-    int64_t n_trees;
-    const int64_t *feature, *left;
-    const double *threshold, *leaf;
-    const int64_t *mask;
-    const uint8_t *is_missing_right, *is_category;
-    const int64_t *roots, *depths;
-    int32_t has_categories;
-} fcg_forest;
+    double feature, value, left, kind;
+} fcg_node;
 
-/* Write the values of trees at rows, of shape (n_rows, n_trees). */
-FCG_API void fcg_walk(const fcg_forest *forest, int64_t n_rows, int64_t n_features,
-                      const double *X, double *values);
+/* Set the depths of trees; `levels` is room for n_nodes numbers. Returns -1, or the number of the
+ * first node that can be reached and sends rows nowhere, or where others go as well. */
+FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
+                                int64_t n_features, int64_t *levels, int64_t *depths);
+/* Write the values of trees that were checked at rows, of shape (n_rows, n_trees). */
+FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
+                      const int64_t *depths, int64_t n_rows, int64_t n_features, const double *X,
+                      double *values);
 
 /* screen.c */
 

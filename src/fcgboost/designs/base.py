@@ -160,7 +160,6 @@ class Columns(ABC):
         """
         return None
 
-
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A, the labels and the weights, for solvers that work on all rows."""
         raise TypeError("These columns are on other machines.")

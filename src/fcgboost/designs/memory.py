@@ -18,7 +18,8 @@ from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns
 from fcgboost.designs.devices import Host, TorchDevice
 from fcgboost.designs.moments import Frame, Moments, moments_of
-from fcgboost.designs.scoring import MemoryCandidates, View, is_worth_storing
+from fcgboost.designs.scoring import MemoryCandidates, is_worth_storing
+from fcgboost.designs.views import View
 from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
 from fcgboost.losses import Loss
 
@@ -173,7 +174,7 @@ class MemoryDesign(Design):
         device = self.device if self.screen is self.device else Host()
         X = self.inputs if device is self.device else self.X
         center, scale = device.put(self.frame.center), device.put(self.frame.scale)
-        Z = device.empty(*X.shape, "float32")
+        Z = device.empty(self.n_rows, X.shape[1], "float32")
         for rows in row_blocks(self.n_rows, device.block_entries // X.shape[1]):
             Z[rows] = (X[rows] - center) / scale
         ones = self.screen.put(np.ones(X.shape[1]), "float32")

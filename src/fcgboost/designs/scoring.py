@@ -13,8 +13,7 @@ if there are many, and in the end each alone, as its column will be.
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -26,10 +25,8 @@ from scipy import sparse
 
 from fcgboost import _kernels
 from fcgboost.designs.base import TIE, Array, Best, Candidates, Divisor, Point
-from fcgboost.designs.blocks import BLOCK, block_sums, row_blocks
-from fcgboost.designs.devices import Host, TorchDevice
-from fcgboost.designs.moments import Frame
-from fcgboost.dictionaries import Dictionary, GaussDictionary, ScreenedDictionary
+from fcgboost.designs.blocks import BLOCK, row_blocks
+from fcgboost.designs.views import WORTH_FUSING, View
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
@@ -42,23 +39,12 @@ _UNKNOWN = 1e-9
 _VANISHING = 1e-10
 #: More doubtful candidates than these, and single precision was too coarse.
 MANY = 32
-# Candidates that are evaluated at once: the processor's cache should hold their values; a device
-# wants many.
-_AT_ONCE, _AT_ONCE_ON_DEVICE = 256, 4096
 # Rows with a residual are gathered up to this share of all.
 _WORTH_GATHERING = 0.8
 # Single precision may lose smaller numbers altogether.
 _TINY = 1e-30
-# Passes of fewer values than these are as quick by products of matrices.
-_WORTH_FUSING = 1 << 26
-# The registers of a GPU hold no more columns than these without spilling.
-_MOST_FEATURES = 64
 # Stored rows of one piece of work.
 _STORED_ROWS = 1024
-_LOG2_E = 1.4426950408889634
-
-#: Does pieces of work, in threads or not, and returns the results in their order.
-Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -144,7 +130,7 @@ class Contest:
     def __post_init__(self) -> None:
         self._n_points = self.allowed.shape[1]
         if self.is_joint:
-            self.allowed = self.allowed.all(axis=1)[:, None]
+            self.allowed = self.allowed.all(axis=1, keepdims=True)
         #: The indices of those who can.
         self.left = np.flatnonzero(self.allowed.any(axis=1))
 
@@ -266,7 +252,7 @@ class MemoryCandidates(Candidates):
             some = [view.extents(G[part], shares[part], divisor) for part in parts]
             join = device.xp.maximum if divisor == "max" else add
             (self._extents[divisor],) = device.fetch(reduce(join, some))
-        if view.dtype == "float32" and not device.is_torch and G.size >= _WORTH_FUSING:
+        if view.dtype == "float32" and not device.is_torch and G.size >= WORTH_FUSING:
             return _stored_dots(self._design, G, W), self._extents.get(divisor)
         each = self._design.each(lambda part: view.sums(G[part], W[part]), parts)
         return reduce(add, each), self._extents.get(divisor)
@@ -278,14 +264,13 @@ class MemoryCandidates(Candidates):
         device, placed, rows = view.device, view.placed(atoms), None
         if divisor == "none" and not device.is_torch:
             rows = np.flatnonzero((W != 0.0).any(axis=1))
-            rows = rows if len(rows) <= _WORTH_GATHERING * len(W) else None
+            rows = rows if 0 < len(rows) <= _WORTH_GATHERING * len(W) else None
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
         if divisor == "none" and view.is_fused(len(W) * len(atoms)):
             return view.gauss_sums(placed, W, self._design.each), None
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
-        at_once = _AT_ONCE_ON_DEVICE if device.is_torch else _AT_ONCE
-        blocks = row_blocks(atoms.shape[0], at_once)
+        blocks = row_blocks(atoms.shape[0], view.at_once)
         width = max(blocks[0].stop, 1 if sparse.issparse(view.inputs) else view.inputs.shape[1])
         size = max(1, device.block_entries // width // BLOCK) * BLOCK
         pieces = [(some, part) for some in blocks for part in row_blocks(len(W), size)]
@@ -305,76 +290,6 @@ class MemoryCandidates(Candidates):
             return device.xp.concatenate(sums), None
         sizes = [reduce(join, [extent for _, extent in group]) for group in grouped]
         return device.xp.concatenate(sums), device.fetch(device.xp.concatenate(sizes))[0]
-
-
-@dataclass(frozen=True)
-class View:
-    """The rows as candidates of one precision see them.
-
-    Attributes
-    ----------
-    dictionary : Dictionary
-    device : Host
-    dtype : {"float32", "float64"}
-    inputs, scale : arrays of the device
-        In single precision standardised rows, and ones.
-    frame : Frame or None
-        What rows were standardised with; None if they are as they were.
-    """
-
-    dictionary: Dictionary
-    device: Host
-    dtype: str
-    inputs: Any
-    scale: Any
-    frame: Frame | None = None
-
-    def placed(self, atoms: Any) -> Any:
-        """Return atoms in the coordinates of the rows, where these are."""
-        if self.frame is not None:
-            assert isinstance(self.dictionary, ScreenedDictionary)
-            atoms = self.dictionary.moved(atoms, self.frame.center, self.frame.scale)
-        is_sparse = sparse.issparse(atoms)
-        return atoms if is_sparse else self.device.put(atoms, self.dtype)
-
-    def evaluate(self, rows: slice, atoms: Any) -> Any:
-        """Return the values of atoms at rows."""
-        return self.dictionary.evaluate(self.inputs[rows], atoms, self.scale)
-
-    def sums(self, values: Any, W: Any) -> Any:
-        """Return values^T W, added up in double precision where there is one."""
-        double = "float64" if self.device.has_float64 else "float32"
-        return block_sums(values, W, getattr(self.device.xp, double))
-
-    def extents(self, values: Any, shares: Any, divisor: Divisor) -> Any:
-        """Return the largest absolute values, or the mean squares, of columns."""
-        if divisor == "max":
-            return self.device.xp.amax(abs(values), axis=0)
-        return self.sums(values * values, shares)[:, 0]
-
-    def is_fused(self, n_values: int) -> bool:
-        """Whether Gauss atoms have a kernel here that writes no value to memory."""
-        is_gauss = type(self.dictionary) is GaussDictionary and self.dtype == "float32"
-        if not is_gauss or n_values < _WORTH_FUSING or not isinstance(self.device, TorchDevice):
-            return is_gauss and n_values >= _WORTH_FUSING
-        is_able = self.device.device.type == "cuda" and self.inputs.shape[1] <= _MOST_FEATURES
-        return is_able and importlib.util.find_spec("triton") is not None
-
-    def gauss_sums(self, atoms: Any, W: Any, each: Each) -> Any:
-        """Return values^T W of Gauss atoms by a kernel."""
-        centers, steepness = atoms[:, :-1], 0.5 / atoms[:, -1] ** 2
-        if self.device.is_torch:
-            from fcgboost.designs.triton_kernels import gauss_sums
-
-            outputs = [gauss_sums(self.inputs, centers, steepness, w)[0] for w in W.T]
-            return self.device.xp.stack(outputs, 1)
-        centers, W = np.ascontiguousarray(centers), np.ascontiguousarray(W)
-        Z = np.ascontiguousarray(self.inputs)
-        factors = (-_LOG2_E * steepness.astype(np.float64)).astype(np.float32)
-        blocks = row_blocks(len(atoms), _AT_ONCE)
-        return np.concatenate(
-            each(lambda b: _kernels.gauss_dots(Z, centers[b], factors[b], W)[0], blocks)
-        )
 
 
 def _stored_dots(design: MemoryDesign, G: Any, W: Any) -> Any:

@@ -10,18 +10,17 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
 )
-from fcgboost.dictionaries.elliptic import EllipticDictionary
 from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
-from fcgboost.dictionaries.neurons import ReluDictionary, SigmoidDictionary
+from fcgboost.dictionaries.neurons import (
+    LinearDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+    StepDictionary,
+)
 from fcgboost.dictionaries.planes import (
     PRODUCTS_ON_ONE_THREAD,
     InnerProductDictionary,
     PlaneDictionary,
-)
-from fcgboost.dictionaries.simple import (
-    ConstantDictionary,
-    LinearDictionary,
-    StepDictionary,
 )
 from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
@@ -29,9 +28,7 @@ from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 __all__ = [
     "PRODUCTS_ON_ONE_THREAD",
     "Array",
-    "ConstantDictionary",
     "Dictionary",
-    "EllipticDictionary",
     "GaussDictionary",
     "Grower",
     "GrownDictionary",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.parts import Part, check_choice, is_positive
+from fcgboost.parts import Part, check_choice, is_positive, refuse
 
 Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
@@ -75,7 +75,7 @@ class Dictionary(Part):
 
     @abstractmethod
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose at most n atoms.
+        """Return at most n atoms: an ndarray or CSR matrix of shape (n_atoms, n_parameters).
 
         Parameters
         ----------
@@ -84,15 +84,11 @@ class Dictionary(Part):
         n : int
         key : int
             The only source of randomness: equal keys give equal atoms.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (at most n, n_parameters)
         """
 
     @abstractmethod
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Return the values of atoms at the rows of X.
+        """Return the values of atoms at the rows of X, of shape (n_samples, n_atoms).
 
         Arrays are NumPy's or, all three, torch's, in one precision; formulas take their functions
         from the array (`fcgboost.arrays.namespace`).
@@ -103,10 +99,6 @@ class Dictionary(Part):
         atoms : ndarray, CSR matrix or tensor of shape (n_atoms, n_parameters)
         scale : ndarray or tensor of shape (n_features,)
             One standardised unit of each column; rows of inner products hold it already.
-
-        Returns
-        -------
-        ndarray or tensor of shape (n_samples, n_atoms)
         """
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
@@ -118,17 +110,9 @@ class Dictionary(Part):
         return lambda X: self.evaluate(X, atoms, scale)
 
     def scaled(self, atoms: Any, factors: Array) -> Any | None:
-        """Return atoms whose values are some positive factors times as large.
+        """Return atoms whose values are some positive factors, one each, times as large.
 
-        Parameters
-        ----------
-        atoms : ndarray of shape (n_atoms, n_parameters)
-        factors : ndarray of shape (n_atoms,)
-
-        Returns
-        -------
-        ndarray of shape (n_atoms, n_parameters), or None
-            None where a multiple of an atom is no atom of the family.
+        None where a multiple of an atom is no atom of the family.
         """
         return None
 
@@ -157,12 +141,7 @@ class SmoothDictionary(Dictionary):
 
     @abstractmethod
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
-        """Return the gradient in x of sum_j coef_j g_j(x) at the rows of X.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
+        """Return the gradient in x of sum_j coef_j g_j(x) at the rows of X, in their shape."""
 
 
 class ScreenedDictionary(Dictionary):
@@ -210,13 +189,8 @@ class LearnableDictionary(Dictionary):
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
 
-        The way back is `moved(atoms, -origin / unit, 1 / unit)`.
-
-        Parameters
-        ----------
-        atoms : ndarray of shape (n_atoms, n_parameters)
-        origin, unit : ndarray of shape (n_features,)
-            The unit is the scale that the dictionary is evaluated with.
+        The unit is the scale that the dictionary is evaluated with. The way back is
+        `moved(atoms, -origin / unit, 1 / unit)`.
         """
 
     def free(self, atoms: Any) -> Any:
@@ -239,19 +213,15 @@ class LearnableDictionary(Dictionary):
         theta : ndarray or tensor of shape (n_atoms, n_parameters)
             Vectors without constraints, as `free` gives them.
         V : ndarray or tensor of shape (n_samples, n_atoms)
-
-        Returns
-        -------
-        ndarray or tensor of the shape of theta
         """
 
 
 class Grower(ABC):
-    """Grows atoms on residuals; what it learned of the rows it keeps while they are the same."""
+    """Grows atoms on residuals, and keeps what it computed of the rows while they are the same."""
 
     @abstractmethod
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
-        """Grow atoms that go along with a residual.
+        """Return atoms that correlate with a residual, of shape (n_grown, n_parameters).
 
         Parameters
         ----------
@@ -263,10 +233,6 @@ class Grower(ABC):
         weights : ndarray of shape (n_rows,)
         key : int
             The only source of randomness.
-
-        Returns
-        -------
-        ndarray of shape (n_grown, n_parameters)
         """
 
 
@@ -283,22 +249,18 @@ class GrownDictionary(Dictionary):
 
 def ends_of(value: Any) -> tuple[Any, ...]:
     """Return a range as a tuple: of one number twice, or of what a sequence holds."""
-    if isinstance(value, Sequence | np.ndarray):
-        return tuple(value)
-    return value, value
+    return tuple(value) if isinstance(value, Sequence | np.ndarray) else (value, value)
 
 
 def check_range(part: Part, name: str, *words: str) -> None:
     """Raise a ValueError unless a parameter is a positive number, a pair of such, or a word."""
-    if isinstance(getattr(part, name), str) and getattr(part, name) in words:
+    value = getattr(part, name)
+    if isinstance(value, str) and value in words:
         return
-    ends = ends_of(getattr(part, name))
+    ends = ends_of(value)
     if len(ends) != 2 or not all(map(is_positive, ends)) or ends[0] > ends[1]:
-        raise ValueError(
-            f"{type(part).__name__}: {name} must be a positive number"
-            f"{''.join(f', {word!r}' for word in words)} or a pair low <= high of positive "
-            f"numbers, got {getattr(part, name)!r}."
-        )
+        others = "".join(f", {word!r}" for word in words)
+        refuse(part, name, f"a positive number{others} or a pair low <= high of positive numbers")
 
 
 def log_uniform(value: Any, generator: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -22,7 +22,6 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
-    contiguous,
     dense_product,
     product_on_one_thread,
     split_last,
@@ -58,13 +57,11 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         self.scaling = scaling
 
     def check_parameters(self) -> None:
-        """Check width, centers and scaling."""
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_range(self, "width", "scale")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose atoms centred at training inputs or in their bounding box."""
         centers = _centers(sample, self.centers, n, key)
         widths = self._widths(sample, centers.shape[0], key)[:, None]
         if sparse.issparse(centers):
@@ -72,7 +69,6 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.hstack([centers, widths])
 
     def _widths(self, sample: Sample, n: int, key: int) -> Array:
-        """Return n widths in standardised units."""
         if isinstance(self.width, Real):
             return np.full(n, float(self.width))
         scale = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
@@ -83,43 +79,48 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
-        if not sparse.issparse(X) and not sparse.issparse(centers):
-            # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
-            # from cancelling where the columns lie far from the origin.
-            if len(centers) == 1:
-                return _one(X, centers, widths, scale)
-            if len(centers) <= _FEW:
-                return _few(X, centers, widths, scale)
-            origin = centers.mean(axis=0)
-            X, centers = _divided(X - origin, scale), _divided(centers - origin, scale)
-        else:
+        is_sparse = sparse.issparse(X) or sparse.issparse(centers)
+        if len(widths) == 1 and not is_sparse:
+            return _one(X, centers, widths, scale)
+        steepness = 0.5 / widths**2
+        if is_sparse:
             X, centers = _divide(X, scale), _divide(centers, scale)
-        return decay(_exponents(X, centers, 0.5 / widths**2))
+            exponents: Any = dense_product(X, centers)
+            exponents *= 2.0 * steepness
+            exponents -= _squared_norms(X)[:, None] * steepness
+            exponents -= _squared_norms(centers) * steepness
+            return _decay(exponents)
+        if len(widths) <= _FEW:
+            return _few(X, centers, steepness, scale)
+        # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
+        # from cancelling where the columns lie far from the origin.
+        origin = centers.mean(axis=0)
+        right = _centers_side(_shifted(centers, origin, scale), steepness)
+        return _decay(_inputs_side(_shifted(X, origin, scale)) @ right)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
-        centers, widths = split_last(atoms)
-        if sparse.issparse(centers):
+        if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
+        centers, widths = split_last(atoms)
         origin = centers.mean(axis=0)
-        right = contiguous(_centers_side((centers - origin) / scale, 0.5 / widths**2))
+        side = _centers_side(_shifted(centers, origin, scale), 0.5 / widths**2)
+        right = np.ascontiguousarray(side)
 
         def values(X: Any) -> Array:
             if sparse.issparse(X):
                 return self.evaluate(X, atoms, scale)
-            X = X - origin
-            X /= scale
-            return decay(product_on_one_thread(_inputs_side(X), right))
+            return _decay(product_on_one_thread(_inputs_side(_shifted(X, origin, scale)), right))
 
         return values
 
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Return sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
-        pulls = self.evaluate(X, atoms, scale) * (coef / widths**2)
+        slopes = self.evaluate(X, atoms, scale) * (coef / widths**2)
         points = X.toarray() if sparse.issparse(X) else X
-        away = pulls.sum(axis=1, keepdims=True) * points
-        return np.asarray((pulls @ centers - away) / scale**2)
+        away = slopes.sum(axis=1, keepdims=True) * points
+        return np.asarray((slopes @ centers - away) / scale**2)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return the centres in the other coordinates; widths are in units already."""
@@ -128,26 +129,24 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 
     def free(self, atoms: Any) -> Any:
         """Return (c, log sigma)."""
-        xp = namespace(atoms)
-        return xp.concatenate([atoms[:, :-1], xp.log(atoms[:, -1:])], axis=1)
+        return _join(atoms[:, :-1], namespace(atoms).log(atoms[:, -1:]))
 
     def bound(self, theta: Any) -> Any:
         """Return (c, sigma)."""
-        xp = namespace(theta)
-        return xp.concatenate([theta[:, :-1], xp.exp(theta[:, -1:])], axis=1)
+        return _join(theta[:, :-1], namespace(theta).exp(theta[:, -1:]))
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return sum_i V[i, j] g_j(z_i) ((z_i - c) / sigma^2, |z_i - c|^2 / sigma^2)."""
         centers, steepness = theta[:, :-1], namespace(theta).exp(-2.0 * theta[:, -1:])
         side = _inputs_side(Z)
-        pulls = decay(side @ _centers_side(centers, 0.5 * steepness[:, 0])) * V
-        sums = pulls.T @ side  # of z, |z|^2 and 1
+        values = _decay(side @ _centers_side(centers, 0.5 * steepness[:, 0]))
+        sums = (values * V).T @ side  # of z, |z|^2 and 1
         mass = sums[:, -1:]
         toward = sums[:, :-2] - mass * centers
         # |z - c|^2 = |z|^2 - |c|^2 - 2 <z - c, c>
         spread = sums[:, -2:-1] - mass * squared_norms(centers)[:, None]
         spread = spread - 2.0 * (toward * centers).sum(1)[:, None]
-        return namespace(Z).concatenate([toward * steepness, spread * steepness], axis=1)
+        return _join(toward * steepness, spread * steepness)
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: the exponent is a sum of products of this size, both sides shifted by a mean."""
@@ -185,7 +184,6 @@ class PolynomialDictionary(InnerProductDictionary):
         self.scaling = scaling
 
     def check_parameters(self) -> None:
-        """Check degree, q, centers and scaling."""
         super().check_parameters()
         check_choice(self, "centers", ("data", "box"))
         check_count(self, "degree")
@@ -193,7 +191,6 @@ class PolynomialDictionary(InnerProductDictionary):
             check_positive(self, "q")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose atoms centred at training inputs or in their bounding box."""
         centers = _centers(sample, self.centers, n, key)
         if sparse.issparse(centers):
             centers = centers.toarray()
@@ -233,10 +230,9 @@ def _divide(X: Any, scale: Array) -> Any:
     return divided
 
 
-def _divided(X: Any, scale: Array) -> Any:
-    """Divide a dense array in place, unless the unit is one."""
-    if is_tensor(X) or (scale != 1.0).any():
-        X /= scale
+def _shifted(X: Any, origin: Any, scale: Array) -> Any:
+    X = X - origin
+    X /= scale
     return X
 
 
@@ -247,45 +243,34 @@ def _one(X: Any, center: Any, width: Array, scale: Array) -> Array:
     # Where squares overflow, the atom is 0.
     with np.errstate(over="ignore"):
         gaps *= gaps
-    return decay(-(gaps @ namespace(gaps).ones_like(gaps[:1].T)))
+    return _decay(-(gaps @ namespace(gaps).ones_like(gaps[:1].T)))
 
 
-def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
+def _few(X: Any, centers: Any, steepness: Array, scale: Array) -> Array:
     """Evaluate a few atoms by differences, which are exact where an atom is large."""
     squares: Any = 0.0
     for column in range(X.shape[1]):
         gap = (X[:, column : column + 1] - centers[:, column]) / scale[column]
         squares = squares + gap * gap
-    return decay(squares * (-0.5 / widths**2))
-
-
-def _exponents(X: Any, centers: Any, steepness: Array) -> Any:
-    """Return -t |x - c|^2, t the steepness of the atom at c."""
-    if sparse.issparse(X) or sparse.issparse(centers):
-        exponents: Any = dense_product(X, centers)
-        exponents *= 2.0 * steepness
-        exponents -= _squared_norms(X)[:, None] * steepness
-        exponents -= _squared_norms(centers) * steepness
-    else:
-        # One product gives all three terms of the square, and no further pass over the block.
-        exponents = _inputs_side(X) @ _centers_side(centers, steepness)
-    return exponents
+    return _decay(squares * -steepness)
 
 
 def _inputs_side(X: Any) -> Any:
     """Return rows (x, |x|^2, 1)."""
-    xp = namespace(X)
-    return xp.concatenate([X, squared_norms(X)[:, None], xp.ones_like(X[:, :1])], axis=1)
+    return _join(X, squared_norms(X)[:, None], namespace(X).ones_like(X[:, :1]))
 
 
 def _centers_side(centers: Any, steepness: Array) -> Any:
     """Return columns t (2 c, -1, -|c|^2), whose product with (x, |x|^2, 1) is -t |x - c|^2."""
-    xp = namespace(centers)
-    columns = [2.0 * centers, -xp.ones_like(centers[:, :1]), -squared_norms(centers)[:, None]]
-    return (xp.concatenate(columns, axis=1) * steepness[:, None]).T
+    minus_ones, squares = -namespace(centers).ones_like(centers[:, :1]), squared_norms(centers)
+    return (_join(2.0 * centers, minus_ones, -squares[:, None]) * steepness[:, None]).T
 
 
-def decay(exponents: Any) -> Array:
+def _join(*columns: Any) -> Any:
+    return namespace(columns[0]).concatenate(columns, axis=1)
+
+
+def _decay(exponents: Any) -> Array:
     """Return the exponential, in place, of exponents that only rounding can have made positive."""
     if is_tensor(exponents):
         return exponents.clamp_(max=0.0).exp_()  # type: ignore[no-any-return]
@@ -294,8 +279,8 @@ def decay(exponents: Any) -> Array:
 
 
 def _squared_norms(X: Any) -> Array:
-    if sparse.issparse(X):
-        places = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        totals = np.bincount(places, X.data**2, minlength=X.shape[0])
-        return np.asarray(totals, dtype=np.float64)
-    return np.asarray(squared_norms(X))
+    """Return the squared norms of the rows, sparse or not."""
+    if not sparse.issparse(X):
+        return np.asarray(squared_norms(X))
+    numbers = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.asarray(np.bincount(numbers, X.data**2, minlength=X.shape[0]), dtype=np.float64)

@@ -1,10 +1,11 @@
-"""Neurons with random weights: sigmoid and rectified linear."""
+"""Neurons with random weights: sigmoid, rectified linear, linear and step."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries.base import (
@@ -17,16 +18,65 @@ from fcgboost.dictionaries.base import (
 )
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
+    PlaneDictionary,
     affine_rounding,
-    check_max_features,
-    draw_planes,
+    split_last,
 )
-from fcgboost.parts import check_choice
+from fcgboost.parts import check_choice, check_count
 
 _LONG = 64
 
 
-class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
+class NeuronDictionary(PlaneDictionary):
+    """Atoms profile(<w, x> + b) with random weights."""
+
+    #: Unit directions with 1..max_features non-zero weights, their planes through the rows of the
+    #: sample in turn; or weights and offsets uniform in [-1, 1]. In standardised units.
+    weights: Literal["sparse", "box"] = "sparse"
+
+    def __init__(self, max_features: int | None = None, scaling: Scaling = "none") -> None:
+        self.max_features = max_features
+        self.scaling = scaling
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice(self, "weights", ("sparse", "box"))
+        if self.max_features is not None:
+            check_count(self, "max_features")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Draw (w, b) in standardised units and fold the standardisation in.
+
+        Every kind of number has its own stream, filled atom by atom: fewer atoms of the same key
+        are the first ones of more.
+        """
+        d = sample.n_features
+        seeds = np.random.SeedSequence(key).spawn(3)
+        first, second, third = map(np.random.default_rng, seeds)
+        if self.weights == "box":
+            w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
+            b = second.uniform(-1.0, 1.0, size=n)
+            if self.max_features is not None:
+                w[~_random_mask(d, np.full(n, min(self.max_features, d)), third)] = 0.0
+            return np.hstack([w, (b - w @ sample.shift)[:, None]])
+        w = first.standard_normal((n, d))
+        n_nonzero = second.integers(1, min(self.max_features or d, d) + 1, size=n)
+        w[~_random_mask(d, n_nonzero, third)] = 0.0
+        w /= np.linalg.norm(w, axis=1, keepdims=True)
+        w /= sample.scale
+        # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
+        through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
+        return np.hstack([w, -np.einsum("ij,ij->i", w, through)[:, None]])
+
+
+def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose n_kept[i] columns at random for every row i."""
+    numbers = rng.random((len(n_kept), n_features))
+    last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
+    return np.asarray(numbers <= last[:, None])
+
+
+class SigmoidDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
     """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
 
     Parameters
@@ -48,25 +98,20 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         scaling: Scaling = "none",
         max_features: int | None = None,
     ) -> None:
+        super().__init__(max_features, scaling)
         self.slope_range = slope_range
         self.weights = weights
-        self.scaling = scaling
-        self.max_features = max_features
 
     def check_parameters(self) -> None:
-        """Check all parameters."""
         super().check_parameters()
-        check_choice(self, "weights", ("sparse", "box"))
         check_range(self, "slope_range")
-        check_max_features(self)
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose random neurons."""
         slopes = log_uniform(self.slope_range, np.random.default_rng([key, 1]), (n, 1))
-        return slopes * draw_planes(sample, n, key, self.max_features, self.weights)
+        return slopes * super().candidates(sample, n, key)
 
     def profile(self, z: Array) -> Array:
-        """Return 1 / (1 + exp(-z)), written so that no exponential overflows."""
+        # Written so that no exponential overflows.
         z *= 0.5
         namespace(z).tanh(z, out=z)
         z += 1.0
@@ -74,7 +119,6 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         return z
 
     def slope(self, z: Array) -> Array:
-        """Return g (1 - g)."""
         g = self.profile(z)
         return g * (1.0 - g)
 
@@ -84,7 +128,7 @@ class SigmoidDictionary(InnerProductDictionary, ScreenedDictionary):
         return np.ones(len(atoms)), errors / 4.0 + 16.0
 
 
-class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
+class ReluDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
     """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
 
     Parameters
@@ -103,26 +147,13 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         scaling: Scaling = "none",
         max_features: int | None = None,
     ) -> None:
+        super().__init__(max_features, scaling)
         self.weights = weights
-        self.scaling = scaling
-        self.max_features = max_features
-
-    def check_parameters(self) -> None:
-        """Check all parameters."""
-        super().check_parameters()
-        check_choice(self, "weights", ("sparse", "box"))
-        check_max_features(self)
-
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Propose random neurons."""
-        return draw_planes(sample, n, key, self.max_features, self.weights)
 
     def scaled(self, atoms: Any, factors: Array) -> Any:
-        """Return (w, b) times the factor, which is positive."""
         return atoms * factors[:, None]
 
     def profile(self, z: Array) -> Array:
-        """Return max(0, z)."""
         if is_tensor(z):
             return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
         # Twice as fast with a row of zeros as with one zero, once the row is long.
@@ -131,10 +162,71 @@ class ReluDictionary(InnerProductDictionary, ScreenedDictionary):
         return positive
 
     def slope(self, z: Array) -> Array:
-        """Return 1 where z > 0, else 0."""
         slopes: Array = namespace(z).asarray(z > 0.0, dtype=z.dtype)
         return slopes
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: the profile moves no more than its argument."""
         return affine_rounding(atoms, radius)
+
+
+class LinearDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+    """Linear atoms <w, x> + b; a row is (w, b).
+
+    The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
+    zero at a training input.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit. With 1 every atom is one input.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
+
+    def profile(self, z: Array) -> Array:
+        return z
+
+    def slope(self, z: Array) -> Array:
+        slopes: Array = namespace(z).ones_like(z)
+        return slopes
+
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound: the profile moves no more than its argument."""
+        return affine_rounding(atoms, radius)
+
+
+class StepDictionary(NeuronDictionary):
+    """Step atoms: 1 where <w, x> + b > 0, else 0; a row is (w, b).
+
+    The direction w has 1..d non-zero coordinates, and the step is at a training input, which is
+    itself on the side of the ones.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit. 1 gives decision stumps.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose random directions with the step at training inputs.
+
+        A step that went exactly through a row would be decided there by rounding, which differs
+        from one library to the next. So it is moved by a little more than k products and sums can
+        lose, k the number of non-zero weights: by (k + 4) 2^-50 of the largest size they can have.
+        """
+        atoms = super().candidates(sample, n, key)
+        weights, offsets = split_last(atoms)
+        largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
+        sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
+        offsets += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
+        return atoms
+
+    def profile(self, z: Array) -> Array:
+        if is_tensor(z):
+            return z.gt_(0.0)  # type: ignore[attr-defined, no-any-return]
+        steps: Array = np.greater(z, 0.0, out=z)
+        return steps

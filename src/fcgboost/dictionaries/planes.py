@@ -7,18 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import is_tensor, namespace
+from fcgboost.arrays import namespace
 from fcgboost.dictionaries.base import (
     Array,
     Dictionary,
     LearnableDictionary,
-    Sample,
     SmoothDictionary,
 )
-from fcgboost.parts import check_count
 
 # Atoms, or rows, from which on it pays to widen the inputs.
 _MANY = 32
@@ -34,17 +31,12 @@ class PlaneDictionary(Dictionary):
         """Return the values of the atoms for z = <w, x> + b, which may be overwritten."""
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Return profile(<w, x> + b)."""
         return self.profile(affine(X, atoms))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Lay the weights out as columns, which short products read several times faster."""
-        weights, offsets = split_last(atoms)
-        if sparse.issparse(weights):
+        if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
-        if is_tensor(atoms):
-            columns = contiguous(weights.T)
-            return lambda X: self.profile(X @ columns + offsets)
         table = np.ascontiguousarray(atoms.T)
 
         def values(X: Any) -> Array:
@@ -70,14 +62,12 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
         return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Return (w unit, b + <w, origin>)."""
         return moved_planes(atoms, origin, unit)
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
-        pulls = self.slope(affine(Z, theta)) * V
-        parts = [pulls.T @ Z, pulls.sum(0)[:, None]]
-        return namespace(Z).concatenate(parts, axis=1)
+        slopes = self.slope(affine(Z, theta)) * V
+        return namespace(Z).concatenate([slopes.T @ Z, slopes.sum(0)[:, None]], axis=1)
 
 
 def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
@@ -100,11 +90,6 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
     last = atoms[:, -1:]
     last = last.toarray() if sparse.issparse(last) else last
     return atoms[:, :-1], last.reshape(-1)
-
-
-def contiguous(array: Any) -> Any:
-    """Return an array whose rows lie one after the other in memory."""
-    return array.contiguous() if is_tensor(array) else np.ascontiguousarray(array)
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
@@ -144,53 +129,3 @@ def dense_product(X: Any, rows: Any) -> Array:
     product: Any = X @ rows.T
     dense: Array = product.toarray() if sparse.issparse(product) else product
     return dense
-
-
-def check_max_features(dictionary: Any) -> None:
-    """Raise a ValueError unless `max_features` is None or a whole number from 1 on."""
-    if dictionary.max_features is not None:
-        check_count(dictionary, "max_features")
-
-
-def draw_planes(
-    sample: Sample, n: int, key: int, max_features: int | None = None, where: str = "sparse"
-) -> Array:
-    """Draw (w, b) in standardised units and fold the standardisation in.
-
-    Every kind of number has its own stream, filled atom by atom: fewer atoms of the same key
-    are the first ones of more.
-
-    Parameters
-    ----------
-    sample : Sample
-    n, key : int
-    max_features : int or None
-        The most non-zero weights of an atom; None is as many as there are columns.
-    where : {"sparse", "box"}
-        Unit directions with 1..max_features non-zero weights, through the rows of the sample in
-        turn; or weights and offsets uniform in [-1, 1].
-    """
-    d = sample.n_features
-    seeds = np.random.SeedSequence(key).spawn(3)
-    first, second, third = map(np.random.default_rng, seeds)
-    if where == "box":
-        w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
-        b = second.uniform(-1.0, 1.0, size=n)
-        if max_features is not None:
-            w[~draw_columns(d, np.full(n, min(max_features, d)), third)] = 0.0
-        return np.hstack([w, (b - w @ sample.shift)[:, None]])
-    w = first.standard_normal((n, d))
-    n_nonzero = second.integers(1, min(max_features or d, d) + 1, size=n)
-    w[~draw_columns(d, n_nonzero, third)] = 0.0
-    w /= np.linalg.norm(w, axis=1, keepdims=True)
-    w /= sample.scale
-    # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
-    through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
-    return np.hstack([w, -np.einsum("ij,ij->i", w, through)[:, None]])
-
-
-def draw_columns(n_features: int, n_kept: Any, lots: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose as many columns by lot for every row as the row's entry of n_kept says."""
-    numbers = lots.random((len(n_kept), n_features))
-    last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
-    return np.asarray(numbers <= last[:, None])

@@ -12,18 +12,19 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost._kernels import check_trees
 from fcgboost.dictionaries import (
     Array,
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     PlaneDictionary,
     TreeDictionary,
     UnionDictionary,
 )
+from fcgboost.dictionaries.trees.nodes import nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
+from fcgboost.documents.version2 import EllipticDictionary
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 # Larger shapes than SciPy's indices are for no dictionary.
@@ -32,9 +33,8 @@ _MOST_PARAMETERS = 2**31 - 2
 _LARGEST_WHOLE = 2**53
 # A node of a tree is four numbers; no dictionary grows trees of more levels.
 _NODE, _DEEPEST = 4, 30
-_LARGEST_MASK = 2.0**52
 # Rows of these have one length for all.
-_EVEN = GaussDictionary | PlaneDictionary | ConstantDictionary | EllipticDictionary
+_EVEN = GaussDictionary | PlaneDictionary | EllipticDictionary
 # Rows of these may be short: zeros at their end are left out.
 _UNEVEN = TreeDictionary | UnionDictionary
 
@@ -194,28 +194,7 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
 
 def _is_tree(row: Array, n_features: int) -> bool:
     """Whether every node that can be reached is reached once, and is sound."""
-    nodes = row[: len(row) // _NODE * _NODE].reshape(-1, _NODE)
-    is_reached = np.zeros(len(nodes), dtype=bool)
-    level = np.zeros(1, dtype=np.intp)
-    for _ in range(_DEEPEST + 1):
-        if is_reached[level].any() or len(set(level.tolist())) < len(level):
-            return False
-        is_reached[level] = True
-        is_inner = nodes[level, 0] != -1.0
-        splits, level = nodes[level[is_inner]], level[is_inner]
-        if not _are_splits(splits, level, len(nodes), n_features):
-            return False
-        left = splits[:, 2].astype(np.intp)
-        level = np.concatenate([left, left + 1])
-        if not len(level):
-            return len(nodes) > 0
-    return False
-
-
-def _are_splits(splits: Array, places: Any, n_nodes: int, n_features: int) -> bool:
-    feature, value, left, kind = splits.T
-    is_whole = (splits[:, [0, 2, 3]] == np.rint(splits[:, [0, 2, 3]])).all(axis=1)
-    is_sound = is_whole & (feature >= 0) & (feature < n_features) & (kind >= 0) & (kind <= 3)
-    is_sound &= (left > places) & (left + 1 < n_nodes)
-    is_mask = (value >= 0.0) & (value < _LARGEST_MASK) & (value == np.rint(value))
-    return bool((is_sound & (is_mask | (kind < 2.0))).all())
+    try:
+        return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
+    except ValueError:
+        return False

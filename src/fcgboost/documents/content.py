@@ -21,6 +21,7 @@ from fcgboost.documents.encoders import encoder_document, read_encoder
 from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
+from fcgboost.documents.version2 import EllipticDictionary, read_version2
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
@@ -129,7 +130,11 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     The parts that it may name are `known`; its atoms, or the coefficients of its path, may take
     `max_bytes` of memory.
     """
-    document: Document = convert(value, Document)
+    document: Document
+    if isinstance(value, dict) and value.get("version") == 2:
+        document, known = read_version2(value), {**known, "EllipticDictionary": EllipticDictionary}
+    else:
+        document = convert(value, Document)
     n_iter, classes = document.n_iter, _read_classes(document.classes)
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:

@@ -16,6 +16,7 @@ from fcgboost.documents.checking import DocumentError, shown
 from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
+from fcgboost.documents.version2 import EllipticDictionary
 from fcgboost.tables import TableEncoder
 
 # An empty list is three bytes in a file, and twenty times that in memory.
@@ -46,7 +47,12 @@ def encode(
     has_path = trace and classifier._has_path()
     document = document_of(classifier, encoder, has_path=has_path, about=about)
     parameters = found_by(classifier).get_params(deep=False)
-    parts = parts_within([parameters, classifier.model_.dictionary, classifier._loss_])
+    parts = set(parts_within([parameters, classifier.model_.dictionary, classifier._loss_]))
+    if EllipticDictionary in parts:
+        raise ValueError(
+            "This model has elliptic atoms of an older fcgboost, which are read but no longer "
+            "written: keep the file that it was loaded from."
+        )
     try:
         # What is written must be read again: the path aside, which would take twice the memory.
         read_content({**document, "path": None}, known_parts(parts))
@@ -131,10 +137,10 @@ def _check_version(document: Any) -> None:
         raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
     if type(found := document["version"]) is not int:
         raise DocumentError(f"$.version must be a whole number, got {shown(found)}")
-    if found != VERSION:
+    if found not in (2, VERSION):
         old = ("before the first release of fcgboost", "fit and save the model again")
         when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
-        versions = f"(format version {shown(found)}; this one reads {VERSION})"
+        versions = f"(format version {shown(found)}; this one reads 2 and {VERSION})"
         raise DocumentError(f"the file was written {when} {versions}: {advice}")
 
 

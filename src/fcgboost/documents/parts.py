@@ -26,8 +26,6 @@ _BUILT_IN: Known = {
 }
 # The parameters of these parts that hold parts.
 _HOLDERS = {"solver", "families"}
-# Parameters in older files that say how atoms were made, and not what they are.
-_FORGOTTEN = {("TreeDictionary", "oblivious")}
 # A prediction multiplies as often as this.
 _LARGEST_DEGREE = 1000
 
@@ -121,8 +119,6 @@ def read_part(record: PartRecord, known: Known, place: str, contract: type[Part]
         )
     given, accepted = {}, inspect.signature(part).parameters
     for key, value in record.parameters.items():
-        if (record.part, key) in _FORGOTTEN:
-            continue
         if key not in accepted:
             refuse(inside, f"has {shown(key)}, which {part.__name__} does not take")
         given[key] = _read_value(value, known, f"{inside}.{key}")

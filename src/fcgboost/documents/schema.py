@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from fcgboost.stopping import Status
 from fcgboost.training.checks import FAMILIES
 
-FORMAT, VERSION = "fcgboost model", 2
+FORMAT, VERSION = "fcgboost model", 3
 
 _MAX = sys.float_info.max
 _Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -78,7 +78,7 @@ PARAMETERS: dict[str, Any] = {
     "random_state": Annotated[int, Meta(ge=0, le=2**32 - 1)] | None,
     "verbose": bool | _WholeNotNegative,
 }
-_Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
+Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
 
 
 class ClassesRecord(_Record):
@@ -204,14 +204,14 @@ class Document(_Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
-    version: Literal[2]
+    version: Literal[3]
     written_by: str
     about: dict[str, Any]
     encoder: EncoderRecord | None
     n_features: _Count
     feature_names: list[str] | None
     classes: ClassesRecord
-    parameters: _Parameters
+    parameters: Parameters
     n_iter: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     k0: _Count
     l2: _NotNegative

@@ -22,7 +22,6 @@ _SHAPES = {
     "relu": "max(0, <w, x> + b)",
     "linear": "<w, x> + b",
     "step": "1 where <w, x> + b > 0",
-    "elliptic": "exp(-|p (x - c)|^2 / 2)",
     "tree": "decision trees",
 }
 

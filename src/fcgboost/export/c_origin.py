@@ -17,15 +17,13 @@ _FAR = 8.0
 _GAIN = 4.0
 # Directions that the planes of the atoms hardly see say nothing about where the data lie.
 _SEEN = 0.01
-# Atoms around centres; others, trees aside, have planes.
-_CENTERED = ("gauss", "elliptic")
 
 
 def shift_block(block: Block, origin: Array) -> Block:
     """Return the atoms as functions of x - origin; trees stay as they are."""
     if block.kind == "tree":
         return block
-    if block.kind in _CENTERED:
+    if block.kind == "gauss":
         return replace(block, rows=block.rows - origin)
     return replace(block, last=block.last + block.rows @ origin)
 
@@ -35,7 +33,7 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
 
     Single precision holds the point itself, so these differences are exact, and what remains of
     centres and offsets is small. In double precision all is as in Python, where inputs are not
-    shift_block either.
+    shifted either.
     """
     blocks = [block for block in formula.blocks if block.kind != "tree"]
     is_sparse = any(sparse.issparse(block.rows) for block in blocks)
@@ -51,57 +49,40 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
 
 
 def _origin_of_atoms(formula: Formula, blocks: list[Block]) -> Array:
-    """Return the point that centres tell, and planes in the columns that no centre tells."""
-    bells = [block for block in blocks if block.kind in _CENTERED]
-    planes = [block for block in blocks if block.kind not in _CENTERED]
-    origin, is_told = np.zeros(formula.n_features), np.zeros(formula.n_features, dtype=bool)
-    if bells:
-        origin, is_told = _origin_of_centers(formula, bells, has_planes=bool(planes))
-    if planes and not is_told.all():
-        nearer = [shift_block(block, origin) for block in planes]
-        origin = origin + _origin_of_planes(formula, nearer, ~is_told)
-    return origin
+    """Return the point that centres tell; planes do where there is no centre."""
+    planes = [block for block in blocks if block.kind != "gauss"]
+    if len(planes) == len(blocks):
+        return _origin_of_planes(formula, planes)
+    (bells,) = (block for block in blocks if block.kind == "gauss")
+    return _origin_of_centers(formula, bells, has_planes=bool(planes))
 
 
-def _origin_of_centers(
-    formula: Formula, bells: list[Block], *, has_planes: bool
-) -> tuple[Array, Array]:
-    """Return the mean of the centres in columns far from zero, and which columns atoms look at.
+def _origin_of_centers(formula: Formula, bells: Block, *, has_planes: bool) -> Array:
+    """Return the mean of the centres in columns far from zero.
 
     Far is many times the spread of the centres and the smallest width, since the narrowest atom
     loses most; a plane loses as much as an atom of one unit's width.
     """
-    centers = np.vstack([block.rows for block in bells])
-    widths = np.vstack([_widths(formula, block) for block in bells])
-    is_seen = np.isfinite(widths)
-    counts = np.maximum(is_seen.sum(axis=0), 1)
-    mean = np.where(is_seen, centers, 0.0).sum(axis=0) / counts
-    spread = np.where(is_seen, np.abs(centers - mean), 0.0).max(axis=0)
-    narrowest = np.minimum(widths.min(axis=0), formula.scale if has_planes else np.inf)
-    is_far = np.abs(mean) > _GAIN * np.maximum(spread, narrowest)
-    return np.where(is_far, mean, 0.0), np.asarray(is_seen.any(axis=0))
+    mean = bells.rows.mean(axis=0)
+    spread = np.abs(bells.rows - mean).max(axis=0)
+    narrowest = bells.last.min() * formula.scale
+    if has_planes:
+        narrowest = np.minimum(narrowest, formula.scale)
+    return np.where(np.abs(mean) > _GAIN * np.maximum(spread, narrowest), mean, 0.0)
 
 
-def _widths(formula: Formula, block: Block) -> Array:
-    """Return the widths of atoms around centres in every column; infinity where one looks away."""
-    if block.kind == "gauss":
-        return np.outer(block.last, formula.scale)
-    with np.errstate(divide="ignore"):
-        return np.asarray(1.0 / np.abs(block.last))
-
-
-def _origin_of_planes(formula: Formula, blocks: list[Block], is_open: Array) -> Array:
+def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     """Return the point nearest to all planes <w, x> + b = 0, or zero if they are near that.
 
     The planes of sigmoid and rectified linear atoms go through training inputs, those of a
-    polynomial through their mean. The point is zero in the columns that are not open.
+    polynomial through their mean.
     """
     weights = np.vstack([block.rows for block in blocks]) * formula.scale
     offsets = np.concatenate([block.last for block in blocks])
     lengths: Any = np.linalg.norm(weights, axis=1)
     is_plane = lengths > 0.0
-    normals, lengths = weights[is_plane] / lengths[is_plane, None], lengths[is_plane]
-    normals, distances = normals * is_open, offsets[is_plane] / lengths
+    normals = weights[is_plane] / lengths[is_plane, None]
+    distances = offsets[is_plane] / lengths[is_plane]
     if np.abs(distances).max(initial=0.0) < _FAR:
         return np.zeros(formula.n_features)
     point, *_ = np.linalg.lstsq(normals, -distances, rcond=_SEEN)

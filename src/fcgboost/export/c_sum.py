@@ -10,7 +10,6 @@ import numpy as np
 
 from fcgboost.export.c_origin import origin_of, shift_block
 from fcgboost.export.c_text import (
-    Csr,
     Precision,
     Table,
     index_table,
@@ -88,7 +87,7 @@ def _block_code(
     formula: Formula, block: Block, point: str, name: str, precision: Precision
 ) -> Code:
     """Write the loop over the atoms of one kind; `point` is the expression for input j."""
-    write = {"gauss": _gauss, "elliptic": _elliptic, "tree": _trees}.get(block.kind, _plane)
+    write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _plane)
     value = write(formula, block, point, name, precision)
     addition = _addition(block, name, precision)
     text = (
@@ -175,35 +174,6 @@ def _sparse_distance(
         "if (z < 0) z = 0;\n"
     )
     return before, inside
-
-
-def _elliptic(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
-    """Return exp(-z), z the squared distance in units of sqrt(2) times the atom's widths."""
-    real, sharpness = precision.real, block.last / np.sqrt(2.0)
-    tables: list[Table] = []
-    entries = Csr.of(sharpness)
-    # A place and its part of an end, beside two numbers.
-    is_sparse = len(entries.values) * 1.25 < sharpness.size
-    if is_sparse:
-        places = np.repeat(np.arange(block.n_atoms), np.diff(entries.ends, prepend=0))
-        centers = real_table(f"{name}_centers", block.rows[places, entries.columns], precision)
-        tables += [centers, *entries.tables(f"{name}_sharpness", precision)]
-        before, entry = "int e = 0;\n", "e"
-        loop = f"for (; e < {name}_sharpness_ends[i]; e++) {{\n"
-        loop += f"    const int j = {name}_sharpness_places[e];\n"
-    else:
-        tables.append(real_table(f"{name}_centers", block.rows, precision))
-        tables.append(real_table(f"{name}_sharpness", sharpness, precision))
-        before, entry = "", "i][j"
-        loop = f"for (int j = 0; j < {formula.n_features}; j++) {{\n"
-    inside = (
-        f"{real} z = 0;\n{loop}"
-        f"    const {real} gap = ({point} - {name}_centers[{entry}]) * {name}_sharpness[{entry}];\n"
-        "    z += gap * gap;\n"
-        "}\n"
-        f"const {real} value = exp{precision.suffix}(-z);\n"
-    )
-    return _Loop(tables, before, inside)
 
 
 def _trees(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:

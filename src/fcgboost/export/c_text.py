@@ -130,38 +130,23 @@ def _declaration(head: str, items: list[str]) -> str:
     return f"static const {head} = {{\n{body}\n}};\n"
 
 
-@dataclass(frozen=True)
-class Csr:
-    """A sparse matrix as three tables: its values, their columns, the ends of its rows."""
-
-    values: Any
-    columns: Any
-    ends: Any
-
-    @classmethod
-    def of(cls, matrix: Any) -> Csr:
-        """Take the entries that are not zero, row by row."""
-        entries = sparse.csr_matrix(matrix)
-        entries.sum_duplicates()
-        entries.eliminate_zeros()
-        return cls(entries.data, entries.indices, entries.indptr[1:])
-
-    def tables(self, name: str, precision: Precision) -> list[Table]:
-        """Declare NAME, NAME_places and NAME_ends."""
-        return [
-            real_table(name, self.values, precision),
-            index_table(f"{name}_places", self.columns.tolist()),
-            index_table(f"{name}_ends", self.ends.tolist()),
-        ]
-
-
 def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, list[Table]]:
-    """Declare a matrix in the smaller of two ways; return whether that is as a sparse one."""
-    entries = Csr.of(matrix)
+    """Declare a matrix in the smaller of two ways; return whether that is as a sparse one.
+
+    A sparse one is three tables: NAME with the values, NAME_places with their columns, NAME_ends
+    with the ends of the rows.
+    """
+    entries = sparse.csr_matrix(matrix, copy=True)
+    entries.sum_duplicates()
+    entries.eliminate_zeros()
     n_rows, n_columns = matrix.shape
     n_bytes = n_rows * n_columns * np.dtype(precision.dtype).itemsize
-    if len(entries.values):
-        tables = entries.tables(name, precision)
+    if entries.nnz:
+        tables = [
+            real_table(name, entries.data, precision),
+            index_table(f"{name}_places", entries.indices.tolist()),
+            index_table(f"{name}_ends", entries.indptr[1:].tolist()),
+        ]
         if sum(table.n_bytes for table in tables) < n_bytes:
             return True, tables
     dense = matrix.toarray() if sparse.issparse(matrix) else matrix

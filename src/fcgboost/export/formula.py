@@ -13,9 +13,7 @@ from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import (
     Array,
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     LinearDictionary,
     PolynomialDictionary,
@@ -37,8 +35,6 @@ KINDS: dict[str, type[Dictionary]] = {
     "relu": ReluDictionary,
     "linear": LinearDictionary,
     "step": StepDictionary,
-    "constant": ConstantDictionary,
-    "elliptic": EllipticDictionary,
     "tree": TreeDictionary,
 }
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
@@ -64,8 +60,7 @@ class Block:
     rows : ndarray or CSR matrix of shape (n_atoms, n_features)
         Centres or weights, in the units of the inputs; empty for trees.
     last : ndarray of shape (n_atoms,)
-        Widths or offsets; of elliptic atoms, of shape (n_atoms, n_features), reciprocal widths in
-        the units of the inputs.
+        Widths or offsets.
     coef : ndarray of shape (n_outputs, n_atoms)
     forest : Forest or None
         The nodes of trees.
@@ -159,19 +154,16 @@ def formula_of(model: Any) -> Formula:
     encoder, classifier = split_model(model)
     fitted = classifier.model_
     blocks = list(_blocks(fitted))
-    # Constants are no more than a part of the intercept.
-    constants = [block for block in blocks if block.kind == "constant"]
-    intercept = fitted.intercept + sum(block.coef @ block.last for block in constants)
     names = getattr(classifier, "feature_names_in_", None)
     is_union = isinstance(fitted.dictionary, UnionDictionary)
     return Formula(
-        blocks=[block for block in blocks if block.kind != "constant"],
+        blocks=blocks,
         n_atoms=sum(block.n_atoms for block in blocks),
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
         takes_missing=bool(fitted.dictionary.takes_missing),
-        intercept=intercept,
+        intercept=fitted.intercept,
         probability=classifier.link_ or _probability(classifier._loss_),
         labels=_labels(classifier.classes_),
         names=None if names is None or encoder is not None else [str(name) for name in names],
@@ -193,21 +185,18 @@ def _blocks(model: Model) -> Iterator[Block]:
     found: dict[str, list[Block]] = {}
     for dictionary, rows, own in parts:
         if own.shape[1] or not isinstance(model.dictionary, UnionDictionary):
-            block = _block(dictionary, rows, own, model.scale)
+            block = _block(dictionary, rows, own)
             found.setdefault(block.name, []).append(block)
     for several in found.values():
         if several[0].n_atoms:
             yield several[0] if len(several) == 1 else _concatenated(several)
 
 
-def _block(dictionary: Dictionary, atoms: Any, coef: Array, scale: Array) -> Block:
+def _block(dictionary: Dictionary, atoms: Any, coef: Array) -> Block:
     kind = _kind(dictionary)
     if kind == "tree":
         forest = forest_of(atoms)
         return Block(kind, 1, np.zeros((coef.shape[1], 0)), np.zeros(coef.shape[1]), coef, forest)
-    if kind == "elliptic":
-        dense = np.asarray(atoms.toarray() if sparse.issparse(atoms) else atoms)
-        return Block(kind, 1, dense[:, : len(scale)], dense[:, len(scale) :] / scale, coef)
     last = atoms[:, -1]
     last = last.toarray().ravel() if sparse.issparse(last) else last
     degree = int(dictionary.degree) if isinstance(dictionary, PolynomialDictionary) else 1

@@ -21,7 +21,7 @@ _N_CODES = 52
 
 def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return the values of atoms of one kind, of shape (n, n_atoms); of sigmoids, twice these."""
-    write = {"gauss": _gauss, "elliptic": _elliptic, "tree": _trees}.get(block.kind, _planes)
+    write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _planes)
     return write(graph, formula, block, x)
 
 
@@ -55,23 +55,6 @@ def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
 
 def _decay(graph: Graph, exponents: str) -> str:
     return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
-
-
-def _elliptic(graph: Graph, formula: Formula, block: Block, x: str) -> str:
-    """Return exp(-(p (x - c))^2 / 2) from a product with x^2 and x, in units from an origin."""
-    is_used = (block.last != 0.0).any(axis=0)
-    if not is_used.any():
-        is_used[0] = True
-    x, _ = _used(graph, x, is_used[None, :])
-    centers, sharpness = block.rows[:, is_used], block.last[:, is_used]
-    origin, unit = centers.mean(axis=0), 1.0 / np.maximum(np.abs(sharpness).max(axis=0), 1e-300)
-    x = graph.add("Sub", x, graph.constant(origin[None, :]))
-    x = graph.add("Div", x, graph.constant(unit[None, :]))
-    centers, squares = (centers - origin) / unit, (sharpness * unit) ** 2
-    table = graph.constant(np.hstack([-0.5 * squares, squares * centers]).T)
-    both = graph.add("Concat", graph.add("Mul", x, x), x, axis=1)
-    constants = graph.constant(0.5 * (squares * centers**2).sum(axis=1)[None, :])
-    return _decay(graph, graph.add("Sub", graph.add("MatMul", both, table), constants))
 
 
 def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:

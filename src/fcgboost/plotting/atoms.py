@@ -12,7 +12,6 @@ from scipy import sparse
 
 from fcgboost.colors import CLASS_COLORS
 from fcgboost.dictionaries import (
-    EllipticDictionary,
     GaussDictionary,
     InnerProductDictionary,
     LinearDictionary,
@@ -37,7 +36,6 @@ Kind = Literal["centre", "hinge", "half-way line", "step"]
 # The first family that an atom's dictionary belongs to says how it is drawn in a plane.
 _KINDS: dict[type, Kind | None] = {
     GaussDictionary: "centre",
-    EllipticDictionary: "centre",
     PolynomialDictionary: "centre",
     SigmoidDictionary: "half-way line",
     StepDictionary: "step",
@@ -46,7 +44,6 @@ _KINDS: dict[type, Kind | None] = {
 }
 _VALUE_NAMES = {
     GaussDictionary: "centre − mean, standardised",
-    EllipticDictionary: "1 / width, standardised",
     TreeDictionary: "share of the splits",
 }
 

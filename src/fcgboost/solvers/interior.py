@@ -169,9 +169,7 @@ class _Frame:
         move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
         return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
 
-    def _newton_system(
-        self, state: _State, stationarity: Array
-    ) -> Callable[[Any, Any], _Move]:
+    def _newton_system(self, state: _State, stationarity: Array) -> Callable[[Any, Any], _Move]:
         """Return the function from wanted changes of t a and xi b to the move that makes them."""
         rows = self._rows
         weights = 1.0 / (state.t / state.a + state.xi / state.b)

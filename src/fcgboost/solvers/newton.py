@@ -156,9 +156,7 @@ def _least_norm_direction(
     return np.asarray(Vt.T @ step) / sizes, float(np.abs(left).max())
 
 
-def _line_search(
-    problem: Problem, point: Point, direction: Array, rounding: float
-) -> Point | None:
+def _line_search(problem: Problem, point: Point, direction: Array, rounding: float) -> Point | None:
     """Find a step that halves the slope and lowers the objective (strong Wolfe conditions).
 
     From length 1 a step that is too short is doubled, one between two others is their middle.

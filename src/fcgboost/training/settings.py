@@ -310,7 +310,7 @@ def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
 
 def _check_learned(dictionary: Dictionary, selection: Selection | None) -> None:
     """Raise a ValueError where atoms have to be learned and the selection does not."""
-    takes_turns = isinstance(dictionary, UnionDictionary) and dictionary.mode == "turns"
+    takes_turns = isinstance(dictionary, UnionDictionary)
     is_grown = isinstance(dictionary, GrownDictionary)
     if (takes_turns or is_grown) and not isinstance(selection, LearnedCandidates):
         what = "families that take turns" if takes_turns else "atoms that are grown"

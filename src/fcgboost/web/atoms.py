@@ -9,9 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.dictionaries import (
-    ConstantDictionary,
     Dictionary,
-    EllipticDictionary,
     GaussDictionary,
     ReluDictionary,
     TreeDictionary,
@@ -64,12 +62,8 @@ def _describe(model: FittedModel, family: Dictionary, rows: Any) -> list[str]:
     weights = weights_of(family, rows, scale)
     if weights is None or weights.shape[1] != len(names):
         return [""] * len(dense)
-    if isinstance(family, ConstantDictionary):
-        return ["constant"] * len(dense)
     if isinstance(family, TreeDictionary):
         return [_splits(row, names) for row in weights]
-    if isinstance(family, EllipticDictionary):
-        return [_bell(row, own, names) for row, own in zip(dense, weights, strict=True)]
     if not isinstance(family, GaussDictionary):
         return [_direction(row, names) for row in weights]
     if sparse.issparse(rows):
@@ -99,12 +93,6 @@ def _splits(shares: Array, names: list[str]) -> str:
     shown = _strongest(shares)
     used = ", ".join(names[j] for j in shown)
     return f"splits by {used}{_more(shares, shown)}" if shown else "constant"
-
-
-def _bell(row: Array, sharpness: Array, names: list[str]) -> str:
-    shown = sorted(_strongest(sharpness))
-    rest = ", …" if _more(sharpness, shown) else ""
-    return f"{_near(row, shown, names)}{rest}" if shown else "constant"
 
 
 def _direction(weights: Array, names: list[str]) -> str:

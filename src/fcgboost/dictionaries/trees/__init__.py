@@ -1,6 +1,5 @@
 """Trees that are grown on the residual."""
 
-from fcgboost.dictionaries.trees.dictionary import TreeDictionary, TreeGrower
-from fcgboost.dictionaries.trees.nodes import used_features
+from fcgboost.dictionaries.trees.dictionary import TreeDictionary
 
-__all__ = ["TreeDictionary", "TreeGrower", "used_features"]
+__all__ = ["TreeDictionary"]

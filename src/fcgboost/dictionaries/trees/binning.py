@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.dictionaries.base import Array
-from fcgboost.dictionaries.trees.nodes import N_CODES, Integers, Truths
-
-Codes = NDArray[np.uint8]
+from fcgboost.dictionaries.trees.nodes import N_CODES, BoolArray, IntArray
 
 #: Bins of a feature, missing values included, are numbered by one byte.
 N_BINS = 256
@@ -43,20 +41,15 @@ class Bins:
         The number of distinct rows.
     """
 
-    codes: Codes
-    n_numbers: Integers
-    offsets: Integers
+    codes: NDArray[np.uint8]
+    n_numbers: IntArray
+    offsets: IntArray
     edges: Array
-    is_category: Truths
+    is_category: BoolArray
     n_distinct: int
 
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return len(self.n_numbers)
 
-
-def bin_rows(rows: Array, is_category: Truths, n_thresholds: int) -> Bins:
+def bin_rows(rows: Array, is_category: BoolArray, n_thresholds: int) -> Bins:
     """Find thresholds for every feature, and the bin of every value."""
     n_rows, n_features = rows.shape
     distinct = _distinct_rows(rows)
@@ -81,23 +74,17 @@ def bin_rows(rows: Array, is_category: Truths, n_thresholds: int) -> Bins:
     return Bins(codes, n_numbers, offsets, edges, is_category, len(distinct))
 
 
-def is_code(column: Array) -> Truths:
+def is_code(column: Array) -> BoolArray:
     """Whether values are whole numbers that a set of categories can hold."""
     with np.errstate(invalid="ignore"):
         return np.asarray((column >= 0.0) & (column < N_CODES) & (column == np.floor(column)))
 
 
 def find_thresholds(column: Array, n_thresholds: int) -> Array:
-    """Choose thresholds of one feature between neighbouring values.
+    """Choose thresholds of one feature between neighbouring values of the distinct rows.
 
     All of them if they are few enough. Else half at quantiles of the rows, half at quantiles of
     the distinct values: where most rows are zero, the former do not tell the others apart.
-
-    Parameters
-    ----------
-    column : ndarray of shape (n_rows,)
-        The feature's values in the distinct rows; NaN are left out.
-    n_thresholds : int
     """
     # Zeros of either sign are one value.
     column = np.sort(column[~np.isnan(column)]) + 0.0
@@ -113,7 +100,7 @@ def find_thresholds(column: Array, n_thresholds: int) -> Array:
     return np.where((middle >= lower) & (middle < upper), middle, lower)
 
 
-def _spaced(n: int, size: int) -> Integers:
+def _spaced(n: int, size: int) -> IntArray:
     """Return n places in a line of some size that cut it into n + 1 pieces alike."""
     return (np.arange(1, n + 1) * size - 1) // (n + 1)
 

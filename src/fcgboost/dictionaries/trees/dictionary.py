@@ -1,28 +1,25 @@
-"""The dictionary of trees, and what grows them."""
+"""The dictionary of trees."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
-from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS, bin_rows
-from fcgboost.dictionaries.trees.growing import Growth, Rules, exact_weights
+from fcgboost.dictionaries.base import Array, GrownDictionary, Sample, Scaling
+from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS
+from fcgboost.dictionaries.trees.growing import Rules, TreeGrower
 from fcgboost.dictionaries.trees.nodes import (
     FIELDS,
     N_CODES,
-    Truths,
-    multiplied,
-    plant,
+    BoolArray,
+    scaled_leaves,
     trimmed_rows,
-    used_features,
 )
-from fcgboost.dictionaries.trees.walking import walker
-from fcgboost.parts import check_count, check_positive
+from fcgboost.dictionaries.trees.walking import values_of
+from fcgboost.parts import check_count, check_positive, is_positive, refuse
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
 _SHALLOW = 3
@@ -84,29 +81,23 @@ class TreeDictionary(GrownDictionary):
         self.scaling = scaling
 
     def check_parameters(self) -> None:
-        """Check all parameters; `grower` looks whether there are such features."""
+        """Check all parameters; `categories` looks whether there are such features."""
         super().check_parameters()
         check_positive(self, "min_leaf", "peak")
         check_count(self, "n_thresholds")
+        if self.n_thresholds > MOST_THRESHOLDS:
+            refuse(self, "n_thresholds", f"at most {MOST_THRESHOLDS}")
         if self.depth != "auto" and self.depth != "shallow":
             check_count(self, "depth")
-            self._refuse_unless("depth", self.depth <= _DEEPEST, f"at most {_DEEPEST}")
-        is_few = self.n_thresholds <= MOST_THRESHOLDS
-        self._refuse_unless("n_thresholds", is_few, f"at most {MOST_THRESHOLDS}")
-        is_number = isinstance(self.smoothing, Real) and not isinstance(self.smoothing, bool)
-        is_known = is_number and 0.0 <= self.smoothing < np.inf
-        self._refuse_unless("smoothing", is_known, "a number of at least 0")
-        if self.categorical_features is not None:
-            listed = np.asarray(self.categorical_features)
-            is_list = listed.ndim == 1 and (listed.dtype.kind in "bui" or listed.size == 0)
+            if self.depth > _DEEPEST:
+                refuse(self, "depth", f"at most {_DEEPEST}")
+        is_zero = not isinstance(self.smoothing, bool) and self.smoothing == 0
+        if not (is_zero or is_positive(self.smoothing)):
+            refuse(self, "smoothing", "a number of at least 0")
+        listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
+        if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
             wanted = "None, a list of truth values or a list of indices of features"
-            self._refuse_unless("categorical_features", is_list, wanted)
-
-    def _refuse_unless(self, name: str, is_fine: bool, wanted: str) -> None:
-        if not is_fine:
-            raise ValueError(
-                f"TreeDictionary: {name} must be {wanted}, got {getattr(self, name)!r}."
-            )
+            refuse(self, "categorical_features", wanted)
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Return one tree of one leaf: others are grown."""
@@ -114,7 +105,15 @@ class TreeDictionary(GrownDictionary):
 
     def grower(self, sample: Sample) -> TreeGrower:
         """Return what grows trees; raise a ValueError if there are no such categorical features."""
-        return TreeGrower(self, self.categories(sample.n_features))
+        is_category = self.categories(sample.n_features)
+        return TreeGrower(self._rules, is_category, int(self.n_thresholds))
+
+    def _rules(self, n_rows: float) -> Rules:
+        depth = self.depth
+        if isinstance(depth, str):
+            fewer = _SHALLOW if depth == "shallow" else 0
+            depth = min(_DEEPEST, max(1, round(np.log2(n_rows) / 2.0) - fewer))
+        return int(depth), float(self.min_leaf), float(self.smoothing), float(self.peak)
 
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
@@ -129,29 +128,26 @@ class TreeDictionary(GrownDictionary):
                     "categorical_features."
                 )
 
-    def categories(self, n_features: int) -> Truths:
-        """Tell which features hold codes of categories."""
+    def categories(self, n_features: int) -> BoolArray:
         is_category = np.zeros(n_features, bool)
         if self.categorical_features is None:
             return is_category
         listed = np.asarray(self.categorical_features)
         is_mask = listed.dtype.kind == "b"
         fits = len(listed) == n_features if is_mask else (np.abs(listed + 0.5) < n_features).all()
-        self._refuse_unless("categorical_features", bool(fits), f"for {n_features} features")
+        if not fits:
+            refuse(self, "categorical_features", f"for {n_features} features")
         is_category[listed if is_mask else listed.astype(np.int64)] = True
         return is_category
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        """Return the values of the leaves that the rows arrive at."""
         return self.prepared(atoms, scale)(X)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
-        """Lay the nodes out as tables."""
-        return walker(plant(atoms, len(scale)), atoms)
+        return values_of(atoms, len(scale))
 
     def scaled(self, atoms: Any, factors: Array) -> Array:
-        """Multiply the values of the leaves."""
-        return multiplied(atoms, factors)
+        return scaled_leaves(atoms, factors)
 
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
@@ -159,54 +155,4 @@ class TreeDictionary(GrownDictionary):
         return int(FIELDS * (2 ** (depth + 1) - 1))
 
     def trimmed(self, atoms: Any) -> Any:
-        """Return rows as long as the longest tree."""
         return trimmed_rows(atoms)
-
-    def used_features(self, atoms: Any, n_features: int) -> Truths:
-        """Tell which features the trees split, of shape (n_atoms, n_features)."""
-        return used_features(atoms, n_features)
-
-
-class TreeGrower(Grower):
-    """Grows one tree on a residual.
-
-    Parameters
-    ----------
-    dictionary : TreeDictionary
-    is_category : ndarray of bool, shape (n_features,)
-    """
-
-    def __init__(self, dictionary: TreeDictionary, is_category: Truths) -> None:
-        self._dictionary = dictionary
-        self._is_category = is_category
-        self._rows: Array | None = None
-        self._growth: Growth | None = None
-
-    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
-        """Grow one tree, of shape (1, n_parameters); the key is not needed."""
-        growth = self._binned(rows)
-        weights = exact_weights(np.ascontiguousarray(weights, dtype=np.float64))
-        residual = np.ascontiguousarray(residual, dtype=np.float64)
-        m = max(float(weights.sum()), float(growth.bins.n_distinct), 1.0)
-        return growth.grow(residual, weights, self._rules(m))[None, :]
-
-    def _binned(self, rows: Array) -> Growth:
-        if self._growth is None or rows is not self._rows:
-            n_thresholds = int(self._dictionary.n_thresholds)
-            self._growth = Growth(bin_rows(np.asarray(rows), self._is_category, n_thresholds))
-            self._rows = rows
-        return self._growth
-
-    def _rules(self, m: float) -> Rules:
-        """Return the rules for m rows.
-
-        Weights may be those of the rows that have a residual alone, so m is the number of distinct
-        rows at least.
-        """
-        parameters = self._dictionary
-        depth = parameters.depth
-        if isinstance(depth, str):
-            fewer = _SHALLOW if depth == "shallow" else 0
-            depth = min(_DEEPEST, max(1, round(np.log2(m) / 2.0) - fewer))
-        limits = float(parameters.min_leaf), float(parameters.smoothing), float(parameters.peak)
-        return Rules(int(depth), *limits)

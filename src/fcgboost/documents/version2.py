@@ -1,0 +1,107 @@
+"""Files of format version 2, read as if they were of version 3, which has fewer parts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET
+from scipy import sparse
+
+from fcgboost.arrays import namespace, squared_norms
+from fcgboost.dictionaries import Array, Dictionary, Sample
+from fcgboost.documents.checking import convert
+from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord
+
+# The numbers of a node of a tree, and what says that it is a leaf.
+_NODE, _LEAF = 4, -1
+# Parameters that said how atoms were made, not what they are.
+_FORGOTTEN = {"TreeDictionary": "oblivious", "UnionDictionary": "mode"}
+# A constant is a tree of one leaf.
+_RENAMED = {"ConstantDictionary": "TreeDictionary"}
+_NAMES = {"constant": "tree", "elliptic": {"part": "EllipticDictionary", "parameters": {}}}
+
+
+class EllipticDictionary(Dictionary):
+    """Bells exp(-1/2 sum_j (p_j (x_j - c_j) / s_j)^2); a row is (c, p). Only evaluated."""
+
+    def __init__(self, width: Any = None, max_features: Any = None, scaling: Any = "none") -> None:
+        self.width = width
+        self.max_features = max_features
+        self.scaling = scaling
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Raise a ValueError."""
+        raise ValueError(
+            "Elliptic atoms come from an older fcgboost: the model predicts, but cannot be fitted "
+            "again. Choose another dictionary, such as 'gauss'."
+        )
+
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        """Return exp(-1/2 |p (x - c) / s|^2), one atom after the other."""
+        X, d = X.toarray() if sparse.issparse(X) else X, X.shape[1]
+        squares = [squared_norms((X - row[:d]) * (row[d:] / scale)) for row in atoms]
+        xp = namespace(X)
+        values: Array = xp.exp(-0.5 * xp.stack(squares, axis=1))
+        return values
+
+    def n_parameters(self, n_features: int) -> int:
+        """Return two for every column."""
+        return 2 * n_features
+
+
+class _Document2(Document):
+    version: Literal[2]  # type: ignore[assignment]
+    parameters: dict[str, Any]
+
+
+def read_version2(value: Any) -> Document:
+    """Return a document of version 2 as one of version 3."""
+    document: _Document2 = convert(value, _Document2)
+    _replace_constants(document)
+    document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
+    parameters = {key: _updated(given) for key, given in document.parameters.items()}
+    if isinstance(name := parameters.get("dictionary"), str):
+        parameters["dictionary"] = _NAMES.get(name, name)
+    document.parameters = convert(parameters, Parameters, "$.parameters")
+    return document
+
+
+def _updated(value: Any) -> Any:
+    """Return parts under the names and with the parameters that they have now."""
+    if isinstance(value, list):
+        return [_updated(inside) for inside in value]
+    if not isinstance(value, dict):
+        return value
+    name, new = value.get("part"), {key: _updated(inside) for key, inside in value.items()}
+    if isinstance(name, str) and isinstance(new.get("parameters"), dict):
+        new["part"] = _RENAMED.get(name, name)
+        new["parameters"].pop(_FORGOTTEN.get(name), None)
+    return new
+
+
+def _replace_constants(document: Document) -> None:
+    """Write atoms of constants as trees of one leaf."""
+    model, path = document.model, document.path
+    atoms = [*model.atoms, *(() if path is None else path.atoms)]
+    if model.dictionary.part == "ConstantDictionary":
+        model.storage.n_parameters += _NODE - 1
+        for atom in atoms:
+            _insert_leaf(atom, 0)
+    elif model.dictionary.part == "UnionDictionary":
+        families = model.dictionary.parameters.get("families")
+        found = families if isinstance(families, list) else []
+        names = [family.get("part") if isinstance(family, dict) else None for family in found]
+        constants = {i for i, name in enumerate(names) if name == "ConstantDictionary"}
+        if constants:
+            model.storage.n_parameters = max(model.storage.n_parameters, 1 + _NODE)
+        for atom in atoms:
+            # Zeros at the end are left out, also that of the first family.
+            number = atom.row[0] if atom.row else 0
+            if number in constants:
+                _insert_leaf(atom, 1)
+
+
+def _insert_leaf(atom: AtomRecord, place: int) -> None:
+    if atom.row is not UNSET:
+        row = atom.row or [0] * place
+        atom.row = [*row[:place], _LEAF, *row[place:]]

@@ -1,0 +1,98 @@
+"""Files of format version 2 load and predict as they did, also those with parts that are gone."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from fcgboost import load_model
+from fcgboost.dictionaries import TreeDictionary, UnionDictionary
+
+FILES = {path.stem: path for path in (Path(__file__).parent / "golden" / "models").glob("*.json")}
+#: Those without elliptic atoms.
+WRITABLE = {"constant", "compete"}
+each_file = pytest.mark.parametrize("name", sorted(FILES))
+
+
+def test_there_is_a_file_for_every_part_that_is_gone() -> None:
+    texts = {name: path.read_text() for name, path in FILES.items()}
+    assert set(texts) == {"elliptic", "constant", "turns", "mixed", "compete"}
+    assert all('"version": 2' in text for text in texts.values())
+    assert '"mode":"compete"' in texts["compete"]
+    assert {name for name, text in texts.items() if '"Elliptic' not in text} == WRITABLE
+
+
+@each_file
+def test_a_file_of_version_2_predicts_as_it_did(name: str) -> None:
+    model = load_model(FILES[name])
+    about, X = model.about_, np.array(model.about_["X"])
+    for make in (np.asarray, sparse.csr_matrix):
+        decision = model.decision_function(make(X))
+        np.testing.assert_allclose(decision, about["decision"], rtol=1e-12, atol=1e-13)
+    staged = list(model.staged_decision_function(X))
+    np.testing.assert_allclose(staged, about["staged"], rtol=1e-12, atol=1e-13)
+    if about["proba"] is not None:
+        np.testing.assert_allclose(model.predict_proba(X), about["proba"], rtol=1e-12)
+
+
+@each_file
+def test_a_tensor_gets_the_same_predictions(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    model = load_model(FILES[name])
+    found = model.model_.decision(torch.tensor(model.about_["X"], dtype=torch.float64))
+    expected = np.reshape(model.about_["decision"], found.shape)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(WRITABLE))
+def test_a_model_that_can_be_written_is_written_in_the_new_version(
+    name: str, tmp_path: Path
+) -> None:
+    model, path = load_model(FILES[name]), tmp_path / "model.json"
+    model.save_model(path)
+    assert json.loads(path.read_text())["version"] == 3
+    assert not any(word in path.read_text() for word in ('"Constant', '"constant"', '"mode"'))
+    again = load_model(path)
+    X = np.array(model.about_["X"])
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("name", sorted(FILES.keys() - WRITABLE))
+def test_elliptic_atoms_are_neither_written_nor_fitted_again(name: str, tmp_path: Path) -> None:
+    model, rng = load_model(FILES[name]), np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"elliptic atoms of an older fcgboost.*keep the file"):
+        model.save_model(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="cannot be fitted again"):
+        clone(model).fit(rng.random((20, 3)), rng.integers(0, 2, 20))
+
+
+def test_constants_are_trees_of_one_leaf() -> None:
+    model = load_model(FILES["constant"])
+    assert isinstance(model.model_.dictionary, TreeDictionary)
+    assert model.dictionary == "tree"
+    np.testing.assert_array_equal(model.model_.atoms, [[-1.0, 1.0, 0.0, 0.0]])
+    model = load_model(FILES["turns"])
+    assert isinstance(model.model_.dictionary, UnionDictionary)
+    np.testing.assert_array_equal(model.model_.atoms[0, :5], [0.0, -1.0, 1.0, 0.0, 0.0])
+
+
+def test_what_is_gone_is_refused_in_a_new_file(tmp_path: Path) -> None:
+    for name in FILES:
+        new = FILES[name].read_text().replace('"version": 2', '"version": 3')
+        (tmp_path / name).write_text(new)
+        with pytest.raises(ValueError, match=r"\$\.(parameters|model)\."):
+            load_model(tmp_path / name)
+
+
+def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:
+    text, path = FILES["turns"].read_text(), tmp_path / "model.json"
+    older = text.replace('"depth":2', '"depth":2,"oblivious":true')
+    assert older != text
+    path.write_text(older)
+    X = np.array(load_model(path).about_["X"])
+    expected = load_model(FILES["turns"]).decision_function(X)
+    np.testing.assert_array_equal(load_model(path).decision_function(X), expected)
