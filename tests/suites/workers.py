@@ -13,6 +13,7 @@ class LocalWorkers(Workers):
     """Shards in this process; remembers methods, and the bytes of what would travel."""
 
     def __init__(self, shards: list[Shard]) -> None:
+        super().__init__()
         self.shards = shards
         self.asked: list[str] = []
         self.sizes: list[int] = []
@@ -56,7 +57,9 @@ def make_workers(
     tables = cut(X, y, weights, cuts), {} if validation is None else cut(*validation, cuts[:1])
     return LocalWorkers(
         [
-            Shard(*({i: table[i] for i in table if i % n_workers == w} for table in tables), **options)
+            Shard(
+                *({i: table[i] for i in table if i % n_workers == w} for table in tables), **options
+            )
             for w in range(n_workers)
         ]
     )

@@ -42,15 +42,7 @@ class Table:
 def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
     """Cut labelled rows into partitions.
 
-    Parameters
-    ----------
-    X : dask array or dask dataframe
-    y : dask array or dask series
-    weights : like y, or None
-    suffix : str
-        "_val" for validation data.
-    like : Table or None
-        What the columns must agree with.
+    The suffix is "_val" for validation data, whose columns must be `like` those of a table.
     """
     names = {"X": X, "y": y, "sample_weight": weights}
     for name, value in names.items():
@@ -93,14 +85,19 @@ def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
+    check_whole_rows(X, name)
+    if np.isnan(X.shape[1]):
+        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
+    return None, int(X.shape[1])
+
+
+def check_whole_rows(X: Any, name: str) -> None:
+    """Raise a ValueError if rows of an array are cut."""
     if X.numblocks[1] != 1:
         raise ValueError(
             f"{name} is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
             f"{name}.rechunk({{1: -1}})."
         )
-    if np.isnan(X.shape[1]):
-        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return None, int(X.shape[1])
 
 
 def _blocks(values: Any, optimize: bool) -> list[Any]:
@@ -158,6 +155,8 @@ def load_rows(
         X = check_plain_matrix(X, f"X{suffix}", columns)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        return LoadedRows(X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}"))
+        return LoadedRows(
+            X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}")
+        )
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}the data: {error}") from error

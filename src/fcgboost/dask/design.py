@@ -1,8 +1,8 @@
 """The design whose rows lie on workers: every verb is one round, `Candidates.best` two.
 
-What waits for the next round are new columns; their sizes come back with it. Columns lie on the
-workers unscaled, because their sizes are known only when all partitions have answered; what comes
-back is scaled here.
+New columns wait for the next round, and their sizes come back with it. Columns lie on the workers
+unscaled, because their sizes are known only when all partitions have answered; what comes back is
+scaled here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import hashing
-from fcgboost.dask.shard import Change, Draw, Kind, NewColumns, Proposal
+from fcgboost.dask.shard import Change, Draw, NewColumns
 from fcgboost.designs.base import (
     Array,
     Best,
@@ -36,35 +35,46 @@ from fcgboost.dictionaries import Dictionary, Sample, stack_rows
 from fcgboost.losses import Loss
 
 _LABELS = np.array([-1.0, 1.0])
-# Fingerprints of a partition that are counted; of more rows the number is estimated.
+# Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
-# A draw that was too small is repeated with so many times its share of the rows.
-_LARGER = 4.0
+# The circle of hashes.
+_ROUND = 2**64
 
 
 class Workers(ABC):
-    """The workers that have the rows."""
+    """The workers that have the rows, and what has to be said again if some are lost."""
 
-    #: How often they were asked.
-    n_rounds = 0
+    def __init__(self) -> None:
+        #: How often they were asked.
+        self.n_rounds = 0
+        #: Calls that shards remember, and their answers where these must be the same again.
+        self.log: list[tuple[tuple[Any, ...], Any]] = []
 
     @abstractmethod
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
         """Call a method of every worker's shard; return the answers by partition."""
 
-    def ask(self, method: str, *args: Any) -> list[Any]:
-        """Ask all partitions for training; return their answers in order."""
-        return self.round("ask", method, *args)
-
-    def ask_validation(self, method: str, *args: Any) -> list[Any]:
-        """Ask all partitions for validation; return their answers in order."""
-        return self.round("ask_validation", method, *args)
-
-    def round(self, method: str, *args: Any) -> list[Any]:
-        """Call a method of every worker's shard; return the partitions' answers in order."""
+    def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Call a method of every worker's shard; return the partitions' answers in their order."""
         self.n_rounds += 1
-        answers = {number: a for some in self.call(method, *args) for number, a in some.items()}
-        return [answers[number] for number in sorted(answers)]
+        answers = in_order(self.call(method, *args))
+        if lasts:
+            self.log.append(((method, *args), answers))
+        return answers
+
+    def ask(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Ask all partitions for training."""
+        return self.round("ask", method, *args, lasts=lasts)
+
+    def ask_validation(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Ask all partitions for validation."""
+        return self.round("ask_validation", method, *args, lasts=lasts)
+
+
+def in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
+    """Return the answers of several workers in the order of the partitions."""
+    numbered = {number: answer for some in answers for number, answer in some.items()}
+    return [numbered[number] for number in sorted(numbered)]
 
 
 def add_up(answers: Sequence[Any]) -> Any:
@@ -79,20 +89,10 @@ def _added(one: Any, other: Any) -> Any:
 
 
 class DaskDesign(Design):
-    """A dictionary laid over rows on workers.
+    """A dictionary that workers have laid over their rows.
 
-    Parameters
-    ----------
-    workers : Workers
-        Which have laid the same dictionary over their rows.
-    dictionary : Dictionary
-    moments : Moments
-        Of all rows.
-    standardize : bool
-    class_totals : ndarray of shape (n_classes,)
-        The weight of every class.
-    laid : sequence of (int, bool)
-        The number of rows of every partition, and whether atoms are screened.
+    `class_totals` are the weights of the classes; of every partition it was `laid` over are known
+    the number of rows and whether atoms are screened.
     """
 
     def __init__(
@@ -104,58 +104,49 @@ class DaskDesign(Design):
         class_totals: Array,
         laid: Sequence[tuple[int, bool]],
     ) -> None:
-        self.workers, self.dictionary = workers, dictionary
+        self.workers, self.dictionary, self.class_totals = workers, dictionary, class_totals
         self.frame = Frame(moments, standardize)
         self.total_weight = moments.total_weight
         self.scale, self.deviation = self.frame.scale, self.frame.deviation
-        self.class_totals = class_totals
         self.is_screened = all(is_screened for _, is_screened in laid)
         self._n_rows = sum(n_rows for n_rows, _ in laid)
-        #: Names of columns and candidates.
+        #: The numbers by which workers know columns.
         self.numbers = count()
 
     @cached_property
     def n_distinct(self) -> int:
-        """The number of distinct rows; an estimate where a partition has very many."""
-        answers = self.workers.ask("first_words", _COUNTED)
-        words = np.unique(np.concatenate([some for some, _ in answers]))
-        ends = [some[-1] for some, is_all in answers if not is_all]
-        if not ends:
-            return len(words)
-        # Words are evenly spread.
-        return int(np.count_nonzero(words <= min(ends)) / (float(min(ends)) / 2.0**64))
+        """The number of distinct rows, estimated where there are many."""
+        width = _ROUND * _COUNTED // max(_COUNTED, self._n_rows)
+        words = np.concatenate(self.workers.ask("words_below", width))
+        return len(np.unique(words)) * _ROUND // width
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
-        """Draw distinct rows: every partition gives its own first ones."""
-        draws, bound = self._draws(n, key, turn)
-        distances, first = np.unique(
-            np.concatenate([draw.distances for draw in draws]), return_index=True
-        )
-        n = n if bound is None else min(n, int(np.searchsorted(distances, bound)))
-        return self.frame.sample(stack_rows([draw.rows for draw in draws])[first[:n]])
+        """Draw distinct rows."""
+        draws, _ = self._draws(n, key, turn)
+        distances = np.concatenate([draw.distances for draw in draws])
+        first = np.unique(distances, return_index=True)[1][:n]
+        return self.frame.sample(stack_rows([draw.rows for draw in draws])[first])
 
-    def _draws(self, n: int, key: int, turn: int) -> tuple[list[Draw], np.uint64 | None]:
-        """Return draws with n distinct rows, if there are, and the place up to which all came."""
-        share = n / self._n_rows
+    def _draws(self, n: int, key: int, turn: int) -> tuple[list[Draw], int]:
+        """Return all rows of a stretch of the circle with n distinct ones, and its width."""
+        # Hashes are evenly spread: with hardly an exception this is wide enough.
+        width = int((n + 4.0 * np.sqrt(n) + 8.0) / self._n_rows * _ROUND)
         while True:
-            draws: list[Draw] = self.workers.ask("draw", key, turn, share)
-            ends = [draw.distances[-1] for draw in draws if not draw.is_all]
-            if not ends:
-                return draws, None
-            distances = np.unique(np.concatenate([draw.distances for draw in draws]))
-            if np.searchsorted(distances, min(ends)) >= n:
-                return draws, min(ends)
-            share *= _LARGER
+            draws: list[Draw] = self.workers.ask("draw", key, turn, width)
+            distances = np.concatenate([draw.distances for draw in draws])
+            if width >= _ROUND or len(np.unique(distances)) >= n:
+                return draws, width
+            width *= 4
 
     def subsample(self, n: int, key: int) -> DaskSubsample:
         """Bring the rows with the smallest hashes here, once."""
-        return DaskSubsample(self, key, *_merged(n, *self._draws(n, key, 0)))
+        return DaskSubsample(self, n, key, *self._draws(n, key, 0))
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> DaskCandidates:
         """Return atoms that go to the rows with the first question."""
-        return DaskCandidates(self, Proposal(next(self.numbers), atoms, reuse, store))
+        return DaskCandidates(self, atoms, reuse, store)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Add up over the partitions."""
@@ -166,92 +157,74 @@ class DaskDesign(Design):
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> DaskColumns:
         """Return an empty set of columns; targets are the codes of positive classes."""
-        return DaskColumns(self, Kind(tuple(targets), loss, capacity, has_constant))
+        return DaskColumns(self, tuple(targets), loss, capacity, has_constant)
 
     def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
-        """Ask a question at points, in one round; what columns wait for comes along."""
+        """Ask a question at points, in one round, and tell columns what comes along."""
         columns = {id(point.columns): point.columns for point in points}.values()
         return self.asked([c for c in columns if isinstance(c, DaskColumns)], points, verb, *args)
 
     def asked(
         self, columns: Sequence[DaskColumns], points: Sequence[Point], verb: str, *args: Any
     ) -> list[Any]:
-        """Ask a question at points of columns, in one round."""
-        there = [_there(point) for point in points]
-        waiting = [some for some in columns if some.is_waiting]
-        changes = [some.change() for some in waiting]
+        """Ask a question at points of some columns."""
+        there = [some.there(*rest) for some, *rest in points if isinstance(some, DaskColumns)]
+        changed = [some for some in columns if some.is_waiting]
+        changes = [some.change() for some in changed]
         answers = self.workers.ask("at", changes, there, verb, *args)
-        for some, new in zip(waiting, add_up([news for news, _ in answers]), strict=True):
+        if changes:
+            self.workers.log.append((("ask", "at", changes, [], "look"), None))
+        for some, new in zip(changed, add_up([news for news, _ in answers]), strict=True):
             some.note(new)
         return [answer for _, answer in answers]
 
 
-def _there(point: Point) -> tuple[int, int, Array]:
-    """Return a point of columns that are not scaled."""
-    assert isinstance(point.columns, DaskColumns)
-    return point.columns.number, point.output, point.columns.unscaled(point.coef)
-
-
-def _merged(n: int, draws: Sequence[Draw], bound: np.uint64 | None) -> Any:
-    """Return at most n rows, their weights, their places by partition, and where they end.
-
-    Rows of several partitions that are equal in values and class are one row.
-    """
-    keys = [np.concatenate(some) for some in zip(*((d.codes, d.words, d.distances) for d in draws))]
-    order = np.lexsort(keys)
-    differs = [np.diff(key[order]) != 0 for key in keys]
-    is_first, D = np.append(True, np.logical_or.reduce(differs)), keys[2][order]
-    ends = D[is_first][n : n + 1]
-    bound = ends[0] if len(ends) and (bound is None or ends[0] < bound) else bound
-    n_kept = len(D) if bound is None else int(np.searchsorted(D, bound))
-    order, is_first = order[:n_kept], is_first[:n_kept]
-    first = order[is_first]
-    # All rows stand in canonical order, as in memory.
-    ranks = np.arange(len(first)) if bound is not None else _ranks(keys[0][first], keys[1][first])
-    places = np.full(len(D), -1)
-    places[order] = ranks[np.cumsum(is_first) - 1]
-    weights = np.concatenate([draw.weights for draw in draws])
-    total = np.bincount(places[order], weights[order], len(first))
-    parts = np.split(places, np.cumsum([len(draw.codes) for draw in draws])[:-1])
-    rows = stack_rows([draw.rows for draw in draws])[first[np.argsort(ranks)]]
-    return rows, total, [part[part >= 0] for part in parts], bound
-
-
-def _ranks(*keys: Any) -> NDArray[np.intp]:
-    return np.argsort(np.lexsort(keys))
-
-
 class DaskSubsample(Subsample):
-    """Rows of all partitions: they came once, and only residuals come again."""
+    """Rows of all partitions: they came once, and only residuals come again.
 
-    def __init__(
-        self,
-        design: DaskDesign,
-        key: int,
-        rows: Any,
-        weights: Array,
-        places: Sequence[NDArray[np.intp]],
-        bound: np.uint64 | None,
-    ) -> None:
-        self.rows, self.weight = rows, float(weights.sum())
-        self._design, self._key, self._bound = design, key, bound
-        self._weights, self._places = weights, places
+    Rows of several partitions that are equal in values and class are one row. All rows together
+    are in canonical order, fewer in that of their hashes, as in memory.
+    """
+
+    def __init__(self, design: DaskDesign, n: int, key: int, draws: list[Draw], width: int) -> None:
+        # By distance, word and class.
+        keys = [np.concatenate([draw[i] for draw in draws]) for i in (3, 2, 0)]
+        order = np.lexsort(keys)
+        is_new = [np.diff(key[order], prepend=key[order[:1]]) != 0 for key in keys]
+        groups = np.cumsum(np.logical_or.reduce(is_new))
+        if groups[-1] >= n:
+            width = int(keys[2][order[np.searchsorted(groups, n)]])
+        kept = keys[2][order] < width if width < _ROUND else slice(None)
+        order, groups = order[kept], groups[kept]
+        firsts = order[np.unique(groups, return_index=True)[1]]
+        if width >= _ROUND:
+            by_word = np.lexsort([key[firsts] for key in keys[:2]])
+            firsts, groups = firsts[by_word], np.argsort(by_word)[groups]
+        places = np.full(len(keys[0]), -1)
+        places[order] = groups
+        weights = np.concatenate([draw.weights for draw in draws])
+        self._weights = np.bincount(groups, weights[order])
+        self._places = np.split(places, np.cumsum([len(draw.codes) for draw in draws])[:-1])
+        self._design, self._key, self._width = design, key, width
+        self.rows = stack_rows([draw.rows for draw in draws])[firsts]
+        self.weight = float(self._weights.sum())
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Put together what the partitions have of the rows."""
-        parts = self._design.at(points, "residuals", self._key, self._bound)
+        parts = self._design.at(points, "residuals", self._key, self._width)
         residuals = np.zeros((len(self._weights), len(points)))
         for places, part in zip(self._places, parts, strict=True):
-            np.add.at(residuals, places, part)
+            np.add.at(residuals, places[places >= 0], part)
         return residuals, (residuals != 0.0) * self._weights[:, None]
 
 
 class DaskCandidates(Candidates):
     """Candidates over rows on workers: one round for estimates, one for whoever can win."""
 
-    def __init__(self, design: DaskDesign, proposal: Proposal) -> None:
-        self.atoms = proposal.atoms
-        self._design, self._proposal = design, proposal
+    def __init__(self, design: DaskDesign, atoms: Any, reuse: bool, store: Any) -> None:
+        self.atoms = atoms
+        self._design, self._proposal = design, (atoms, reuse, store)
+        self._is_there = False
 
     def best(
         self,
@@ -269,41 +242,42 @@ class DaskCandidates(Candidates):
             contest.narrow(self._estimates(points, divisor, contest.left, is_screened))
             if len(contest.left) > MANY and is_screened:
                 contest.narrow(self._estimates(points, divisor, contest.left, False))
-            exact: Scores = add_up(self._design.at(points, "exact", divisor, contest.left))
-            return contest.winners(exact)
+            exact = self._design.at(points, "exact", self.atoms[contest.left], divisor)
+            return contest.winners(add_up(exact))
 
-    def _estimates(
-        self,
-        points: Sequence[Point],
-        divisor: Divisor,
-        left: NDArray[np.intp],
-        is_screened: bool,
-    ) -> Scores:
-        question = (self._proposal, divisor, left, is_screened)
-        scores: Scores = add_up(self._design.at(points, "estimates", *question))
-        # The workers have them now.
-        self._proposal = self._proposal._replace(atoms=None)
+    def _estimates(self, points: Sequence[Point], *question: Any) -> Scores:
+        proposal = None if self._is_there else self._proposal
+        scores: Scores = add_up(self._design.at(points, "estimates", proposal, *question))
+        if self._proposal[1] and not self._is_there:
+            self._is_there = True
+            self._design.workers.log.append((("ask", "propose", *self._proposal), None))
         return scores
 
 
 class DaskColumns(Columns):
-    """Columns on workers."""
+    """Columns on workers; classes are the positive ones of the outputs."""
 
-    def __init__(self, design: DaskDesign, kind: Kind) -> None:
-        self.loss, self.has_constant = kind.loss, kind.has_constant
-        self.n_columns, self.n_outputs = int(kind.has_constant), len(kind.positives)
-        self.total_weight = total = design.total_weight
-        totals = design.class_totals
-        self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in kind.positives])
-        self.number = next(design.numbers)
-        self._design = design
-        self._kind: Kind | None = kind
+    def __init__(
+        self,
+        design: DaskDesign,
+        classes: tuple[int, ...],
+        loss: Loss,
+        capacity: int,
+        has_constant: bool,
+    ) -> None:
+        self.loss, self.has_constant = loss, has_constant
+        self.n_columns, self.n_outputs = int(has_constant), len(classes)
+        self.total_weight, totals = design.total_weight, design.class_totals
+        self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
+        self._design, self._number = design, next(design.numbers)
+        # What the workers do not know yet.
+        self._kind: tuple[Any, ...] | None = (classes, loss, capacity, has_constant)
         self._dropped: list[int] = []
         self._atoms: list[Any] = []
-        # Of the columns that are known; those of the constant are sums over two rows.
+        # What is known of columns; two rows stand for all where there is only the constant.
         self._factors, self._norms = np.ones((2, self.n_columns))
-        slopes = self.loss.gradient(_LABELS, np.zeros(2)) / total
-        self._first_gradients = (self.label_weights @ slopes)[:, None][:, : self.n_columns]
+        slopes = self.label_weights @ loss.gradient(_LABELS, np.zeros(2)) / self.total_weight
+        self._first_gradients = np.tile(slopes[:, None], self.n_columns)
 
     @property
     def factors(self) -> Array:
@@ -338,22 +312,22 @@ class DaskColumns(Columns):
         self._first_gradients = np.delete(self._first_gradients, position, axis=1)
 
     def _read(self) -> None:
-        """Let new columns come into being, unless they are there."""
+        """Ask for what is not known of new columns."""
         if self._atoms:
             self._design.asked([self], [], "look")
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the workers do not know all yet."""
+        """Whether there is something that the workers do not know yet."""
         return self._kind is not None or bool(self._dropped) or bool(self._atoms)
 
     def change(self) -> Change:
         """Return what the workers do not know yet."""
         atoms = stack_rows(self._atoms) if self._atoms else None
-        return Change(self.number, self._kind, tuple(self._dropped), atoms)
+        return Change(self._number, self._kind, tuple(self._dropped), atoms)
 
     def note(self, new: NewColumns | None) -> None:
-        """Take down what the workers say of new columns; now they know all."""
+        """Take down what the workers, who know all now, say of new columns."""
         self._kind, self._dropped, self._atoms = None, [], []
         if new is None:
             return
@@ -365,14 +339,14 @@ class DaskColumns(Columns):
         self._norms = np.concatenate([self._norms, norms * factors])
         self._first_gradients = np.hstack([self._first_gradients, new.gradients * factors])
 
-    def unscaled(self, coef: Array) -> Array:
-        """Return coefficients of the columns as the workers have them."""
+    def there(self, output: int, coef: Array) -> tuple[int, int, Array]:
+        """Return a point as the workers see it: their columns are not scaled."""
         if coef[len(self._factors) :].any():
             self._read()
-        # Those of new columns are zero, whatever their scale.
         scaled = coef.copy()
+        # Coefficients of new columns are zero, whatever the scale.
         scaled[: len(self._factors)] *= self._factors
-        return scaled
+        return self._number, output, scaled
 
     def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
         """Return the sums at points, in one round."""

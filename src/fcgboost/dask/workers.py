@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,9 +14,11 @@ import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import Workers
+from fcgboost.dask.design import Workers, in_order
 from fcgboost.dask.shard import LoadedRows, Shard
 
+# So many times in a row workers may be lost without an answer in between.
+_LOSSES = 6
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -78,24 +81,48 @@ def _keep_freed_memory() -> None:
 
 
 class DaskWorkers(Workers):
-    """Actors, one per worker that has rows.
-
-    Parameters
-    ----------
-    client : Client
-    training : Table
-    validation : Table or None
-    """
+    """Actors, one per worker that has rows; they come into being with the first question."""
 
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
-        self._client = client
-        workers = find_workers(client)
+        super().__init__()
+        self._client, self._tables = client, (training, validation)
+        self._futures: list[Future] = []
+        self._actors: list[Actor] = []
+
+    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        """Ask all actors; if a worker is lost, load the rows again and repeat what was said."""
+        for _ in range(_LOSSES):
+            try:
+                if not self._actors:
+                    self._connect()
+                return self._ask_all(method, *args)
+            except WorkerLostError as error:
+                self.close()
+                last = error
+                message = f"{error}: rows are loaded again, and the fit goes on."
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+        raise RuntimeError(
+            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
+            "memory?"
+        ) from last
+
+    def _connect(self) -> None:
+        """Share the rows out, and bring the actors to where others were."""
+        workers = find_workers(self._client)
         shares = [
-            {} if table is None else share_out(client, table.parts, list(workers))
-            for table in (training, validation)
+            {} if table is None else share_out(self._client, table.parts, list(workers))
+            for table in self._tables
         ]
         self._futures = self._make_actors(shares, workers)
-        self._actors: list[Actor] = [future.result() for future in self._futures]
+        actors = [future.result() for future in self._futures]
+        self._actors = actors
+        for call, answers in self.log:
+            again = in_order(self._ask_all(*call))
+            if answers is not None and again != answers:
+                raise RuntimeError(
+                    "The partitions gave other rows when they were loaded again. They must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
 
     def _make_actors(
         self, shares: Sequence[dict[str, dict[int, Future]]], workers: dict[str, Any]
@@ -122,8 +149,7 @@ class DaskWorkers(Workers):
         await_all(self._client, futures, names)
         return futures
 
-    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Ask all actors at once."""
+    def _ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         message = bytes(cloudpickle.dumps((method, args)))
         try:
             waiting = [actor.answer(message) for actor in self._actors]
@@ -223,15 +249,7 @@ def _ask(client: Client, question: Callable[[], Any]) -> Any:
 
 
 def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
-    """Wait for futures; never for workers that are gone or full.
-
-    Parameters
-    ----------
-    client : Client
-    futures : sequence of Future
-    workers : sequence of str
-        The workers that are needed; none where any worker will do.
-    """
+    """Wait for futures, which need some workers or any; never for those gone or full."""
     pending, stuck_since = list(futures), None
     while pending:
         try:
