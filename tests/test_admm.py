@@ -8,7 +8,7 @@ import pytest
 from strategies import load_example
 from suites.solvers import make_problem, solve
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge

@@ -19,11 +19,11 @@ from suites.reference import (
 )
 
 from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
-from fcgboost.backends import candidates as candidates_module
-from fcgboost.backends import fused
-from fcgboost.backends import values as values_module
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import candidates as candidates_module
+from fcgboost.designs import fused
+from fcgboost.designs import values as values_module
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.places import NumpyPlace
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
@@ -84,7 +84,7 @@ def computed(variant: Variant) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if variant.is_small:
             patch.setattr(NumpyPlace, "block_entries", 200)
-            patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
+            patch.setattr("fcgboost.designs.blocks.BLOCK", 16)
             patch.setattr(values_module, "_AT_ONCE", 7)
             patch.setattr(candidates_module, "_ROWS", 13)
             patch.setattr(candidates_module, "MANY", 2)

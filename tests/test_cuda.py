@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, SampledCandidates
-from fcgboost.backends import fused
-from fcgboost.backends.places import TorchPlace
+from fcgboost.designs import fused
+from fcgboost.designs.places import TorchPlace
 from fcgboost.datasets import make_simulation
 
 torch = pytest.importorskip("torch")

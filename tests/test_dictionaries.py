@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from strategies import load_example
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

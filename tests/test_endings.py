@@ -20,7 +20,7 @@ from suites.paths import (
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

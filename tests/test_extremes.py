@@ -12,8 +12,8 @@ from fcgboost import (
     ReluDictionary,
     SampledCandidates,
 )
-from fcgboost.backends import values as values_module
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs import values as values_module
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, Sample
 from fcgboost.selection import Request
 from fcgboost.stopping import Status

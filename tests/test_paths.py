@@ -15,8 +15,8 @@ from fcgboost import (
     Status,
     theory_steps,
 )
-from fcgboost.backends import values as values_module
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import values as values_module
+from fcgboost.designs.places import NumpyPlace
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
@@ -452,7 +452,7 @@ def test_the_path_does_not_depend_on_the_size_of_blocks(
 ):
     monkeypatch.setattr(NumpyPlace, "block_entries", entries)
     monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
-    monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", block)
+    monkeypatch.setattr("fcgboost.designs.blocks.BLOCK", block)
     X, y = noisy(400)
     found = path_of(X, y, dictionary=name, selection=AllCandidates(store=store))
     assert_same_path(found, base_paths[name])

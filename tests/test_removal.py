@@ -13,7 +13,7 @@ from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_dat
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary

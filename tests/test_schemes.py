@@ -16,7 +16,7 @@ from suites.marks import also
 from suites.paths import make_recipe
 from suites.solvers import MatrixDictionary, make_problem
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge

@@ -23,7 +23,7 @@ from fcgboost import (
     SampledCandidates,
     theory_steps,
 )
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.greedy import fit_path, fit_paths
 from fcgboost.grounds import make_targets

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from strategies import seeds, simulation
 from suites.solvers import MatrixDictionary
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

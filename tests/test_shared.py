@@ -10,7 +10,7 @@ from suites.crews import fit_on, make_crew
 from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier, Removal, load_model
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths

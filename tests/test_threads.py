@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from fcgboost import AllCandidates, FCGBoostClassifier
-from fcgboost.backends import values
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import values
+from fcgboost.designs.places import NumpyPlace
 from fcgboost.datasets import make_simulation
 from fcgboost.threads import SharedLimit, allowed
 
