@@ -28,8 +28,8 @@ MEMORY = Place(MemoryDesign, targets_of)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Place:
     if request.param == "small blocks":
         monkeypatch.setattr(Host, "block_entries", 64)
-        monkeypatch.setattr("fcgboost.designs.blocks.BLOCK", 16)
-        monkeypatch.setattr(scoring, "BLOCK", 16)
+        for module in ("blocks", "scoring", "memory"):
+            monkeypatch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
         monkeypatch.setattr(scoring, "_MANY", 2)
         monkeypatch.setattr(views, "_AT_ONCE", 7)
         monkeypatch.setattr(columns, "_ROOM", 3)
