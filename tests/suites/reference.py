@@ -35,11 +35,21 @@ def reference_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, div
 
 
 def reference_best(
-    values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str, allowed: np.ndarray
+    values: np.ndarray,
+    weights: np.ndarray,
+    R: np.ndarray,
+    divisor: str,
+    allowed: np.ndarray,
+    is_joint: bool = False,
 ) -> list[Best | None]:
     """Return the first of the allowed candidates that score as the best one, up to 1e-10."""
     found: list[Best | None] = []
-    for scores, may in zip(reference_scores(values, weights, R, divisor).T, allowed.T, strict=True):
+    every = reference_scores(values, weights, R, divisor)
+    if is_joint:
+        joined = np.sqrt((every**2).sum(axis=1, keepdims=True))
+        every = np.repeat(joined, R.shape[1], axis=1)
+        allowed = np.repeat(allowed.all(axis=1, keepdims=True), R.shape[1], axis=1)
+    for scores, may in zip(every.T, allowed.T, strict=True):
         places = np.flatnonzero(may)
         ties = [j for j in places if scores[j] >= (1.0 - 1e-10) * scores[places].max()]
         found.append(Best(int(ties[0]), float(scores[ties[0]])) if ties else None)
