@@ -20,7 +20,7 @@ from suites.marks import also
 from suites.paths import CLASSICAL, FULL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import Data, training_sets
 
-from fcgboost.backends.moments import Moments, add_up, gather_moments, moments_of
+from fcgboost.designs.moments import Moments, add_up, gather_moments, moments_of
 from fcgboost.sums import ExactSum
 
 

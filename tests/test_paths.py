@@ -15,8 +15,8 @@ from fcgboost import (
     Status,
     theory_steps,
 )
-from fcgboost.backends import values as values_module
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import views
+from fcgboost.designs.devices import Host
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
@@ -450,9 +450,10 @@ def test_the_path_does_not_depend_on_the_threads_of_the_blas(name, n_threads, ba
 def test_the_path_does_not_depend_on_the_size_of_blocks(
     name, entries, at_once, block, store, base_paths, monkeypatch
 ):
-    monkeypatch.setattr(NumpyPlace, "block_entries", entries)
-    monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
-    monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", block)
+    monkeypatch.setattr(Host, "block_entries", entries)
+    monkeypatch.setattr(views, "_AT_ONCE", at_once)
+    for module in ("blocks", "scoring", "memory"):
+        monkeypatch.setattr(f"fcgboost.designs.{module}.BLOCK", block)
     X, y = noisy(400)
     found = path_of(X, y, dictionary=name, selection=AllCandidates(store=store))
     assert_same_path(found, base_paths[name])

@@ -300,8 +300,7 @@ class _Path:
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
-        solutions: list[Solution] = []
-        removed: list[tuple[int, int]] = []
+        solutions, removed = list[Solution](), list[tuple[int, int]]()
         for group in self.groups:
             entering = self._entering(group, k)
             if not entering:
@@ -339,10 +338,9 @@ class _Path:
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
         """Write down a step."""
         coef = np.zeros((len(self.outputs), len(self.registry.rows)))
-        rows = iter(coef)
-        for group in self.groups:
-            for output in group.outputs:
-                next(rows)[group.atoms] = output.atom_coef
+        owners = [group for group in self.groups for _ in group.outputs]
+        for row, group, output in zip(coef, owners, self.outputs, strict=True):
+            row[group.atoms] = output.atom_coef
         intercept = np.array([output.intercept for output in self.outputs])
         for values in (coef, intercept):
             values.setflags(write=False)
@@ -392,12 +390,11 @@ class _Path:
         for group in self.groups:
             for place in presence.atoms[c]:
                 group.take(place, self.registry.rows[place], int(ids[place]))
-            columns = group.columns
             for output in group.outputs:
                 output.status = trace.endings[c]
-                for step in trace:
-                    output.first_score = output.first_score or float(step.scores[c])
-                constant = last.intercept[c : c + int(columns.has_constant)]
+                output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
+                constant = last.intercept[c : c + int(group.columns.has_constant)]
                 coef = np.concatenate([constant, last.coef[c, group.atoms]])
-                output.coef, output.objective = coef / columns.factors, float(last.objectives[c])
+                output.coef = coef / group.columns.factors
+                output.objective = float(last.objectives[c])
                 c += 1

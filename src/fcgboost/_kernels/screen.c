@@ -1,4 +1,4 @@
-/* Estimates in float32 that screen candidates, whose errors Python bounds (backends/kernels.py).
+/* Estimates in float32 that screen candidates, whose errors Python bounds (designs/scoring.py).
  *
  * Sums are float32 over at most BLOCK rows and float64 from there on. What comes out for one
  * candidate does not depend on which others it is computed with.

@@ -267,7 +267,7 @@ class MemoryCandidates(Candidates):
             rows = rows if 0 < len(rows) <= _WORTH_GATHERING * len(W) else None
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
-        if divisor == "none" and view.is_fused(len(W) * len(atoms)):
+        if divisor == "none" and view.is_fused(len(W) * atoms.shape[0]):
             return view.gauss_sums(placed, W, self._design.each), None
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
         blocks = row_blocks(atoms.shape[0], view.at_once)
