@@ -5,37 +5,47 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from fcgboost.dask.design import DaskDesign, Workers, add_up
+from fcgboost import FCGBoostClassifier
+from fcgboost.dask.design import DaskDesign, Workers, add_up, in_order
+from fcgboost.dask.layout import prepare
 from fcgboost.dask.shard import LoadedRows, Shard
+from fcgboost.training.settings import resolve
 
 
 class LocalWorkers(Workers):
-    """Shards in this process; remembers methods, and the bytes of what would travel."""
+    """Shards in this process.
 
-    def __init__(self, shards: list[Shard]) -> None:
+    Remembers the questions and the bytes of what would travel. All shards are lost, and made
+    again, at the questions whose numbers are in `losses`.
+    """
+
+    def __init__(self, shards: list[tuple[Any, ...]], losses: tuple[int, ...] = ()) -> None:
         super().__init__()
-        self.shards = shards
-        self.asked: list[str] = []
+        self._made_of, self._losses = shards, losses
+        self._shards = [Shard(*some) for some in shards]
+        self.questions: list[str] = []
         self.sizes: list[int] = []
 
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        if len(self.questions) in self._losses:
+            self._shards = [Shard(*some) for some in self._made_of]
+            for call, answers in self.log:
+                again = in_order(self._ask_all(*call))
+                assert answers is None or again == answers
+        named = args[3] if args[:1] == ("at",) else args[0]
+        self.questions.append(named if method.startswith("ask") else method)
+        return self._ask_all(method, *args)
+
+    def _ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         message = cloudpickle.dumps((method, args))
-        self.asked.append(_name(method, args))
         self.sizes.append(len(message))
         replies = []
-        for shard in self.shards:
+        for shard in self._shards:
             name, values = cloudpickle.loads(message)
             reply = cloudpickle.dumps(getattr(shard, name)(*values))
             self.sizes.append(len(reply))
             replies.append(cloudpickle.loads(reply))
         return replies
-
-
-def _name(method: str, args: tuple[Any, ...]) -> str:
-    """Give the name of a question: that of a verb at points, else that of a method."""
-    if method not in ("ask", "ask_validation"):
-        return method
-    return args[3] if args[0] == "at" else args[0]
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:
@@ -51,27 +61,33 @@ def make_workers(
     cuts: list[int],
     n_workers: int = 2,
     validation: tuple[Any, Any, Any] | None = None,
-    **options: Any,
+    losses: tuple[int, ...] = (),
+    options: tuple[int, ...] = (),
 ) -> LocalWorkers:
     """Cut rows into partitions and deal them to workers."""
     tables = cut(X, y, weights, cuts), {} if validation is None else cut(*validation, cuts[:1])
-    return LocalWorkers(
-        [
-            Shard(
-                *({i: table[i] for i in table if i % n_workers == w} for table in tables), **options
-            )
-            for w in range(n_workers)
-        ]
-    )
+    dealt = [
+        [{i: table[i] for i in table if i % n_workers == w} for table in tables]
+        for w in range(n_workers)
+    ]
+    return LocalWorkers([(*some, *options) for some in dealt], losses)
 
 
-def lay(
-    workers: LocalWorkers, dictionary: Any, standardize: bool, n_classes: int, budget: int = 2**20
-) -> DaskDesign:
+def fit_on(workers: Workers, has_validation_data: bool = False, **parameters: Any) -> Any:
+    """Fit a classifier to the rows of workers."""
+    model = FCGBoostClassifier(**parameters)
+    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, None)
+    trace, model.status_ = fit.path([], None)
+    model.__dict__.update(fit.attributes(trace))
+    model.n_features_in_ = len(model.model_.scale)
+    return model
+
+
+def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> DaskDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
     workers.ask("encode", np.arange(n_classes))
     ones = np.ones(n_classes)
     moments = add_up(workers.ask("moments", ones))
     totals = add_up(workers.ask("class_totals", n_classes))
-    laid = workers.round("lay", dictionary, moments, ones, standardize, budget)
+    laid = workers.round("lay", standardize, 2**20, None, dictionary, moments, ones)
     return DaskDesign(workers, dictionary, moments, standardize, totals, laid)
