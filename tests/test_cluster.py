@@ -323,8 +323,8 @@ def test_rows_must_weigh_something_and_be_enough() -> None:
         fit_on(make_workers(X, y, nothing, [30]), max_iter=2)
     with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
         fit_on(make_workers(X, y, ones, [30], validation=(X, y, nothing)), True, max_iter=2)
+    workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
     with pytest.raises(ValueError, match="leaves no row for validation"):
-        workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
         fit_on(workers, max_iter=2, validation_fraction=0.1)
 
 

@@ -47,17 +47,24 @@ class Workers(ABC):
     def __init__(self) -> None:
         #: How often they were asked.
         self.n_rounds = 0
-        #: Calls that shards remember, and their answers where these must be the same again.
-        self.log: list[tuple[tuple[Any, ...], Any]] = []
+        #: What shards remember, and the answers where they must be the same again.
+        self.log: list[tuple[tuple[Any, ...], list[Any] | None]] = []
+
+    @abstractmethod
+    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        """Call a method of every worker's shard; return the answers by partition."""
 
     @abstractmethod
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Call a method of every worker's shard; return the answers by partition."""
+        """Do the same, also if shards are lost and have to be made again."""
 
     def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
-        """Call a method of every worker's shard; return the partitions' answers in their order."""
+        """Call a method of every worker's shard; return the partitions' answers in their order.
+
+        What lasts is said again to shards that take the place of others.
+        """
         self.n_rounds += 1
-        answers = in_order(self.call(method, *args))
+        answers = _in_order(self.call(method, *args))
         if lasts:
             self.log.append(((method, *args), answers))
         return answers
@@ -70,9 +77,18 @@ class Workers(ABC):
         """Ask all partitions for validation."""
         return self.round("ask_validation", method, *args, lasts=lasts)
 
+    def repeat(self) -> None:
+        """Bring new shards to where the last ones were."""
+        for call, answers in self.log:
+            again = _in_order(self.ask_all(*call))
+            if answers is not None and again != answers:
+                raise RuntimeError(
+                    "The partitions gave other rows when they were loaded again. They must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
 
-def in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
-    """Return the answers of several workers in the order of the partitions."""
+
+def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
     numbered = {number: answer for some in answers for number, answer in some.items()}
     return [numbered[number] for number in sorted(numbered)]
 
@@ -168,7 +184,7 @@ class DaskDesign(Design):
         self, columns: Sequence[DaskColumns], points: Sequence[Point], verb: str, *args: Any
     ) -> list[Any]:
         """Ask a question at points of some columns."""
-        there = [some.there(*rest) for some, *rest in points if isinstance(some, DaskColumns)]
+        there = [_there(point) for point in points]
         changed = [some for some in columns if some.is_waiting]
         changes = [some.change() for some in changed]
         answers = self.workers.ask("at", changes, there, verb, *args)
@@ -177,6 +193,12 @@ class DaskDesign(Design):
         for some, new in zip(changed, add_up([news for news, _ in answers]), strict=True):
             some.note(new)
         return [answer for _, answer in answers]
+
+
+def _there(point: Point) -> tuple[int, int, Array]:
+    columns, output, coef = point
+    assert isinstance(columns, DaskColumns)
+    return columns.number, output, columns.unscaled(coef)
 
 
 class DaskSubsample(Subsample):
@@ -269,7 +291,7 @@ class DaskColumns(Columns):
         self.n_columns, self.n_outputs = int(has_constant), len(classes)
         self.total_weight, totals = design.total_weight, design.class_totals
         self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
-        self._design, self._number = design, next(design.numbers)
+        self._design, self.number = design, next(design.numbers)
         # What the workers do not know yet.
         self._kind: tuple[Any, ...] | None = (classes, loss, capacity, has_constant)
         self._dropped: list[int] = []
@@ -324,7 +346,7 @@ class DaskColumns(Columns):
     def change(self) -> Change:
         """Return what the workers do not know yet."""
         atoms = stack_rows(self._atoms) if self._atoms else None
-        return Change(self._number, self._kind, tuple(self._dropped), atoms)
+        return Change(self.number, self._kind, tuple(self._dropped), atoms)
 
     def note(self, new: NewColumns | None) -> None:
         """Take down what the workers, who know all now, say of new columns."""
@@ -339,14 +361,14 @@ class DaskColumns(Columns):
         self._norms = np.concatenate([self._norms, norms * factors])
         self._first_gradients = np.hstack([self._first_gradients, new.gradients * factors])
 
-    def there(self, output: int, coef: Array) -> tuple[int, int, Array]:
-        """Return a point as the workers see it: their columns are not scaled."""
+    def unscaled(self, coef: Array) -> Array:
+        """Return coefficients of the columns as the workers have them."""
         if coef[len(self._factors) :].any():
             self._read()
         scaled = coef.copy()
         # Coefficients of new columns are zero, whatever the scale.
         scaled[: len(self._factors)] *= self._factors
-        return self._number, output, scaled
+        return scaled
 
     def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
         """Return the sums at points, in one round."""
@@ -361,6 +383,6 @@ class DaskColumns(Columns):
         """Return the triangle of the partitions' triangles."""
         points = [Point(self, output, coef)]
         answers = self._design.asked([self], points, "triangle", is_lifted)
-        R = np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r")
-        straight = add_up([straight for _, straight in answers])
+        R: Array = np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r")
+        straight: Array = add_up([straight for _, straight in answers])
         return R * np.append(self._factors, 1.0), straight * self._factors

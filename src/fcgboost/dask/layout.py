@@ -28,59 +28,35 @@ from fcgboost.training.settings import Settings
 def check_supported(settings: Settings) -> None:
     """Raise a ValueError for settings that a cluster does not have."""
     scheme, loss, scoring = settings.scheme, settings.loss, settings.scoring
-    is_corrective = isinstance(scheme, FullyCorrective)
-    solver = scheme.solver if is_corrective else None
-    for is_there, message in (
-        (
-            is_corrective,
-            f"{type(scheme).__name__} moves along one atom, and a Dask cluster has full correction "
-            "only: use scheme='fully_corrective'.",
-        ),
-        (
-            isinstance(loss, CurvedLoss),
-            f"{type(loss).__name__} has no second derivative, and correction on a Dask cluster "
-            "needs one: use loss='squared_hinge'.",
-        ),
-        (
-            isinstance(solver, NewtonSolver),
-            f"{type(solver).__name__} needs all rows in one place, and on a Dask cluster they are "
-            "on the workers: use solver='newton'.",
-        ),
+    solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
+    is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
+    for is_there, what, why, instead in (
+        (solver is not None, scheme, "there is full correction only", "scheme='fully_corrective'"),
+        (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
+        (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
         (
             settings.device == "cpu",
-            f"device={settings.device!r}: on a Dask cluster rows are on the workers' processors; "
-            "use device='cpu'.",
+            f"device={settings.device!r}",
+            "workers use processors",
+            "device='cpu'",
         ),
-        (
-            not settings.needs_link,
-            "link='power' needs the decision values of validation data in one place; on a Dask "
-            "cluster probabilities are those of the loss: use link='auto' or 'theory'.",
-        ),
-        (
-            scoring is None or (isinstance(scoring, str) and scoring == "accuracy"),
-            f"scoring={scoring!r} needs all decision values in one place; on a Dask cluster the "
-            "score on validation data is accuracy: use scoring=None.",
-        ),
+        (not settings.needs_link, "link='power'", "nobody has all values", "link='theory'"),
+        (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
     ):
         if not is_there:
-            raise ValueError(message)
+            raise ValueError(f"{what} is not for a Dask cluster, where {why}: use {instead}.")
 
 
 def prepare(
     settings: Settings, workers: Workers, has_validation_data: bool, last: Start | None
 ) -> Fit:
     """Return the fit to the rows of workers, which may go on from the start of the last one."""
-    classes, *shape = _find_classes(workers, has_validation_data)
-    fraction = settings.validation_fraction
-    digests = [
-        add_up(some) if some else None
-        for some in (
-            workers.ask("encode", classes, lasts=True),
-            workers.ask_validation("encode", classes, lasts=True),
-        )
-    ]
-    kind = (shape[0], fraction, shape[1])
-    identity = identify(classes, *digests, kind, settings.described)
+    classes, width, is_sparse = _find_classes(workers, has_validation_data)
+    fraction, encode = settings.validation_fraction, ("encode", classes)
+    training = add_up(workers.ask(*encode, lasts=True))
+    held_out = workers.ask_validation(*encode, lasts=True)
+    validation, kind = add_up(held_out) if held_out else None, (width, fraction, is_sparse)
+    identity = identify(classes, training, validation, kind, settings.described)
     start = find_start(identity, last, settings.checkpoint, settings.random_state)
     if fraction is not None:
         _set_aside(workers, len(classes), fraction, start.key)

@@ -116,7 +116,7 @@ class Partition:
 
     def class_totals(self, n_classes: int) -> Array:
         """Return the weight of every class."""
-        return np.bincount(self._data.codes, self._data.weights, n_classes)
+        return np.asarray(np.bincount(self._data.codes, self._data.weights, n_classes))
 
     def largest_hashes(self, key: int, n_classes: int) -> hashing.Words:
         """Return the largest hash of every class."""
@@ -131,7 +131,8 @@ class Partition:
         byte = ((hashes >> shift) - (prefixes[codes] >> shift)).astype(np.int64)
         counted = (byte >= 0) & (byte < 256)
         places, n = (codes * 256 + byte)[counted], 256 * len(prefixes)
-        return np.bincount(places, self._data.weights[counted], n).reshape(-1, 256)
+        sums = np.bincount(places, self._data.weights[counted], n)
+        return np.asarray(sums.reshape(-1, 256))
 
     def split(self, key: int, last: hashing.Words) -> Partition:
         """Set rows whose hashes are at most those of their class aside, and return them."""
@@ -180,9 +181,9 @@ class Partition:
     def draw(self, key: int, turn: int, width: int) -> Draw:
         """Return the rows on a stretch of the circle."""
         design, circle = self._design, self._circle(key)
-        places = circle.within(turn, width)
-        known = (design.X, self._data.words, self._data.codes, design.weights)
-        return Draw(circle.distances(places, turn), *(values[places] for values in known))
+        at, data = circle.within(turn, width), self._data
+        known = (design.X[at], data.words[at], data.codes[at], design.weights[at])
+        return Draw(circle.distances(at, turn), *known)
 
     def _circle(self, key: int) -> hashing.Circle:
         if key not in self._circles:
@@ -230,7 +231,7 @@ class Partition:
 
     def look(self, points: Sequence[Point]) -> tuple[Any, ...]:
         """Return risks, gradients and Gram matrices."""
-        return tuple(tuple(columns.look([rest])[0]) for columns, *rest in points)
+        return tuple(tuple(columns.look([(c, coef)])[0]) for columns, c, coef in points)
 
     def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[Array, Array]:
         """Return the triangle, and the sums over straight rows."""

@@ -14,7 +14,7 @@ import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import Workers, in_order
+from fcgboost.dask.design import Workers
 from fcgboost.dask.shard import LoadedRows, Shard
 
 # So many times in a row workers may be lost without an answer in between.
@@ -95,10 +95,10 @@ class DaskWorkers(Workers):
             try:
                 if not self._actors:
                     self._connect()
-                return self._ask_all(method, *args)
+                return self.ask_all(method, *args)
             except WorkerLostError as error:
-                self.close()
                 last = error
+                self.close()
                 message = f"{error}: rows are loaded again, and the fit goes on."
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
         raise RuntimeError(
@@ -107,49 +107,35 @@ class DaskWorkers(Workers):
         ) from last
 
     def _connect(self) -> None:
-        """Share the rows out, and bring the actors to where others were."""
-        workers = find_workers(self._client)
+        """Make an actor on every worker that has rows, and say again what others were told."""
+        workers, token = find_workers(self._client), uuid.uuid4().hex
         shares = [
             {} if table is None else share_out(self._client, table.parts, list(workers))
             for table in self._tables
         ]
-        self._futures = self._make_actors(shares, workers)
-        actors = [future.result() for future in self._futures]
-        self._actors = actors
-        for call, answers in self.log:
-            again = in_order(self._ask_all(*call))
-            if answers is not None and again != answers:
-                raise RuntimeError(
-                    "The partitions gave other rows when they were loaded again. They must be the "
-                    "same every time: set seeds, leave files alone, or persist the collection."
-                )
-
-    def _make_actors(
-        self, shares: Sequence[dict[str, dict[int, Future]]], workers: dict[str, Any]
-    ) -> list[Future]:
-        # Never the same: a fit must not meet the actors of another one.
-        token, names = uuid.uuid4().hex, sorted({name for share in shares for name in share})
-        futures = []
+        names = sorted({name for share in shares for name in share})
         for i, name in enumerate(names):
             mine = [share.get(name, {}) for share in shares]
-            futures.append(
-                self._client.submit(
-                    ShardActor,
-                    [list(some) for some in mine],
-                    [list(some.values()) for some in mine],
-                    workers[name]["memory_limit"],
-                    workers[name]["nthreads"],
-                    key=f"fcgboost-shard-{token}-{i}",
-                    workers=[name],
-                    allow_other_workers=False,
-                    actor=True,
-                    pure=False,
-                )
+            future = self._client.submit(
+                ShardActor,
+                [list(some) for some in mine],
+                [list(some.values()) for some in mine],
+                workers[name]["memory_limit"],
+                workers[name]["nthreads"],
+                # Never the same: a fit must not meet the actors of another one.
+                key=f"fcgboost-shard-{token}-{i}",
+                workers=[name],
+                allow_other_workers=False,
+                actor=True,
+                pure=False,
             )
-        await_all(self._client, futures, names)
-        return futures
+            self._futures.append(future)
+        await_all(self._client, self._futures, names)
+        self._actors = [future.result() for future in self._futures]
+        self.repeat()
 
-    def _ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
+    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        """Ask all actors at once."""
         message = bytes(cloudpickle.dumps((method, args)))
         try:
             waiting = [actor.answer(message) for actor in self._actors]
