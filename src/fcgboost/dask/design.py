@@ -176,29 +176,20 @@ class DaskDesign(Design):
         return DaskColumns(self, tuple(targets), loss, capacity, has_constant)
 
     def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
-        """Ask a question at points, in one round, and tell columns what comes along."""
-        columns = {id(point.columns): point.columns for point in points}.values()
-        return self.asked([c for c in columns if isinstance(c, DaskColumns)], points, verb, *args)
-
-    def asked(
-        self, columns: Sequence[DaskColumns], points: Sequence[Point], verb: str, *args: Any
-    ) -> list[Any]:
-        """Ask a question at points of some columns."""
-        there = [_there(point) for point in points]
-        changed = [some for some in columns if some.is_waiting]
-        changes = [some.change() for some in changed]
+        """Ask a question at points, in one round; what columns wait for comes along."""
+        columns = [p.columns for p in points if isinstance(p.columns, DaskColumns)]
+        there = [
+            (c.number, p.output, c.unscaled(p.coef)) for c, p in zip(columns, points, strict=True)
+        ]
+        waiting = {c.number: (c, change) for c in columns if (change := c.change()) is not None}
+        changes = [change for _, change in waiting.values()]
         answers = self.workers.ask("at", changes, there, verb, *args)
         if changes:
             self.workers.log.append((("ask", "at", changes, [], "look"), None))
-        for some, new in zip(changed, add_up([news for news, _ in answers]), strict=True):
-            some.note(new)
+        news = add_up([news for news, _ in answers])
+        for (changed, _), new in zip(waiting.values(), news, strict=True):
+            changed.note(new)
         return [answer for _, answer in answers]
-
-
-def _there(point: Point) -> tuple[int, int, Array]:
-    columns, output, coef = point
-    assert isinstance(columns, DaskColumns)
-    return columns.number, output, columns.unscaled(coef)
 
 
 class DaskSubsample(Subsample):
@@ -336,15 +327,12 @@ class DaskColumns(Columns):
     def _read(self) -> None:
         """Ask for what is not known of new columns."""
         if self._atoms:
-            self._design.asked([self], [], "look")
+            self.look([(0, np.zeros(self.n_columns))])
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether there is something that the workers do not know yet."""
-        return self._kind is not None or bool(self._dropped) or bool(self._atoms)
-
-    def change(self) -> Change:
-        """Return what the workers do not know yet."""
+    def change(self) -> Change | None:
+        """Return what the workers do not know yet, if anything."""
+        if self._kind is None and not self._dropped and not self._atoms:
+            return None
         atoms = stack_rows(self._atoms) if self._atoms else None
         return Change(self.number, self._kind, tuple(self._dropped), atoms)
 
@@ -373,7 +361,7 @@ class DaskColumns(Columns):
     def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
         """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
-        sums, factors = add_up(self._design.asked([self], asked, "look")), self._factors
+        sums, factors = add_up(self._design.at(asked, "look")), self._factors
         return [
             Look(float(risk), gradient * factors, gram * (factors * factors[:, None]))
             for risk, gradient, gram in sums
@@ -382,7 +370,7 @@ class DaskColumns(Columns):
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
         """Return the triangle of the partitions' triangles."""
         points = [Point(self, output, coef)]
-        answers = self._design.asked([self], points, "triangle", is_lifted)
-        R: Array = np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r")
+        answers = self._design.at(points, "triangle", is_lifted)
+        R = np.asarray(np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r"))
         straight: Array = add_up([straight for _, straight in answers])
         return R * np.append(self._factors, 1.0), straight * self._factors
