@@ -40,8 +40,8 @@ def client() -> Iterator[Any]:
 
 def assert_same_model(there: Any, here: Any, atol: float = 1e-6) -> None:
     np.testing.assert_array_equal(there.classes_, here.classes_)
-    np.testing.assert_array_equal(there.atoms_, here.atoms_)
-    np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
+    np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(there.model_.scale, here.model_.scale, rtol=1e-14)
     np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=atol)
     np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=atol)
     assert there.n_iter_ == here.n_iter_

@@ -127,7 +127,7 @@ def test_a_preset_on_other_machines_has_a_ridge_of_its_own(name: str, n_classes:
     there = fit_on(make_crew(X, y, weights, [30, 90], 2), dictionary=name, random_state=1)
     preset = PRESETS[name]
     l2, m = preset.strength / np.sqrt(weights.sum()), float(weights.sum())
-    n_steps = preset.n_steps(m, theory_steps(m))
+    n_steps = preset.limit * theory_steps(m)
     here = FCGBoostClassifier(name, l2=l2, max_iter=n_steps, random_state=1).fit(X, y, weights)
     assert_close(there, here)
     assert there.model_.limits is not None

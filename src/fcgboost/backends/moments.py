@@ -1,8 +1,7 @@
-"""Means and variances of columns that do not depend on the order or the partition of the rows.
+"""Means and variances of columns: of rows in this process, or of rows that lie in parts.
 
-Floating-point sums depend on the order of their terms; then so would the scale of the inputs, and
-by it every atom, in its last digits. So terms are rounded to multiples of 2^-62 of a bound of their
-size, and these are added up as whole numbers (`sums`): exactly, in any order, anywhere.
+A scale that is off by its last digit shows in every atom. So terms are rounded to multiples of
+2^-62 of a bound of their size, and these are added up as whole numbers (`sums`).
 """
 
 from __future__ import annotations
@@ -118,6 +117,10 @@ def gather_moments(ask: Ask) -> Moments:
         far = zeros.value * np.ldexp(mean, -exponents) ** 2
         variance = np.ldexp((squares.value + far) / counted, 2 * exponents)
         total = float(np.ldexp(counted, heaviest))
+    return _moments(total, extent, mean, variance)
+
+
+def _moments(total: float, extent: Extent, mean: Array, variance: Array) -> Moments:
     # A unit scale must not blow up what is mere rounding.
     size = np.maximum(np.abs(extent.low), np.abs(extent.high))
     is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
@@ -134,17 +137,14 @@ def moments_of(X: Any, weights: Array) -> Moments:
         exponents = exponents_of(_reach(extent, mean))
         squares = _column_sums(X, shares, exponents, mean)
         variance = np.ldexp(squares / shares.sum(), 2 * exponents)
-    # A unit scale must not blow up what is mere rounding.
-    size = np.maximum(np.abs(extent.low), np.abs(extent.high))
-    is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
-    return Moments(total, extent.low, extent.high, mean, np.where(is_constant, 0.0, variance))
+    return _moments(total, extent, mean, variance)
 
 
 def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = None) -> Array:
     """Return the weighted sums of the columns or, with a mean, of their squared deviations.
 
     In units of powers of two, so that no square is too large or too small, and in two halves of 31
-    bits, which are added up exactly: a scale that is off by its last digit shows in every atom.
+    bits, which are added up exactly.
     """
     factors, n_features = np.ldexp(1.0, -exponents), X.shape[1]
     high, low = np.zeros((2, n_features))

@@ -223,7 +223,7 @@ def hash_split(
     depend on how the data is written down. Every class keeps at least one row for training. The
     words are the rows' fingerprints.
     """
-    hashes = hashing.keyed(words, key)
+    hashes, weights = hashing.keyed(words, key), counts_of(weights)
     is_validation = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
@@ -232,6 +232,11 @@ def hash_split(
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
         is_validation[rows] = groups < min(n_taken, len(distinct) - 1)
     return is_validation
+
+
+def counts_of(weights: Array) -> Array:
+    """Return weights, or ones where all are equal: shares of those do not depend on rounding."""
+    return np.ones_like(weights) if (weights == weights[0]).all() else weights
 
 
 def hash_folds(

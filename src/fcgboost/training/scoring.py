@@ -20,7 +20,7 @@ from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabili
 from fcgboost.model import beside
 from fcgboost.trace import Validator
 from fcgboost.training.checks import Array, make_part, to_host
-from fcgboost.training.dataset import DataSet
+from fcgboost.training.dataset import DataSet, counts_of
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
 _LOSS_SHARE = 0.5
@@ -145,8 +145,7 @@ def make_score(
     """
     if scoring is not None:
         return _make_scorer(scoring, loss, classes, data)
-    # Rows that weigh the same count as 1: equal shares are then equal numbers.
-    units, codes = data.weights / data.weights.max(), np.arange(len(classes))
+    units, codes = counts_of(data.weights), np.arange(len(classes))
     shares, total = data.weights / data.weights.sum(), float(units.sum())
     targets = np.column_stack(make_targets(data.codes, len(classes)))
 
