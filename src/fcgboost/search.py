@@ -212,9 +212,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
-        shared = set(FCGBoostClassifier().get_params(deep=False)) & set(vars(self))
-        parameters = {name: getattr(self, name) for name in shared}
-        return FCGBoostClassifier(**{**parameters, "random_state": seed})
+        shared = FCGBoostClassifier().get_params(deep=False).keys() & vars(self).keys()
+        return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
 
     def _resolve(self, prototype: FCGBoostClassifier, grid: list[dict[str, Any]]) -> list[Settings]:
         """Check all parameters and return the settings of every entry of a grid."""
