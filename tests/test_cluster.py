@@ -163,9 +163,11 @@ def test_validation_rows_may_lie_anywhere() -> None:
 
 
 @pytest.mark.covering
-@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3])
+@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3, 0.7])
 @pytest.mark.parametrize("fraction", [0.01, 0.25, 0.5, 0.9])
-def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction: float) -> None:
+def test_equal_fractional_weights_are_split_alike_in_any_partition(
+    weight: float, fraction: float
+) -> None:
     for n in (33, 132):
         X, y = noisy(n)
         weights = np.full(n, weight)
@@ -175,9 +177,10 @@ def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction
             "random_state": 1,
             "validation_fraction": fraction,
         }
-        here = FCGBoostClassifier(**parameters).fit(X, y, weights)
-        there = fit_on(make_crew(X, y, weights, [7, 20], 2), **parameters)
-        assert_same_model(there, here)
+        one, other = (
+            fit_on(make_crew(X, y, weights, cuts, 2), **parameters) for cuts in ([7, 20], [25])
+        )
+        assert_same_model(one, other)
 
 
 def test_balanced_classes_of_fractional_weights_do_not_change_a_bit() -> None:
