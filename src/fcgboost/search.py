@@ -212,9 +212,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
-        shared = set(FCGBoostClassifier().get_params(deep=False)) & set(vars(self))
-        parameters = {name: getattr(self, name) for name in shared}
-        return FCGBoostClassifier(**{**parameters, "random_state": seed})
+        shared = FCGBoostClassifier().get_params(deep=False).keys() & vars(self).keys()
+        return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
 
     def _resolve(self, prototype: FCGBoostClassifier, grid: list[dict[str, Any]]) -> list[Settings]:
         """Check all parameters and return the settings of every entry of a grid."""
@@ -250,33 +249,26 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
 def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
     """Return the dictionaries and the ridges as lists."""
-    _check_presets(dictionaries)
-    if isinstance(dictionaries, Mapping):
-        parts = [
-            clone(make_part("dictionary", name)).set_params(**parameters)
-            for name, grid in dictionaries.items()
-            for parameters in ParameterGrid(grid)
-        ]
-    else:
-        if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
-            dictionaries = [dictionaries]
-        parts = [make_part("dictionary", value) for value in dictionaries]
-    l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
-    if not parts or not l2s:
-        raise ValueError("dictionaries and l2s must each name at least one choice.")
-    return parts, l2s
-
-
-def _check_presets(dictionaries: Any) -> None:
-    """Raise a ValueError for a name that stands for a choice of its own."""
-    names = [dictionaries] if isinstance(dictionaries, str | Dictionary) else dictionaries
-    for name in names if isinstance(names, Iterable) else ():
+    if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
+        dictionaries = [dictionaries]
+    for name in dictionaries:
         if preset_of(name) is not None:
             raise ValueError(
                 f"dictionaries: {name!r} chooses its ridge and its number of steps by itself, and "
                 f"has no place in this search: use FCGBoostClassifier({name!r}), or name families, "
                 "such as UnionDictionary([...])."
             )
+    parts = [make_part("dictionary", value) for value in dictionaries]
+    if isinstance(dictionaries, Mapping):
+        parts = [
+            clone(part).set_params(**parameters)
+            for part, grid in zip(parts, dictionaries.values(), strict=True)
+            for parameters in ParameterGrid(grid)
+        ]
+    l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
+    if not parts or not l2s:
+        raise ValueError("dictionaries and l2s must each name at least one choice.")
+    return parts, l2s
 
 
 def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> Folds:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,8 @@ from fcgboost.dictionaries import stack_rows
 from fcgboost.stopping import Step, StoppingRule
 from fcgboost.trace import Trace, Validator
 from fcgboost.training.fit import Fit
+
+_Places = NDArray[np.intp]
 
 
 def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
@@ -59,18 +60,16 @@ def _scored(mean: Trace, validator: Validator) -> Trace:
 def averaged(traces: Sequence[Trace]) -> Trace:
     """Return the average of paths, step by step; a short one stays where it ended."""
     entered = np.concatenate([trace.entered for trace in traces])
-    # In order of entry, and of the members where they entered at the same time.
+    # In order of entry, and of the paths where atoms entered at the same time.
     order = np.argsort(entered, kind="stable")
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    starts = np.cumsum([0, *(len(trace.entered) for trace in traces)])
-    members = [
-        _Member(trace, places[start:end])
-        for trace, start, end in zip(traces, starts, starts[1:], strict=False)
-    ]
+    places = np.split(np.argsort(order), np.cumsum([len(t.entered) for t in traces])[:-1])
     n_entered = np.searchsorted(entered[order], np.arange(1, len(traces[0]) + 1), side="right")
+    steps = [
+        _average([_after(trace, k) for trace in traces], places, k, int(n))
+        for k, n in enumerate(n_entered, start=1)
+    ]
     return Trace(
-        steps=tuple(_average(members, k, int(n)) for k, n in enumerate(n_entered, start=1)),
+        steps=tuple(steps),
         atoms=stack_rows([trace.atoms for trace in traces])[order],
         entered=entered[order],
         start=np.mean([trace.start for trace in traces], axis=0),
@@ -79,47 +78,32 @@ def averaged(traces: Sequence[Trace]) -> Trace:
     )
 
 
-class _Member(NamedTuple):
-    """A path, and where its atoms are among those of all."""
-
-    trace: Trace
-    places: NDArray[np.intp]
-
-    def at(self, k: int) -> Step:
-        """Return the path's record after k steps, the last one if it ended before."""
-        if k <= len(self.trace):
-            return self.trace[k - 1]
-        last = self.trace[-1]
-        return replace(
-            last,
-            chosen=np.full_like(last.chosen, -1),
-            scores=np.zeros_like(last.scores),
-            solver_iterations=0,
-            removed=last.removed[:0],
-        )
-
-    def chosen(self, step: Step) -> NDArray[np.intp]:
-        """Return where the atoms are that a step chose."""
-        return np.where(step.chosen >= 0, self.places[step.chosen], -1)
-
-    def removed(self, step: Step) -> NDArray[np.intp]:
-        """Return the outputs and where the atoms are that left in a step."""
-        return np.column_stack([step.removed[:, 0], self.places[step.removed[:, 1]]])
+def _after(trace: Trace, k: int) -> Step:
+    """Return a path's record after k steps, the last one if it ended before."""
+    if k <= len(trace):
+        return trace[k - 1]
+    last = trace[-1]
+    chosen, scores = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
+    return replace(
+        last, chosen=chosen, scores=scores, solver_iterations=0, removed=last.removed[:0]
+    )
 
 
-def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
-    """Return the record of all paths after k steps."""
-    steps = [member.at(k) for member in members]
+def _average(steps: Sequence[Step], places: Sequence[_Places], k: int, n_entered: int) -> Step:
+    """Return the record of all paths after k steps; their atoms are at places among all."""
     coef: Array = np.zeros((len(steps[0].intercept), n_entered))
-    for member, step in zip(members, steps, strict=True):
-        coef[:, member.places[: step.n_entered]] = step.coef / len(members)
     intercept = np.mean([step.intercept for step in steps], axis=0)
+    chosen, removed, gone = [], [], []
+    for step, place in zip(steps, places, strict=True):
+        coef[:, place[: step.n_entered]] = step.coef / len(steps)
+        chosen.append(np.where(step.chosen >= 0, place[step.chosen], -1))
+        removed.append(np.column_stack([step.removed[:, 0], place[step.removed[:, 1]]]))
+        gone.append(place[step.gone])
     for values in (coef, intercept):
         values.setflags(write=False)
-    pairs = list(zip(members, steps, strict=True))
     return Step(
         k=k,
-        chosen=np.concatenate([member.chosen(step) for member, step in pairs]),
+        chosen=np.concatenate(chosen),
         scores=np.concatenate([step.scores for step in steps]),
         objectives=np.concatenate([step.objectives for step in steps]),
         coef=coef,
@@ -128,6 +112,6 @@ def _average(members: Sequence[_Member], k: int, n_entered: int) -> Step:
         residual=max(step.residual for step in steps),
         is_corrected=all(step.is_corrected for step in steps),
         seconds=sum(step.seconds for step in steps),
-        removed=np.vstack([member.removed(step) for member, step in pairs]),
-        gone=np.sort(np.concatenate([member.places[step.gone] for member, step in pairs])),
+        removed=np.vstack(removed),
+        gone=np.sort(np.concatenate(gone)),
     )

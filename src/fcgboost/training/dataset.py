@@ -26,20 +26,10 @@ _LEAST_ROWS = 4
 
 @dataclass(frozen=True)
 class DataSet:
-    """Checked rows with their classes as codes and their weights.
+    """Checked rows with their classes as codes, positive weights, and fingerprints.
 
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-    codes : ndarray of shape (n_samples,)
-    weights : ndarray of shape (n_samples,)
-        Positive.
-    words : ndarray of uint64, shape (n_samples,)
-        The fingerprints of the rows.
-    written : DataSet or None
-        The same rows as the user wrote them, where someone asks for them.
-    places : ndarray of shape (n_written,) or None
-        Which row each of those is.
+    Where someone asks for the rows as the user wrote them, these are a data set of their own, and
+    `places` says which row each of them is.
     """
 
     X: Any
@@ -219,11 +209,9 @@ def hash_split(
 ) -> NDArray[np.bool_]:
     """Say which rows go to validation: of every class, those with the smallest keyed hashes.
 
-    Equal rows of a class stay together, and weights count as repetitions, so the split does not
-    depend on how the data is written down. Every class keeps at least one row for training. The
-    words are the rows' fingerprints.
+    Equal rows of a class stay together. Every class keeps at least one row for training.
     """
-    hashes = hashing.keyed(words, key)
+    hashes, weights = hashing.keyed(words, key), counts_of(weights)
     is_validation = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
@@ -232,6 +220,11 @@ def hash_split(
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
         is_validation[rows] = groups < min(n_taken, len(distinct) - 1)
     return is_validation
+
+
+def counts_of(weights: Array) -> Array:
+    """Return weights, or ones where all are equal: shares of those do not depend on rounding."""
+    return np.ones_like(weights) if (weights == weights[0]).all() else weights
 
 
 def hash_folds(

@@ -54,20 +54,8 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 class Layout:
     """Data laid out somewhere, for a path.
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_classes,)
-    design : Design
-    targets : sequence of m-vectors
-        One per output.
-    validator : callable or None
-        Scores a step on validation data.
-    limits : Limits or None
-        What the rows were clipped to.
-    validation : DataSet or None
-        The validation data; None where there is none, or where it is not here.
-    class_weights : ndarray of shape (n_classes,) or None
-        Those of the training loss; None where they are not known here.
+    There is a target per output; the validator scores steps on the validation data, which are None
+    where there are none, or where they, and the weights of the classes, are on other machines.
     """
 
     classes: NDArray[Any]
@@ -141,21 +129,16 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
     selection = settings.selection or _selection_by_size(settings, design)
     n = 0
     if selection.is_fixed:
-        n = design.n_distinct if settings.n_candidates is None else settings.n_candidates
+        n = design.n_distinct if settings.n_candidates is None else int(settings.n_candidates)
+    same = ("loss", "scheme", "fit_intercept", "normalize", "reselect", "tol", "removal")
     return Recipe(
-        loss=settings.loss,
-        scheme=settings.scheme,
         selection=selection,
         n_candidates=n,
         max_iter=settings.steps.limit(m, is_scored),
         l2=settings.ridge.ridge(m),
-        fit_intercept=settings.fit_intercept,
-        normalize=settings.normalize,
-        reselect=settings.reselect,
-        tol=settings.tol,
         key=key,
-        removal=settings.removal,
         is_shared=settings.is_shared,
+        **{name: getattr(settings, name) for name in same},
     )
 
 
@@ -169,20 +152,9 @@ def _selection_by_size(settings: Settings, design: Design) -> Selection:
 class Fit:
     """One path to be fitted, and what becomes of it.
 
-    Attributes
-    ----------
-    settings : Settings
-    layout : Layout
-    start : Start
-    recipe : Recipe
-    patience : int or None
-        Steps without a better score after which the path ends.
-    title : str
-        What its progress is shown under.
-    is_written : bool
-        Whether the path goes to the checkpoint.
-    held_out : sequence of HeldOut
-        What models like its own say about rows that were set aside to choose by.
+    It ends after `patience` steps without a better score; its progress is shown under a title.
+    Where it `is_written`, it goes to the checkpoint. `held_out` is what models like its own say
+    about rows that were set aside to choose by.
     """
 
     settings: Settings
@@ -223,27 +195,22 @@ class Fit:
 
     def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
         """Run the loop with the settings' own rules and the user's."""
-        resume, layout = self.start.path, self.layout
+        resume, layout, settings = self.start.path, self.layout, self.settings
         if self.patience is not None:
-            rule, ending = NoImprovement(self.patience), None
+            rule, ending = NoImprovement(int(self.patience)), None
             for step in resume.forward() if resume else ():
                 ending = rule(step)
             if resume and ending is not None:
                 return resume, ending
             rules = [rule, *rules]
-        progress = Progress(self.recipe.max_iter, self.settings.verbose, self.title)
-        path, writer = self.settings.checkpoint, None
-        if path is not None and self.is_written:
-            writer = Writer(path, self.start)
+        progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
+        path = settings.checkpoint if self.is_written else None
+        writer = None if path is None else Writer(path, self.start)
+        rules, watch, validator = [progress, *rules], _both(watcher, writer), layout.validator
         try:
             trace, status = fit_path(
-                layout.design,
-                layout.targets,
-                self.recipe,
-                [progress, *rules],
-                fresh(layout.validator),
-                _both(watcher, writer),
-                resume,
+                *(layout.design, layout.targets, self.recipe, rules),
+                *(fresh(validator), watch, resume),
             )
         finally:
             progress.close()
@@ -329,10 +296,7 @@ class Fit:
         return sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
 
     def error(self, score: float) -> float:
-        """Return the standard error of a relative frequency of the size of a score.
-
-        For scores that are none, the largest that there is.
-        """
+        """Return the standard error of a score as of a relative frequency, or the largest."""
         data = self.layout.validation
         if data is None:
             return 0.0

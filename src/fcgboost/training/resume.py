@@ -63,17 +63,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a path starts: at nothing, or at the end of another one.
+    """Where a path starts: what it belongs to, the seed of all draws, and a path to go on from.
 
-    Attributes
-    ----------
-    identity : Identity
-    key : int
-        The seed of all draws.
-    path : Trace or None
-        The one to go on from.
-    l2, link : float, PowerLink or None
-        Its ridge and its link, if known.
+    The ridge and the link of that path are None if they are not known.
     """
 
     identity: Identity
@@ -203,10 +195,7 @@ def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identi
 
 
 def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
-    """Read a path and the key of its draws from a file.
-
-    A file that belongs to something else, or that is damaged, is a ValueError.
-    """
+    """Read a path and its key; a file of something else, or a damaged one, is a ValueError."""
     content = Path(path).read_bytes()
     try:
         arrays = _load(content)
@@ -294,11 +283,6 @@ class Writer:
     """A watcher of the loop that writes the path to a file now and then.
 
     It writes after the first step, and then for about a hundredth of the time of the fit.
-
-    Parameters
-    ----------
-    path : path
-    start : Start
     """
 
     def __init__(self, path: str | os.PathLike[str], start: Start) -> None:

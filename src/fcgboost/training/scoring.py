@@ -20,7 +20,7 @@ from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabili
 from fcgboost.model import beside
 from fcgboost.trace import Validator
 from fcgboost.training.checks import Array, make_part, to_host
-from fcgboost.training.dataset import DataSet
+from fcgboost.training.dataset import DataSet, counts_of
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
 _LOSS_SHARE = 0.5
@@ -57,62 +57,44 @@ def has_probability(estimator: Any) -> bool:
     )
 
 
-class KnownDecision(ClassifierMixin, BaseEstimator):
-    """A classifier whose decision values are known already, for scikit-learn's scorers.
-
-    Parameters
-    ----------
-    loss : Loss
-    classes : ndarray of shape (n_classes,) or None
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
-    link : PowerLink or None
-    """
+class _KnownDecision(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values are known already, for scikit-learn's scorers."""
 
     def __init__(
         self, loss: Any, classes: Any = None, decision: Any = None, link: Any = None
     ) -> None:
-        self.loss = loss
-        self.classes = classes
-        self.decision = decision
-        self.link = link
-
-    @property
-    def classes_(self) -> Any:
-        """The classes."""
-        return self.classes
+        self.loss, self.classes_, self.decision, self.link = loss, classes, decision, link
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Do nothing."""
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """Return the known values."""
         return self.decision
 
     def predict(self, X: Any) -> Any:
-        """Return the classes of the known values."""
-        return winners(self.decision, self.classes)
+        return winners(self.decision, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the known values."""
         if self.link is None:
             has_probability(self)
         return probabilities_of(self.loss, self.link, self.decision)
 
 
-def known(classifier: Any, decision: Any) -> KnownDecision:
+def known(classifier: Any, decision: Any) -> Any:
     """Return what a fitted classifier says where its decision values are known."""
-    return KnownDecision(classifier._loss_, classifier.classes_, decision, classifier.link_)
+    return _KnownDecision(classifier._loss_, classifier.classes_, decision, classifier.link_)
 
 
 def check_score(scoring: Any, loss: Loss) -> None:
     """Raise a ValueError for what is no score, or needs probabilities that there are not."""
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
-    scorer = check_scoring(KnownDecision(loss), scoring=scoring)
+    scorer = check_scoring(_KnownDecision(loss), scoring=scoring)
     if isinstance(scoring, str) and not isinstance(loss, ProbabilityLoss):
         # A score that needs probabilities is refused here, not at the first step.
-        scorer(KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1])
+        scorer(
+            _KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1]
+        )
 
 
 def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
@@ -145,8 +127,7 @@ def make_score(
     """
     if scoring is not None:
         return _make_scorer(scoring, loss, classes, data)
-    # Rows that weigh the same count as 1: equal shares are then equal numbers.
-    units, codes = data.weights / data.weights.max(), np.arange(len(classes))
+    units, codes = counts_of(data.weights), np.arange(len(classes))
     shares, total = data.weights / data.weights.sum(), float(units.sum())
     targets = np.column_stack(make_targets(data.codes, len(classes)))
 
@@ -164,7 +145,7 @@ def make_score(
 def _make_scorer(
     scoring: Any, loss: Loss, classes: NDArray[Any], data: DataSet
 ) -> Callable[[Array], float]:
-    scorer, y = check_scoring(KnownDecision(loss), scoring=scoring), classes[data.codes]
+    scorer, y = check_scoring(_KnownDecision(loss), scoring=scoring), classes[data.codes]
     parameters = inspect.signature(scorer).parameters.values()
     # A plain function need not know of weights.
     takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
@@ -172,7 +153,7 @@ def _make_scorer(
 
     def score(decision: Array) -> float:
         values = decision[:, 0] if len(classes) == 2 else decision
-        value = float(scorer(KnownDecision(loss, classes, values), data.X, y, **options))
+        value = float(scorer(_KnownDecision(loss, classes, values), data.X, y, **options))
         if np.isnan(value):
             raise ValueError(
                 f"scoring={scoring!r} is not defined on the validation data (it gave NaN): does "

@@ -7,7 +7,7 @@ asked once, when the data are there.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
@@ -31,18 +31,10 @@ _ENTRIES = 1 << 25
 
 @dataclass(frozen=True)
 class StepRule:
-    """How many steps a path may make: a number, or by the weight m of all rows.
+    """The most steps of a path: a number, or multiples of k0, other ones with validation data.
 
-    Attributes
-    ----------
-    number : int or None
-        What the user asks for.
-    multiple, multiple_scored : int
-        Else so many times k0, without and with validation data.
-    n_entries : float
-        Fewer steps where the columns would hold more numbers than that.
-    is_free : bool
-        Whether validation may choose fewer steps.
+    There are fewer where columns would hold more than `n_entries` numbers. `is_free` says whether
+    validation may choose fewer.
     """
 
     number: int | None = None
@@ -62,16 +54,7 @@ class StepRule:
 
 @dataclass(frozen=True)
 class RidgeRule:
-    """The ridge: a number, or by the weight m of all rows.
-
-    Attributes
-    ----------
-    number : float or None
-        None is strength / sqrt(m), or 1 / m without a strength.
-    strength : float or None
-    strengths : tuple of float
-        Among which validation chooses, strongest first.
-    """
+    """The ridge: a number, strength / sqrt(m), or 1 / m; validation chooses among strengths."""
 
     number: float | None = None
     strength: float | None = None
@@ -84,38 +67,26 @@ class RidgeRule:
         return 1.0 / m if self.strength is None else self.strength / float(np.sqrt(m))
 
     def choices(self, m: float) -> list[float]:
-        """Return what lambda may be, strongest first."""
+        """Return what lambda may be, strongest first: of equals that one wins."""
         return [one / float(np.sqrt(m)) for one in self.strengths] or [self.ridge(m)]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit needs to know besides the data.
+    """What a fit needs to know besides the data; what is not described is as in the estimator.
 
     Attributes
     ----------
-    dictionary, dictionary_for_missing : Dictionary
-        The second one is for data with missing values.
-    loss, scheme, removal :
-        The parts that parameters name; full correction has its solver.
+    dictionary_for_missing : Dictionary
+        What takes the dictionary's place where values are missing.
     selection : Selection or None
         None: all candidates or a sample, by the size of the data.
-    n_candidates : int or None
-        None is the number of distinct rows.
-    steps, ridge : StepRule, RidgeRule
     is_preset, chooses : bool
-        Whether the dictionary is a preset, and whether it leaves the ridge or the steps to
-        validation.
-    slack : float
-        Standard errors by which a score may be below the best and as good.
-    is_small : bool
-        Whether the smallest of models that are as good is kept.
-    n_members, n_few : int
-        How many paths are averaged, of up to so many rows.
+        Whether the dictionary is a preset, and leaves the ridge or the steps to validation.
+    slack, is_small, n_members, n_few :
+        As in a `Preset`.
     fits_link, needs_link : bool
         Whether a link is fitted where rows are held out, and whether there must be one.
-    validation_fraction : float or None
-        The share of the rows that is set aside.
     patience : int or None
         Steps without a better score after which a path ends.
     described : dict from str to str
@@ -128,7 +99,6 @@ class Settings:
     scheme: Scheme
     selection: Selection | None
     removal: Removal | None
-    n_candidates: int | None
     steps: StepRule
     ridge: RidgeRule
     is_preset: bool
@@ -142,13 +112,15 @@ class Settings:
     clip: float | None
     validation_fraction: float | None
     patience: int | None
+    is_shared: bool
+    described: dict[str, str]
+    n_candidates: int | None
     scoring: Any
     class_weight: Any
     fit_intercept: bool
     standardize: bool
     normalize: bool
     reselect: bool
-    is_shared: bool
     tol: float
     device: str
     n_jobs: int | None
@@ -156,7 +128,6 @@ class Settings:
     warm_start: bool
     checkpoint: str | os.PathLike[str] | None
     random_state: Any
-    described: dict[str, str]
 
     def for_missing(self) -> Settings:
         """Return the settings for data with missing values."""
@@ -186,45 +157,38 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
     _check_learned(dictionary, selection)
     _check_numbers(p)
     check_score(p.scoring, loss)
-    is_preset, is_corrected = preset is not PLAIN, isinstance(scheme, FullyCorrective)
-    steps, l2 = _steps(p.max_iter, preset, removal), None if _is_auto(p.l2) else float(p.l2)
+    steps, is_preset = _steps(p.max_iter, preset, removal), preset is not PLAIN
+    ridge = _ridge(p.l2, preset) if isinstance(scheme, FullyCorrective) else RidgeRule(0.0)
     # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
-    is_single = not steps.is_free or l2 is not None or p.removal is not None
+    is_single = not steps.is_free or not ridge.strengths or p.removal is not None
     can_calibrate = is_preset and isinstance(loss, ProbabilityLoss)
-    switches: dict[str, Any] = {name: bool(getattr(p, name)) for name in _SWITCHES}
-    return Settings(
-        dictionary=dictionary,
-        dictionary_for_missing=preset.dictionary(True) if is_preset else dictionary,
-        loss=loss,
-        scheme=scheme,
-        selection=selection,
-        removal=removal,
-        n_candidates=None if p.n_candidates is None else int(p.n_candidates),
-        steps=steps,
-        # The classical schemes have no ridge.
-        ridge=_ridge(l2, preset) if is_corrected else RidgeRule(0.0),
-        is_preset=is_preset,
-        chooses=is_preset and is_corrected and (steps.is_free or l2 is None),
-        slack=preset.slack,
-        is_small=preset.is_small,
-        n_members=1 if is_single else preset.n_members,
-        n_few=preset.n_few,
-        fits_link=p.link == "power" or (p.link == "auto" and can_calibrate),
-        needs_link=p.link == "power",
-        clip=preset.clip if _is_auto(p.clip) else None if p.clip is None else float(p.clip),
-        validation_fraction=_fraction(p, has_validation_data),
-        patience=None if p.n_iter_no_change is None else int(p.n_iter_no_change),
-        is_shared=p.multiclass == "shared",
-        tol=float(p.tol),
-        verbose=int(p.verbose),
-        described=_described(p, is_preset and l2 is None),
-        **switches,
-        **{name: getattr(p, name) for name in _AS_THEY_ARE},
-    )
-
-
-_SWITCHES = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
-_AS_THEY_ARE = ("scoring", "class_weight", "device", "n_jobs", "checkpoint", "random_state")
+    found: dict[str, Any] = {
+        "dictionary": dictionary,
+        "dictionary_for_missing": preset.dictionary(True) if is_preset else dictionary,
+        "loss": loss,
+        "scheme": scheme,
+        "selection": selection,
+        "removal": removal,
+        "steps": steps,
+        "ridge": ridge,
+        "is_preset": is_preset,
+        "chooses": is_preset
+        and isinstance(scheme, FullyCorrective)
+        and (steps.is_free or bool(ridge.strengths)),
+        "slack": preset.slack,
+        "is_small": preset.is_small,
+        "n_members": 1 if is_single else preset.n_members,
+        "n_few": preset.n_few,
+        "fits_link": p.link == "power" or (p.link == "auto" and can_calibrate),
+        "needs_link": p.link == "power",
+        "clip": preset.clip if _is_auto(p.clip) else p.clip,
+        "validation_fraction": _fraction(p, has_validation_data),
+        "patience": p.n_iter_no_change,
+        "is_shared": p.multiclass == "shared",
+        "described": _described(p, is_preset and _is_auto(p.l2)),
+    }
+    names = {field.name for field in fields(Settings)} - found.keys()
+    return Settings(**found, **{name: getattr(p, name) for name in names})
 
 
 def _is_auto(value: Any) -> bool:
@@ -279,8 +243,10 @@ def _steps(max_iter: Any, preset: Preset, removal: Removal | None) -> StepRule:
     return StepRule(None, preset.limit, (1 if removal is None else 2) * preset.limit, is_free=True)
 
 
-def _ridge(l2: float | None, preset: Preset) -> RidgeRule:
-    return RidgeRule(l2) if l2 is not None else RidgeRule(None, preset.strength, preset.strengths)
+def _ridge(l2: Any, preset: Preset) -> RidgeRule:
+    if _is_auto(l2):
+        return RidgeRule(None, preset.strength, preset.strengths)
+    return RidgeRule(float(l2))
 
 
 def _fraction(p: Any, has_validation_data: bool) -> float | None:
@@ -340,7 +306,7 @@ def _check_numbers(p: Any) -> None:
         check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
     check_word("multiclass", p.multiclass, ("one_vs_rest", "shared"))
     check_word("link", p.link, ("auto", "theory", "power"))
-    for name in _SWITCHES:
+    for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
         check_word(name, getattr(p, name), (True, False))
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
         raise ValueError(f"checkpoint must be the path of a file or None, got {p.checkpoint!r}.")

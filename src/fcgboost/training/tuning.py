@@ -44,23 +44,10 @@ def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> in
 
 
 def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
-    """Try every strength of the ridge.
+    """Return the fit with the ridge and the steps that do best, and its path if it is made already.
 
-    Parameters
-    ----------
-    fit : Fit
-        With any strength.
-    train : DataSet
-        The training rows, of which some are set aside where the fit has no validation data.
-    rules : list of stopping rules
-        Those of the user, which end every path.
-
-    Returns
-    -------
-    fit : Fit
-        With the ridge and the number of steps that were chosen.
-    path : (Trace, Status) or None
-        Its path, where the choice has made it already.
+    Some of the training rows are set aside where the fit has no validation data. The user's rules
+    end every path.
     """
     start, is_scored = fit.start, fit.layout.validator is not None
     patience = _patience(fit) if is_scored else None
