@@ -187,27 +187,26 @@ def traffic(sizes: Sizes) -> Iterator[Record]:
 
 
 def needed_bytes(
-    q: int, d: int, n_workers: int, columns: tuple[float, float], points: float, moves: float
+    q: int, d: int, n_workers: int, columns: tuple[float, float], points: float
 ) -> dict[str, float]:
-    """Give the bytes of float64 that a step needs, for one output.
+    """Return the bytes of float64 that a step needs, for one output and a partition per worker.
 
     Parameters
     ----------
     q, d, n_workers : int
     columns : tuple of float
         The mean numbers of columns, and of their squares.
-    points, moves : float
-        Newton points, and k-vectors that are sent, per step.
+    points : float
+        Newton points per step.
     """
     k, k_squared = columns
-    share = q / n_workers
-    drawn = min(q, share + 4.0 * share**0.5 + 8.0)
+    drawn = (q + 4.0 * q**0.5 + 8.0) / n_workers
     numbers = {
-        "draw": drawn * (d + 1),
+        "draw": drawn * (d + 4),
         "candidates": q * (d + 1),
-        "scores": 4.0 * q,
+        "scores": 3.0 * q,
         "exact scores, the new atom": d + 1 + 6.0,
-        "directions": moves * k,
+        "coefficients": points * k,
         "gradients": points * (k + 1.0),
         "Gram matrices": points * k_squared,
     }
