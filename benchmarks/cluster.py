@@ -51,7 +51,7 @@ class Sizes:
     tiny_rows: int = 400
     tiny_candidates: int = 64
     tiny_runs: int = 3
-    crews: tuple[int, ...] = (1, 2, 8)
+    n_workers: tuple[int, ...] = (1, 2, 8)
     traffic_rows: int = 20_000
 
     @property
@@ -141,7 +141,7 @@ def overhead(sizes: Sizes) -> Iterator[Record]:
         question = {"n_workers": n_workers, "sizes": asdict(sizes), "direct": direct}
         return call("benchmarks.cluster_fits:tiny_fits", question, 1, LIMIT)
 
-    found, direct = {n: ask(n) for n in sizes.crews}, ask(2, True)
+    found, direct = {n: ask(n) for n in sizes.n_workers}, ask(2, True)
     two = found[2]
     yield Record(
         f"{sizes.tiny_rows} rows, d = 3, {sizes.tiny_candidates} candidates, two workers: a step",
