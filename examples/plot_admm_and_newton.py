@@ -18,7 +18,7 @@ from fcgboost import (
     NewtonSolver,
     SquaredHinge,
 )
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.solvers import Problem
 

@@ -3,41 +3,45 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import sparse
 from strategies import seeds
 from suites.reference import (
-    PlaneDictionary,
     full_matrix,
+    given_residuals,
     reference_best,
+    reference_scores,
     reference_selection,
     ridge_squared_hinge,
 )
 
 from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
-from fcgboost.backends import candidates as candidates_module
-from fcgboost.backends import fused
-from fcgboost.backends import values as values_module
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import scoring, views
+from fcgboost.designs.devices import Host
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
+    LinearDictionary,
     PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
+    StepDictionary,
 )
 from fcgboost.selection.fixed import Selection
 from fcgboost.trace import Trace
 
 DICTIONARIES: dict[str, Dictionary] = {
     "gauss": GaussDictionary(),
-    "narrow": GaussDictionary(width=0.05, centers="box"),
+    "narrow": GaussDictionary(width=0.02),
+    "box": GaussDictionary(width=0.05, centers="box"),
     "wide": GaussDictionary(width=300.0),
     "polynomial": PolynomialDictionary(),
     "sigmoid": SigmoidDictionary(),
@@ -53,6 +57,7 @@ class Variant(NamedTuple):
     n_jobs: int = 1
     is_small: bool = False
     is_fused: bool = False
+    is_double: bool = False
 
 
 VARIANTS = [
@@ -62,6 +67,8 @@ VARIANTS = [
     Variant(store=False, n_jobs=3, is_small=True),
     Variant(store=True, n_jobs=3, is_fused=True),
     Variant(store=False, n_jobs=3, is_fused=True),
+    Variant(store=True, is_double=True),
+    Variant(store=False, n_jobs=3, is_double=True),
 ]
 
 
@@ -83,13 +90,17 @@ def make_data(kind: str, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 def computed(variant: Variant) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if variant.is_small:
-            patch.setattr(NumpyPlace, "block_entries", 200)
-            patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
-            patch.setattr(values_module, "_AT_ONCE", 7)
-            patch.setattr(candidates_module, "_ROWS", 13)
-            patch.setattr(candidates_module, "MANY", 2)
+            patch.setattr(Host, "block_entries", 200)
+            for module in ("blocks", "scoring", "memory"):
+                patch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
+            patch.setattr(views, "_AT_ONCE", 7)
+            patch.setattr(scoring, "_MANY", 2)
         if variant.is_fused:
-            patch.setattr(fused, "_WORTH_FUSING", 0)
+            patch.setattr(views, "WORTH_FUSING", 0)
+            patch.setattr(scoring, "WORTH_FUSING", 0)
+            patch.setattr(scoring, "_STORED_ROWS", 24)
+        if variant.is_double:
+            patch.setattr(Host, "is_float32_exact", False)
         yield
 
 
@@ -174,8 +185,8 @@ def test_the_path_is_that_of_a_loop_written_out(name: str, kind: str) -> None:
     ).fit(X, y)
     s, labels = np.ones(150), np.where(y == model.classes_[1], 1.0, -1.0)
     design = MemoryDesign(dictionary, X, s, standardize=True)
-    n = design.n_distinct
-    atoms = dictionary.candidates(design.sample(n, model._key_), n, model._key_)
+    n, key = design.n_distinct, model._start_.key
+    atoms = dictionary.candidates(design.sample(n, key), n, key)
     values, allowed = full_matrix(design, atoms), np.ones((len(atoms), 1), dtype=bool)
     chosen: list[int] = []
     coef = np.array([model.trace_.start[0]])
@@ -202,13 +213,13 @@ def perturbed(atoms: np.ndarray, dictionary: Dictionary, rng: np.random.Generato
     near = atoms[rng.integers(0, n, n)] * (1.0 + 1e-12 * rng.choice([-1.0, 0.0, 1.0], (n, 1)))
     same = atoms[rng.integers(0, n, n)]
     both = [atoms, near, same]
-    if isinstance(dictionary, PlaneDictionary):
+    if isinstance(dictionary, LinearDictionary):
         both.append(-same)
     return rng.permutation(np.vstack(both))
 
 
-# "planes" have values of either sign.
-PASSES = {**DICTIONARIES, "planes": PlaneDictionary()}
+# Linear atoms have values of either sign.
+PASSES = {**DICTIONARIES, "linear": LinearDictionary(), "step": StepDictionary()}
 
 
 @pytest.mark.covering
@@ -239,26 +250,14 @@ def test_near_ties_go_where_float64_sends_them(
             values = full_matrix(design, atoms)
             # Where no row sees any atom, float32 has no (squared) size beside which others vanish.
             assume(abs(values).max() ** 2 > np.finfo(np.float32).tiny)
-            expected = reference_best(values, weights, R, divisor, allowed)
-        with computed(variant):
+        with computed(variant), given_residuals(design, R) as points:
             candidates = design.candidates(atoms, reuse=True, store=variant.store)
-            for _ in range(2):
-                found = candidates.best(R, divisor, allowed)
+            # Squares of scores smaller than these are nothing.
+            largest = reference_scores(values, weights, R, divisor).max()
+            for is_joint in (False, True, False) if largest > 1e-100 else (False,):
+                expected = reference_best(values, weights, R, divisor, allowed, is_joint)
+                found = candidates.best(points, divisor, allowed, is_joint)
                 assert [b and b.index for b in found] == [b and b.index for b in expected]
-
-
-def test_screened_atoms_of_either_sign_are_chosen_as_float64_does() -> None:
-    rng = np.random.default_rng(0)
-    X, R = rng.standard_normal((200, 3)), rng.standard_normal((200, 1))
-    design = MemoryDesign(PlaneDictionary(), X, np.ones(200), standardize=True)
-    atoms = design.dictionary.candidates(design.sample(100, 0), 100, 0)
-    everyone = np.ones((100, 1), dtype=bool)
-    expected = reference_best(full_matrix(design, atoms), np.ones(200), R, "none", everyone)
-    for store in (True, False):
-        candidates = design.candidates(atoms, reuse=True, store=store)
-        (found,) = candidates.best(R, "none", everyone)
-        assert found is not None
-        assert found.index == expected[0].index
 
 
 @pytest.mark.covering
@@ -278,6 +277,56 @@ def test_blocks_of_rows_of_the_size_in_use_choose_as_float64_does(
         R = rng.standard_normal((m, 2)) * (rng.random((m, 1)) < share)
         R[:, 1] += 0.1 * values[:, 7]
         for divisor in ("none", "norm", "max"):
-            found = candidates.best(R, divisor, allowed)
+            with given_residuals(design, R) as points:
+                found = candidates.best(points, divisor, allowed)
             expected = reference_best(values, np.ones(m), R, divisor, allowed)
             assert [b.index for b in found] == [b.index for b in expected]
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e7, 1e10])
+@pytest.mark.parametrize("name", PASSES)
+def test_inputs_far_from_zero_are_chosen_among_as_float64_does(name: str, offset: float) -> None:
+    rng = np.random.default_rng(1)
+    # On a grid, so that inputs that far away are the same ones moved.
+    X = np.round(rng.standard_normal((300, 2)) * 2**6) / 2**6 + offset
+    dictionary = PASSES[name]
+    design = MemoryDesign(dictionary, X, np.ones(300), standardize=True)
+    atoms = dictionary.candidates(design.sample(80, 0), 80, 0)
+    values, allowed = full_matrix(design, atoms), np.ones((len(atoms), 1), dtype=bool)
+    R = rng.standard_normal((300, 1))
+    for store, divisor in product((True, False), ("none", "norm", "max")):
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        with given_residuals(design, R) as points:
+            (found,) = candidates.best(points, divisor, allowed)
+        (expected,) = reference_best(values, np.ones(300), R, divisor, allowed)
+        assert found.index == expected.index
+        assert found.score == pytest.approx(expected.score, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gauss", "narrow", "polynomial", "relu", "sigmoid", "linear"])
+def test_sparse_inputs_are_chosen_among_as_float64_does(name: str) -> None:
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((200, 30), density=0.1, random_state=rng).tocsr()
+    dictionary, R = PASSES[name], rng.standard_normal((200, 2)) * (rng.random((200, 1)) < 0.6)
+    design = MemoryDesign(dictionary, X, np.ones(200), standardize=True)
+    atoms = dictionary.candidates(design.sample(60, 0), 60, 0)
+    values, allowed = full_matrix(design, atoms), rng.random((atoms.shape[0], 2)) < 0.8
+    for store, divisor, is_joint in product((True, False), ("none", "norm", "max"), (False, True)):
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        with given_residuals(design, R) as points:
+            found = candidates.best(points, divisor, allowed, is_joint)
+        expected = reference_best(values, np.ones(200), R, divisor, allowed, is_joint)
+        assert [b.index for b in found] == [b.index for b in expected]
+
+
+@pytest.mark.parametrize("divisor", ["none", "max", "norm"])
+def test_residuals_of_zero_choose_the_first(divisor: Any) -> None:
+    X = np.random.default_rng(3).standard_normal((40, 2))
+    design = MemoryDesign(ReluDictionary(), X, np.ones(40), standardize=True)
+    atoms = ReluDictionary().candidates(design.sample(20, 0), 20, 0)
+    allowed = np.arange(20)[:, None] >= 3
+    for store in (True, False):
+        candidates = design.candidates(atoms, reuse=True, store=store)
+        with given_residuals(design, np.zeros((40, 1))) as points:
+            (best,) = candidates.best(points, divisor, allowed)
+        assert (best.index, best.score) == (3, 0.0)

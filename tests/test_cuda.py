@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, SampledCandidates
-from fcgboost.backends import fused
-from fcgboost.backends.places import TorchPlace
+from fcgboost.designs import views
+from fcgboost.designs.devices import TorchDevice
 from fcgboost.datasets import make_simulation
 
 torch = pytest.importorskip("torch")
@@ -39,7 +39,7 @@ def test_a_gpu_gives_the_model_of_the_processor(dictionary: str, selection: Any,
 def test_fused_passes_choose_as_the_processor_does(
     n_features: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(fused, "_WORTH_LOADING", 0)
+    monkeypatch.setattr(views, "WORTH_FUSING", 0)
     X = np.random.default_rng(0).standard_normal((1500, n_features))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.3 * X[:, -1] > 0.0, 1, 0)
     settings = {"dictionary": GaussDictionary(), "selection": AllCandidates(False)}
@@ -61,9 +61,9 @@ def test_nothing_but_a_fetch_waits():
     X, y = make_simulation(3000, random_state=0)
     settings = {"dictionary": "relu", "selection": SampledCandidates(100)}
     fit_on("cuda", X, y, **settings)  # what is loaded at the first use may wait
-    plain = TorchPlace.fetch
+    plain = TorchDevice.fetch
 
-    def allowed(self: TorchPlace, *arrays: Any) -> Any:
+    def allowed(self: TorchDevice, *arrays: Any) -> Any:
         torch.cuda.set_sync_debug_mode("default")
         try:
             return plain(self, *arrays)
@@ -71,7 +71,7 @@ def test_nothing_but_a_fetch_waits():
             torch.cuda.set_sync_debug_mode("error")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TorchPlace, "fetch", allowed)
+        patch.setattr(TorchDevice, "fetch", allowed)
         try:
             model = fit_on("cuda", X, y, **settings)
         finally:

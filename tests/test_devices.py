@@ -12,7 +12,7 @@ from scipy import sparse
 from suites.designs import CHECKS, Backend
 from suites.reference import full_matrix, reference_best
 
-from fcgboost import FCGBoostClassifier, grounds
+from fcgboost import FCGBoostClassifier
 from fcgboost.backends import candidates as candidates_module
 from fcgboost.backends import columns as columns_module
 from fcgboost.backends import memory as memory_module
@@ -31,6 +31,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.solvers import GradientDescentSolver, newton
 from fcgboost.trace import Trace
+from fcgboost.training import fit as fit_module
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.extras
@@ -188,7 +189,7 @@ def test_a_device_without_float64_gives_the_same_path(
         made.append(SinglePlace("cpu"))
         return made[-1]
 
-    monkeypatch.setattr(grounds, "place_for", place)
+    monkeypatch.setattr(fit_module, "place_for", place)
     assert_same_path(fit(device="mps", **parameters).trace_, expected)
     assert made
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from strategies import load_example
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -313,7 +313,7 @@ def test_kernels_sit_at_the_drawn_rows() -> None:
     for standardize in (False, True):
         design = MemoryDesign(GaussDictionary(), X, np.ones(40), standardize)
         sample = design.sample(10, 7)
-        Z, C = ((rows - design.shift) / design.scale for rows in (X, sample.rows))
+        Z, C = ((rows - sample.shift) / design.scale for rows in (X, sample.rows))
         mean_square = np.mean([np.sum(z**2) for z in Z])
         for q, divisor in ((1.0, 1.0), (2.5, 2.5), ("scale", mean_square)):
             kernel = PolynomialDictionary(degree=3, q=q)

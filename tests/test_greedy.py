@@ -23,7 +23,7 @@ from suites.paths import (
 )
 from suites.solvers import MatrixDictionary, make_problem
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

@@ -15,8 +15,8 @@ from fcgboost import (
     Status,
     theory_steps,
 )
-from fcgboost.backends import values as values_module
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import views
+from fcgboost.designs.devices import Host
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
@@ -25,8 +25,8 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.fitting import Run
 from fcgboost.selection.fixed import default_selection
+from fcgboost.training.fit import Fit
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]
 
@@ -450,9 +450,10 @@ def test_the_path_does_not_depend_on_the_threads_of_the_blas(name, n_threads, ba
 def test_the_path_does_not_depend_on_the_size_of_blocks(
     name, entries, at_once, block, store, base_paths, monkeypatch
 ):
-    monkeypatch.setattr(NumpyPlace, "block_entries", entries)
-    monkeypatch.setattr(values_module, "_AT_ONCE", at_once)
-    monkeypatch.setattr("fcgboost.backends.blocks.BLOCK", block)
+    monkeypatch.setattr(Host, "block_entries", entries)
+    monkeypatch.setattr(views, "_AT_ONCE", at_once)
+    for module in ("blocks", "scoring", "memory"):
+        monkeypatch.setattr(f"fcgboost.designs.{module}.BLOCK", block)
     X, y = noisy(400)
     found = path_of(X, y, dictionary=name, selection=AllCandidates(store=store))
     assert_same_path(found, base_paths[name])
@@ -510,9 +511,9 @@ def test_automatic_selection_depends_on_m_and_n_alone(m, n, kind):
 @pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"n_jobs": 2}, {"loss": "hinge"}])
 def test_the_estimator_selects_by_m_and_n_alone(changes, monkeypatch):
     chosen = []
-    original = Run.path
+    original = Fit.path
     monkeypatch.setattr(
-        Run,
+        Fit,
         "path",
         lambda run, *rest: chosen.append(type(run.recipe.selection)) or original(run, *rest),
     )

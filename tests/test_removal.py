@@ -8,33 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Data, training_sets
-from suites.crews import fit_on, make_crew
 from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_data, run_on_matrix
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.checkpoints import Identity, read, write
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
-from fcgboost.outputs import Output
-from fcgboost.removal import least_missed
+from fcgboost.outputs import Group, Output, make_group
+from fcgboost.removal import eliminate_one, least_missed
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
-from fcgboost.solvers.base import Problem
+from fcgboost.solvers.base import Problem, Solution
 from fcgboost.trace import Trace, Validator
+from fcgboost.training.resume import Identity, read, write
 
 REMOVALS = [Removal(prune=False), Removal(share=0.9, prune=False)]
-
-
-def matrix_problem(A: np.ndarray, y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Problem:
-    """Give the problem whose columns are those of A."""
-    design = MemoryDesign(MatrixDictionary(), A, np.ones(len(y)), standardize=False)
-    columns = design.columns(A.shape[1], constant)
-    columns.append(np.eye(A.shape[1]))
-    return Problem(loss, y, design.weights, columns, l2)
 
 
 def solve(problem: Problem) -> tuple[np.ndarray, float]:
@@ -43,84 +34,82 @@ def solve(problem: Problem) -> tuple[np.ndarray, float]:
     return solution.coef, solution.objective
 
 
-def solved(problem: Problem) -> Output:
-    """Give an output at its solution."""
-    return Output(problem, *solve(problem), null=1.0)
+def solved(A: np.ndarray, Y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Group:
+    """Return outputs over the columns of A, all at their solutions."""
+    design = MemoryDesign(MatrixDictionary(), A, np.ones(len(A)), standardize=False)
+    group = make_group(design, list(Y), loss, l2, A.shape[1], constant)
+    for j in range(A.shape[1]):
+        group.take(j, np.eye(A.shape[1])[[j]], j)
+    for output in group.outputs:
+        output.coef, output.objective = solve(output.problem)
+    return group
+
+
+def objectives_without(A: np.ndarray, Y: np.ndarray, constant: bool) -> list[float]:
+    """Return what the square loss is without each of the columns."""
+    return [
+        solved(np.delete(A, j, axis=1), Y, Square(), 0.01, constant).objective
+        for j in range(A.shape[1])
+    ]
 
 
 @pytest.mark.parametrize("constant", [False, True])
-def test_for_a_quadratic_objective_the_model_is_the_truth(constant: bool) -> None:
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_for_a_quadratic_objective_the_model_is_the_truth(n_outputs: int, constant: bool) -> None:
     rng = np.random.default_rng(0)
-    A, y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal(30))
-    problem = matrix_problem(A, y, Square(), 0.01, constant)
-    output = solved(problem)
-    without = [
-        solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant))[1]
-        for j in range(6)
-    ]
-    found = least_missed([output], (), np.inf)
+    A, Y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal((n_outputs, 30)))
+    group, without = solved(A, Y, Square(), 0.01, constant), objectives_without(A, Y, constant)
+    found = least_missed(group, (), np.inf)
     assert found is not None
     assert found.column - constant == int(np.argmin(without))
-    assert found.points[0].coef[found.column] == 0.0
     assert found.objective == pytest.approx(min(without), rel=1e-8)
-    assert found.objective == pytest.approx(problem.objective(found.points[0].coef))
-    assert least_missed([output], (), 0.999 * min(without)) is None
-    second = least_missed([output], [found.column], np.inf)
+    for output, point in zip(group.outputs, found.points, strict=True):
+        assert point.coef[found.column] == 0.0
+        assert point.objective == pytest.approx(output.problem.objective(point.coef))
+    assert least_missed(group, (), 0.999 * min(without)) is None
+    second = least_missed(group, [found.column], np.inf)
     assert second is not None
     assert second.objective == pytest.approx(sorted(without)[1], rel=1e-8)
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge(), Square()], ids=repr)
-def test_a_problem_without_a_column_is_one_that_never_had_it(loss: Loss) -> None:
+def test_a_group_without_a_column_is_one_that_never_had_it(loss: Loss, n_outputs: int) -> None:
     rng = np.random.default_rng(1)
-    A, y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal(40))
-    problem = matrix_problem(A, y, loss, 0.01, constant=True)
-    output = solved(problem)
-    kept = list(range(7))
+    A, Y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal((n_outputs, 40)))
+    group, kept = solved(A, Y, loss, 0.01, constant=True), list(range(7))
+
+    def correct(output: Output, newest: int) -> Solution:
+        solution = NewtonSolver().solve(output.problem, output.coef)
+        output.coef, output.objective = solution.coef, solution.objective
+        return solution
+
     for _ in range(4):
-        found = least_missed([output], (), np.inf)
-        assert found is not None
-        del kept[found.column - 1]
-        problem.drop(found.column, found.points[0].coef, found.points[0].f)
-        start = np.delete(found.points[0].coef, found.column)
-        solution = NewtonSolver().solve(problem, start)
-        assert solution.objective <= found.objective
-        coef, objective = solve(matrix_problem(A[:, kept], y, loss, 0.01, constant=True))
-        np.testing.assert_allclose(solution.coef, coef, atol=1e-6)
-        assert solution.objective == pytest.approx(objective, rel=1e-9)
-        output = Output(problem, solution.coef, solution.objective, null=1.0)
-        assert problem.gradient_scale() == pytest.approx(
-            matrix_problem(A[:, kept], y, loss, 0.01, constant=True).gradient_scale()
-        )
+        solutions, (gone,) = eliminate_one(group, correct)
+        assert len(solutions) == n_outputs
+        kept.remove(gone)
+        assert group.atoms == kept
+        fresh = solved(A[:, kept], Y, loss, 0.01, constant=True)
+        assert group.objective == pytest.approx(fresh.objective, rel=1e-9)
+        for one, other in zip(group.outputs, fresh.outputs, strict=True):
+            np.testing.assert_allclose(one.coef, other.coef, atol=1e-6)
+            assert one.problem.gradient_scale == pytest.approx(other.problem.gradient_scale)
 
 
 def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
     rng = np.random.default_rng(2)
     A, y = rng.standard_normal((30, 4)), np.sign(rng.standard_normal(30))
     A[:, 3] = A[:, 1]
-    problem = matrix_problem(A, y, SquaredHinge(), 0.0, constant=False)
-    output = solved(problem)
-    found = least_missed([output], (), np.inf)
+    group = solved(A, [y], SquaredHinge(), 0.0, constant=False)
+    found = least_missed(group, (), np.inf)
     assert found is not None
     assert found.column == 1
-    assert found.objective == pytest.approx(output.objective, rel=1e-6)
+    assert found.objective == pytest.approx(group.objective, rel=1e-6)
 
 
-def test_a_team_misses_what_all_of_it_miss_least() -> None:
-    rng = np.random.default_rng(4)
-    A, Y = rng.standard_normal((40, 6)), np.sign(rng.standard_normal((3, 40)))
-    team = [solved(matrix_problem(A, y, Square(), 0.01, constant=True)) for y in Y]
-    totals = [
-        sum(
-            solve(matrix_problem(np.delete(A, j, axis=1), y, Square(), 0.01, constant=True))[1]
-            for y in Y
-        )
-        for j in range(6)
-    ]
-    found = least_missed(team, (), np.inf)
-    assert found is not None
-    assert found.column - 1 == int(np.argmin(totals))
-    assert found.objective == pytest.approx(min(totals), rel=1e-8)
+def test_the_last_atom_stays() -> None:
+    A, y = np.random.default_rng(4).standard_normal((20, 1)), np.ones(20)
+    assert eliminate_one(solved(A, [y], Square(), 0.1, constant=True), None) == ([], [])
 
 
 def test_an_atom_that_two_others_replace_leaves() -> None:
@@ -199,8 +188,7 @@ def test_no_removal_costs_more_than_its_share_of_the_gain(loss: str, n_classes: 
                 columns = ReluDictionary().evaluate(X, model.trace_.atoms[atoms], None)
                 target = np.where(y == model.classes_[c if n_classes > 2 else 1], 1.0, -1.0)
                 part = model._loss_
-                problem = matrix_problem(columns, target, part, 1.0 / len(y), constant=True)
-                _, best = solve(problem)
+                best = solved(columns, [target], part, 1.0 / len(y), constant=True).objective
                 limit = best + share * (before[c] - best)
                 assert best <= step.objectives[c] <= limit + 1e-9
 
@@ -364,22 +352,6 @@ def test_a_callback_that_ends_a_fit_ends_it_without_pruning() -> None:
     model = FCGBoostClassifier("relu", **settings)
     model.set_callbacks(lambda step: seen.append(step.n_atoms) or step.k == 5).fit(X, y)
     assert len(model.trace_) == len(seen) == 5
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_rows_on_other_machines_give_the_same_path(n_classes: int) -> None:
-    X, y = noisy(n_classes)
-    codes = np.unique(y, return_inverse=True)[1]
-    weights = np.ones(len(y))
-    held_out = (X[150:], codes[150:], weights[150:])
-    settings = {"dictionary": "relu", "selection": "sampled", "max_iter": 15, "removal": 0.9}
-    crew = make_crew(X[:150], codes[:150], weights[:150], [20, 21, 90], held_out=held_out)
-    there = fit_on(crew, has_validation_data=True, random_state=0, **settings)
-    here = FCGBoostClassifier(random_state=0, **settings)
-    here.fit(X[:150], codes[:150], X_val=X[150:], y_val=codes[150:])
-    assert any(len(step.removed) for step in here.trace_[:15])
-    assert_same_path(there.trace_, here.trace_)
-    np.testing.assert_array_equal(there.atoms_, here.atoms_)
 
 
 def test_without_removal_a_path_is_what_it_was() -> None:

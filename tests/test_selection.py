@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from strategies import seeds, simulation
+from suites.reference import given_residuals
 from suites.solvers import MatrixDictionary
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -18,6 +19,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
+from fcgboost.losses import SquaredHinge
 from fcgboost.selection.fixed import (
     AllCandidates,
     Choice,
@@ -48,7 +50,8 @@ def make_design(dictionary: Dictionary, m: int = 60) -> MemoryDesign:
 
 
 def choose(pool: Pool, R: np.ndarray, divisor: str) -> list[Choice | None]:
-    return best_of(pool, Request(1, R, [], divisor, []))
+    with given_residuals(pool.candidates._design, R) as points:
+        return best_of(pool, Request(1, points, [], divisor, []))
 
 
 def matrix_pool(A: np.ndarray, excluded: list[set[int]]) -> Pool:
@@ -247,18 +250,18 @@ def test_an_atom_is_evaluated_once_for_its_score_and_its_entry(dictionary, divis
     evaluated = []
     evaluate = MemoryDesign.evaluate
 
-    def counted(self, atoms, rows=None):
+    def counted(self, atoms):
         evaluated.extend(atom.tobytes() for atom in atoms)
-        return evaluate(self, atoms, rows)
+        return evaluate(self, atoms)
 
     monkeypatch.setattr(MemoryDesign, "evaluate", counted)
     pool = SampledCandidates(size=20).pools(design, 20, key=3)(1, NOTHING)
     (chosen,) = choose(pool, np.random.default_rng(0).standard_normal((60, 1)), divisor)
-    columns = design.columns(5, has_constant=False)
+    columns = design.columns([np.ones(60)], SquaredHinge(), 5, has_constant=False)
     columns.append(chosen.atom)
     assert evaluated.count(chosen.atom.tobytes()) == 1
     np.testing.assert_array_equal(
-        columns.column(0), columns.factors[0] * evaluate(design, chosen.atom)[:, 0]
+        columns.A[:, 0], columns.factors[0] * evaluate(design, chosen.atom)[:, 0]
     )
 
 

@@ -6,12 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from suites.crews import fit_on, make_crew
 from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier, Removal, load_model
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.checkpoints import Identity, read, write
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths
 from fcgboost.losses import SquaredHinge
@@ -21,6 +19,7 @@ from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
+from fcgboost.training.resume import Identity, read, write
 
 IRIS = load_iris(return_X_y=True)
 # More classes than atoms enter at once.
@@ -81,11 +80,11 @@ def test_every_class_solves_its_own_problem_with_all_atoms() -> None:
     design, targets, l2 = make_design(X), targets_of(y), 1e-2
     trace, _ = fit_path(design, targets, shared(max_iter=6, n_candidates=60, l2=l2))
     for step in trace:
-        columns = design.columns(step.n_entered, True)
+        columns = design.columns(targets, SquaredHinge(), step.n_entered, has_constant=True)
         columns.append(trace.atoms[: step.n_entered])
-        for c, target in enumerate(targets):
-            problem = Problem(SquaredHinge(), design.put(target), design.weights, columns, l2)
-            solution = NewtonSolver().solve(problem, np.zeros(columns.n_columns))
+        for c in range(len(targets)):
+            start = np.zeros(columns.n_columns)
+            solution = NewtonSolver().solve(Problem(columns, c, l2), start)
             coef = np.append(step.intercept[c], step.coef[c]) / columns.factors
             np.testing.assert_allclose(coef, solution.coef, rtol=1e-6, atol=1e-7)
             np.testing.assert_allclose(step.objectives[c], solution.objective, rtol=1e-10)
@@ -159,39 +158,6 @@ def assert_same_path(first: Trace, second: Trace) -> None:
         np.testing.assert_allclose(one.coef, other.coef, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("family", [ReluDictionary(), GaussDictionary()], ids=repr)
-def test_columns_that_are_stored_once_are_those_that_are_stored_again(family: Any) -> None:
-    X, _ = IRIS
-    design = MemoryDesign(family, X, np.ones(len(X)), standardize=True)
-    atoms = family.candidates(design.sample(8, 0), 8, 0)
-    first, own = design.columns(8, True), design.columns(8, True)
-    second = first.beside()
-    assert second is not None
-    rng = np.random.default_rng(0)
-    for change in (0, 1, 2, -1, 3, -4):
-        for columns in (first, second, own):
-            if change < 0:
-                columns.drop(-change)
-            else:
-                columns.append(atoms[2 * change : 2 * change + 2])
-        # The two have sums of their own.
-        for some in (first, second):
-            weights = rng.integers(0, 2, len(X)).astype(float)
-            coef, vector = rng.normal(size=own.n_columns), rng.normal(size=len(X))
-            pairs = [
-                (some.gram(weights), own.gram(weights)),
-                (some.rmatvec(vector, 1), own.rmatvec(vector, 1)),
-            ]
-            for found, expected in pairs:
-                np.testing.assert_allclose(some.fetch(found), own.fetch(expected), atol=1e-12)
-            np.testing.assert_allclose(some.matvec(coef), own.matvec(coef), atol=1e-12)
-            np.testing.assert_array_equal(some.factors, own.factors)
-            np.testing.assert_array_equal(some.norms, own.norms)
-            np.testing.assert_array_equal(some.column(1), own.column(1))
-    np.testing.assert_array_equal(first.A, second.A)
-    assert np.shares_memory(first.A, second.A)
-
-
 @pytest.mark.covering
 @pytest.mark.parametrize("removal", [None, 0.9])
 @pytest.mark.parametrize("dictionary", ["relu", "auto"])
@@ -249,21 +215,6 @@ def test_paths_of_several_ridges_are_those_of_each() -> None:
     for trace, recipe in zip(together, recipes, strict=True):
         alone, _ = fit_path(make_design(X), targets_of(y), recipe)
         assert_same_path(trace, alone)
-
-
-@pytest.mark.parametrize("selection", ["all", "sampled", LearnedCandidates(size=8)], ids=repr)
-def test_rows_on_other_machines_give_the_same_shared_atoms(selection: Any) -> None:
-    X, y = IRIS
-    order = np.random.default_rng(0).permutation(len(y))
-    X, y = X[order], y[order]
-    settings = {"dictionary": "relu", "selection": selection, "max_iter": 10, "removal": 0.9}
-    settings |= {"multiclass": "shared", "random_state": 0}
-    here = FCGBoostClassifier(**settings).fit(X, y)
-    there = fit_on(make_crew(X, y, np.ones(len(y)), [20, 21, 90]), **settings)
-    np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(
-        there.atom_coef_, here.atom_coef_, atol=1e-7 * np.abs(here.atom_coef_).max()
-    )
 
 
 def test_weights_are_repetitions() -> None:

@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from fcgboost import AllCandidates, FCGBoostClassifier
-from fcgboost.backends import values
-from fcgboost.backends.places import NumpyPlace
+from fcgboost.designs import views
+from fcgboost.designs.devices import Host
 from fcgboost.datasets import make_simulation
 from fcgboost.threads import SharedLimit, allowed
 
@@ -65,8 +65,8 @@ def pool_sizes(fit):
 
     with pytest.MonkeyPatch.context() as patch:
         # Many small blocks, so that threads have something to share.
-        patch.setattr(NumpyPlace, "block_entries", 1000)
-        patch.setattr(values, "_AT_ONCE", 16)
+        patch.setattr(Host, "block_entries", 1000)
+        patch.setattr(views, "_AT_ONCE", 16)
         patch.setattr(ThreadPoolExecutor, "__init__", recorded)
         result = fit()
     return sizes, result

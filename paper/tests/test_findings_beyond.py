@@ -10,7 +10,7 @@ from report_frames import frame_of
 from sklearn.utils import Bunch
 
 from fcgboost import FCGBoostClassifier, TreeDictionary
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import LinearDictionary
 from fcgboost.losses import SquaredHinge
 from fcgboost.solvers import NewtonSolver

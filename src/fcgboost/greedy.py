@@ -300,8 +300,7 @@ class _Path:
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
-        solutions: list[Solution] = []
-        removed: list[tuple[int, int]] = []
+        solutions, removed = list[Solution](), list[tuple[int, int]]()
         for group in self.groups:
             entering = self._entering(group, k)
             if not entering:
@@ -399,12 +398,11 @@ class _Path:
         for group in self.groups:
             for place in presence.atoms[c]:
                 group.take(place, self.registry.rows[place], int(ids[place]))
-            columns = group.columns
             for output in group.outputs:
                 output.status = trace.endings[c]
-                for step in trace:
-                    output.first_score = output.first_score or float(step.scores[c])
-                constant = last.intercept[c : c + int(columns.has_constant)]
+                output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
+                constant = last.intercept[c : c + int(group.columns.has_constant)]
                 coef = np.concatenate([constant, last.coef[c, group.atoms]])
-                output.coef, output.objective = coef / columns.factors, float(last.objectives[c])
+                output.coef = coef / group.columns.factors
+                output.objective = float(last.objectives[c])
                 c += 1

@@ -122,6 +122,15 @@ class Circle:
         wrapped = min(start, n - (stop - start))
         return np.concatenate([self._order[start:stop], self._order[:wrapped]])
 
+    def within(self, place: int, width: int) -> NDArray[np.intp]:
+        """Return the positions of the rows from a place on, up to a distance, 2^64 being once."""
+        if width > _ALL:
+            return self.after(place, len(self._order))
+        ends = np.array([place, (place + width) & _ALL], dtype=np.uint64)
+        start, stop = np.searchsorted(self._hashes, ends)
+        is_wrapped = place + width > _ALL
+        return self.after(place, int(stop - start) + is_wrapped * len(self._order))
+
     def distances(self, positions: NDArray[np.intp], place: int) -> Words:
         """Return how far after a place rows stand; rows that are equal stand at one distance."""
         return self._places[positions] - np.uint64(place)

@@ -10,9 +10,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
 from fcgboost.dictionaries import Dictionary, stack_rows
-from fcgboost.inputs import Limits
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 

@@ -1,6 +1,6 @@
 """What every design must do, checked against matrices written out in full.
 
-A backend's tests import these functions and hand them its `Backend`.
+The tests of a design import these functions and hand them its `Place`.
 """
 
 from collections.abc import Callable
@@ -11,36 +11,54 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from fcgboost.backends.base import Best, Candidates, Columns, Design, Divisor
+from fcgboost.designs.base import Best, Candidates, Columns, Design, Divisor, Point
 from fcgboost.dictionaries import GaussDictionary, PolynomialDictionary, ReluDictionary
+from fcgboost.losses import CubedHinge, CurvedLoss, Square, SquaredHinge
 
 
-class Backend(NamedTuple):
-    """How to make a design, and how its m-vectors travel."""
+class OwnSquaredHinge(SquaredHinge):
+    """A loss that nothing is compiled for."""
+
+
+class Place(NamedTuple):
+    """How designs are made in some place.
+
+    Attributes
+    ----------
+    design : callable
+        Makes a design of a dictionary, rows, weights, `standardize` and options; rows have the
+        labels that `make_codes` returns.
+    targets : callable
+        Returns what stands for the labels of some classes, each against the rest.
+    """
 
     design: Callable[..., Design]
-    vector: Callable[[np.ndarray], Any]
-    array: Callable[[Any], np.ndarray]
+    targets: Callable[[list[int]], list[Any]]
     takes_sparse: bool = True
 
     def forms(self, X: np.ndarray) -> list[Any]:
-        """Give X as it may be handed in."""
+        """Return X as it may be handed in."""
         return [X, sparse.csr_array(X)] if self.takes_sparse else [X]
 
 
-M, D = 60, 3
+M, D, N_CLASSES = 60, 3, 3
 
 
 def make_data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Give rows with zeros in them, and weights."""
+    """Return rows with zeros in them, and weights."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((M, D)) * [0.5, 2.0, 30.0] + [1.0, -3.0, 10.0]
     X[rng.random((M, D)) < 0.3] = 0.0
     return X, rng.uniform(0.2, 3.0, M)
 
 
+def make_codes(m: int = M) -> np.ndarray:
+    """Return the class of every row."""
+    return np.random.default_rng(20).integers(0, N_CLASSES, m)
+
+
 def make_atoms(n: int, seed: int = 1) -> np.ndarray:
-    """Give ReLU atoms; every fifth vanishes on any data."""
+    """Return ReLU atoms; every fifth vanishes on any data."""
     atoms = np.random.default_rng(seed).standard_normal((n, D + 1))
     atoms[::5] = [0.0] * D + [-1.0]
     return atoms
@@ -58,49 +76,112 @@ def naive_sizes(values: np.ndarray, weights: np.ndarray, scaling: str) -> np.nda
     return np.ones(values.shape[1])
 
 
+class Rows(NamedTuple):
+    """Columns in full, the labels of every output, and the rows' shares of the weight."""
+
+    A: np.ndarray
+    Y: np.ndarray
+    shares: np.ndarray
+    loss: CurvedLoss
+
+    def terms(self, output: int, coef: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the losses, and slopes and curvatures times the shares."""
+        y, f = self.Y[output], self.A @ coef
+        loss, s = self.loss, self.shares
+        return loss.value(y, f), s * loss.gradient(y, f), s * loss.curvature(y, f)
+
+
 class Scene(NamedTuple):
-    """Columns of a backend, and the same matrix in full."""
+    """Columns of a place, and the same matrix in full."""
 
     columns: Columns
-    A: np.ndarray
+    rows: Rows
     factors: np.ndarray
+
+    def point(self, output: int, seed: int, size: float = 0.3) -> tuple[Point, np.ndarray]:
+        """Return a point, and the residual there."""
+        k = self.columns.n_columns
+        coef = np.random.default_rng(seed).standard_normal(k) * size
+        coef /= np.maximum(np.abs(self.rows.A).max(axis=0, initial=0.0), 1.0)
+        return Point(self.columns, output, coef), -self.rows.terms(output, coef)[1]
+
+    def points(self, seed: int, size: float = 0.3) -> tuple[list[Point], np.ndarray]:
+        """Return a point of every output, and the residuals there."""
+        pairs = [self.point(c, seed + c, size) for c in range(len(self.rows.Y))]
+        return [point for point, _ in pairs], np.column_stack([r for _, r in pairs])
 
 
 def make_scene(
-    backend: Backend, scaling: str = "none", has_constant: bool = False, n: int = 8
+    place: Place,
+    scaling: str = "none",
+    has_constant: bool = False,
+    atoms: np.ndarray | None = None,
+    loss: CurvedLoss | None = None,
+    design: Design | None = None,
 ) -> Scene:
+    """Append atoms, three at a time, to columns of every class against the rest."""
     X, weights = make_data()
-    atoms = make_atoms(n)
-    design = backend.design(ReluDictionary(scaling=scaling), X, weights, standardize=False)
-    columns = design.columns(n, has_constant)
-    for j in range(0, n, 3):
+    atoms = make_atoms(8) if atoms is None else atoms
+    loss = SquaredHinge() if loss is None else loss
+    if design is None:
+        design = place.design(ReluDictionary(scaling=scaling), X, weights, standardize=False)
+    classes = list(range(N_CLASSES))
+    columns = design.columns(place.targets(classes), loss, len(atoms), has_constant)
+    for j in range(0, len(atoms), 3):
         columns.append(atoms[j : j + 3])
+    A, factors = scaled_matrix(X, weights, atoms, scaling, has_constant)
+    Y = np.stack([np.where(make_codes() == c, 1.0, -1.0) for c in classes])
+    return Scene(columns, Rows(A, Y, weights / weights.sum(), loss), factors)
+
+
+def scaled_matrix(
+    X: np.ndarray, weights: np.ndarray, atoms: np.ndarray, scaling: str, has_constant: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns as they must be, and their factors."""
     values = naive_matrix(X, atoms)
     sizes = naive_sizes(values, weights, scaling)
     sizes[sizes == 0.0] = 1.0
-    A = values / sizes
-    factors = 1.0 / sizes
+    A, factors = values / sizes, 1.0 / sizes
     if has_constant:
-        A, factors = np.column_stack([np.ones(M), A]), np.append(1.0, factors)
-    return Scene(columns, A, factors)
+        A, factors = np.column_stack([np.ones(len(X)), A]), np.append(1.0, factors)
+    return A, factors
 
 
 SCENES = list(product(("none", "max", "norm"), (False, True)))
 
 
-def assert_close(actual: Any, expected: np.ndarray) -> None:
+def assert_close(actual: Any, expected: np.ndarray, precision: float = 1e-13) -> None:
     size = np.abs(expected).max(initial=1e-300)
-    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-13 * size)
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=precision * size)
 
 
-def scores_of(candidates: Candidates, backend: Backend, R: np.ndarray, divisor: Divisor) -> Any:
-    """Give all scores: the best one where a single candidate is allowed is its own."""
-    n, n_outputs = candidates.atoms.shape[0], R.shape[1]
-    scores = np.empty((n, n_outputs))
+def assert_looks_are_right(columns: Columns, rows: Rows, points: list[Any]) -> None:
+    """Compare sums at points with those over the matrix, in units of the columns' sizes."""
+    looks = columns.look([(output, coef) for _, output, coef in points])
+    assert len(looks) == len(points)
+    sizes = np.abs(rows.A).max(axis=0, initial=0.0)
+    for (_, output, coef), (risk, gradient, gram) in zip(points, looks, strict=True):
+        values, slopes, curvatures = rows.terms(output, coef)
+        # What kept sums lose, and what cancels in A coef.
+        lost = 1e-11 * (1.0 + np.abs(rows.A).max(initial=0.0) * np.abs(coef).sum())
+        assert isinstance(risk, float)
+        assert risk == pytest.approx(rows.shares @ values, rel=1e-11, abs=lost)
+        assert gradient.shape == coef.shape
+        assert (np.abs(gradient - rows.A.T @ slopes) <= lost * sizes + 1e-300).all()
+        expected = rows.A.T @ (curvatures[:, None] * rows.A)
+        assert gram is not None
+        assert gram.shape == expected.shape
+        assert (np.abs(gram - expected) <= 1e-11 * np.outer(sizes, sizes) + 1e-300).all()
+
+
+def scores_of(candidates: Candidates, points: list[Point], divisor: Divisor) -> Any:
+    """Return all scores: the best one where a single candidate is allowed is its own."""
+    n = candidates.atoms.shape[0]
+    scores = np.empty((n, len(points)))
     for j in range(n):
-        allowed = np.zeros((n, n_outputs), dtype=bool)
+        allowed = np.zeros(scores.shape, dtype=bool)
         allowed[j] = True
-        for c, best in enumerate(candidates.best(backend.vector(R), divisor, allowed)):
+        for c, best in enumerate(candidates.best(points, divisor, allowed)):
             assert isinstance(best, Best)
             assert best.index == j
             assert type(best.score) is float
@@ -109,7 +190,7 @@ def scores_of(candidates: Candidates, backend: Backend, R: np.ndarray, divisor: 
 
 
 def naive_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str) -> Any:
-    """Give the absolute inner products with divided columns; those that vanish score 0."""
+    """Return the absolute inner products with divided columns; those that vanish score 0."""
     sizes = naive_sizes(values, weights, divisor)
     scores = np.zeros((values.shape[1], R.shape[1]))
     scores[sizes > 0.0] = np.abs(values.T @ R)[sizes > 0.0] / sizes[sizes > 0.0, None]
@@ -117,7 +198,7 @@ def naive_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor
 
 
 def naive_best(scores: np.ndarray, allowed: np.ndarray) -> list[int | None]:
-    """Give the first of the allowed candidates that are as good as the best one."""
+    """Return the first of the allowed candidates that are as good as the best one."""
     found: list[int | None] = []
     for c in range(scores.shape[1]):
         places = np.flatnonzero(allowed[:, c])
@@ -126,250 +207,182 @@ def naive_best(scores: np.ndarray, allowed: np.ndarray) -> list[int | None]:
     return found
 
 
-def check_scores_are_inner_products(backend: Backend) -> None:
+# Candidates
+
+
+def check_scores_are_inner_products(place: Place) -> None:
     X, weights = make_data()
     atoms = make_atoms(25)
-    R = np.random.default_rng(2).standard_normal((M, 3))
-    R[5:15] = 0.0
-    R[:40, 1] = 0.0
     values = naive_matrix(X, atoms)
-    for inputs, n_threads, store in product(backend.forms(X), (1, 3), (True, False)):
-        design = backend.design(ReluDictionary(), inputs, weights, False, n_threads=n_threads)
+    for inputs, store in product(place.forms(X), (True, False)):
+        design = place.design(ReluDictionary(), inputs, weights, False)
+        points, R = make_scene(place, design=design).points(seed=2)
         candidates = design.candidates(atoms, reuse=True, store=store)
         np.testing.assert_array_equal(candidates.atoms, atoms)
         for divisor in ("norm", "none", "max", "norm", "max"):  # again, once they are known
             expected = naive_scores(values, weights, R, divisor)
-            assert_close(scores_of(candidates, backend, R, divisor), expected)
+            assert_close(scores_of(candidates, points, divisor), expected, 1e-12)
 
 
-def check_the_first_of_the_best_allowed_candidates_wins(backend: Backend) -> None:
+def check_the_first_of_the_best_allowed_candidates_wins(place: Place) -> None:
     X, weights = make_data()
     rng = np.random.default_rng(3)
     atoms = make_atoms(50)
     atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
     values = naive_matrix(X, atoms)
-    for inputs, store, divisor in product(backend.forms(X), (True, False), ("none", "max", "norm")):
-        design = backend.design(ReluDictionary(), inputs, weights, standardize=False)
+    for inputs, store, divisor in product(place.forms(X), (True, False), ("none", "max", "norm")):
+        design = place.design(ReluDictionary(), inputs, weights, standardize=False)
+        scene = make_scene(place, design=design)
         candidates = design.candidates(atoms, reuse=True, store=store)
-        for share in (1.0, 0.5, 0.1, 0.02, 0.0):
-            R = rng.standard_normal((M, 3)) * (rng.random((M, 1)) < 0.5)
+        for seed, share in enumerate((1.0, 0.5, 0.1, 0.02, 0.0)):
+            points, R = scene.points(seed, size=1.0)
             allowed = rng.random((50, 3)) < share
             allowed[:, 0] &= share > 0.1
-            found = candidates.best(backend.vector(R), divisor, allowed)
+            found = candidates.best(points, divisor, allowed)
             scores = naive_scores(values, weights, R, divisor)
-            expected = naive_best(scores, allowed)
-            assert [None if best is None else best.index for best in found] == expected
+            assert [best and best.index for best in found] == naive_best(scores, allowed)
             for c, best in enumerate(found):
                 if best is not None:
-                    assert best.score == pytest.approx(scores[best.index, c], rel=1e-12, abs=1e-12)
+                    assert best.score == pytest.approx(scores[best.index, c], rel=1e-10, abs=1e-12)
 
 
-def check_one_candidate_is_the_best_for_all_together(backend: Backend) -> None:
+def check_one_candidate_is_the_best_for_all_together(place: Place) -> None:
     X, weights = make_data()
     rng = np.random.default_rng(13)
     atoms = make_atoms(50)
     atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
     values = naive_matrix(X, atoms)
-    for inputs, store, divisor in product(backend.forms(X), (True, False), ("none", "max", "norm")):
-        design = backend.design(ReluDictionary(), inputs, weights, standardize=False)
+    for inputs, store, divisor in product(place.forms(X), (True, False), ("none", "max", "norm")):
+        design = place.design(ReluDictionary(), inputs, weights, standardize=False)
+        points, R = make_scene(place, design=design).points(seed=4)
         candidates = design.candidates(atoms, reuse=True, store=store)
-        for share in (1.0, 0.5, 0.05):
-            R = rng.standard_normal((M, 3)) * (rng.random((M, 3)) < 0.7)
-            allowed = rng.random(50) < share
-            allowed[7] = True
-            scores = np.sqrt((naive_scores(values, weights, R, divisor) ** 2).sum(axis=1))
-            (expected,) = naive_best(scores[:, None], allowed[:, None])
-            best = candidates.best_joint(backend.vector(R), divisor, allowed)
-            assert isinstance(best, Best)
-            assert best.index == expected
-            assert best.score == pytest.approx(scores[best.index], rel=1e-12)
-        nobody = np.zeros(50, dtype=bool)
-        assert candidates.best_joint(backend.vector(R), divisor, nobody) is None
+        scores = np.sqrt((naive_scores(values, weights, R, divisor) ** 2).sum(axis=1))
+        for share in (1.0, 0.5, 0.05, 0.0):
+            allowed = np.tile(rng.random((50, 1)) < share, 3)
+            (expected,) = naive_best(scores[:, None], allowed[:, :1])
+            found = candidates.best(points, divisor, allowed, is_joint=True)
+            assert [best and best.index for best in found] == [expected] * 3
+            for best in found:
+                assert best is None or best.score == pytest.approx(scores[best.index], rel=1e-10)
 
 
-def check_threads_do_not_change_a_bit(backend: Backend) -> None:
+def check_an_atom_that_vanishes_scores_zero(place: Place) -> None:
     X, weights = make_data()
-    atoms, R = make_atoms(50), np.random.default_rng(2).standard_normal((M, 2))
-    for store in (False, True):
-        scores = [
-            scores_of(
-                backend.design(ReluDictionary(), X, weights, False, n_threads=n_threads).candidates(
-                    atoms, reuse=True, store=store
-                ),
-                backend,
-                R,
-                "norm",
-            )
-            for n_threads in (1, 3)
-        ]
-        np.testing.assert_array_equal(*scores)
-
-
-def check_an_atom_that_vanishes_scores_zero(backend: Backend) -> None:
-    X, weights = make_data()
-    design = backend.design(ReluDictionary(), X, weights, standardize=False)
+    design = place.design(ReluDictionary(), X, weights, standardize=False)
+    points, _ = make_scene(place, design=design).points(seed=5)
     candidates = design.candidates(make_atoms(50), reuse=False, store="auto")
     for divisor in ("none", "max", "norm"):
-        scores = scores_of(candidates, backend, np.ones((M, 1)), divisor)
+        scores = scores_of(candidates, points, divisor)
         np.testing.assert_array_equal(scores[::5], 0.0)
         assert (scores[1:5] > 0.0).any()
 
 
-def check_standardised_inputs_are_seen_through_folded_atoms(backend: Backend) -> None:
+def check_standardised_inputs_are_seen_through_folded_atoms(place: Place) -> None:
     X, weights = make_data()
     mean = np.average(X, axis=0, weights=weights)
     Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-    R = np.random.default_rng(2).standard_normal((M, 1))
-    for inputs in backend.forms(X):
-        design = backend.design(GaussDictionary(width=1.5), inputs, weights, standardize=True)
+    Y = np.where(make_codes() == 0, 1.0, -1.0)
+    R = (2.0 * weights * Y / weights.sum())[:, None]  # where nothing is fitted yet
+    for inputs in place.forms(X):
+        design = place.design(GaussDictionary(width=1.5), inputs, weights, standardize=True)
         sample = design.sample(20, 5)
         atoms = design.dictionary.candidates(sample, 20, 5)
         rows = sample.dense_rows()
         centers = [Z[(row == X).all(axis=1)][0] for row in rows]
         values = [[np.exp(-np.sum((z - c) ** 2) / (2 * 1.5**2)) for c in centers] for z in Z]
         candidates = design.candidates(atoms, reuse=False, store=False)
-        assert_close(scores_of(candidates, backend, R, "none"), np.abs(np.array(values).T @ R))
+        columns = design.columns(place.targets([0]), SquaredHinge(), 1, has_constant=True)
+        scores = scores_of(candidates, [Point(columns, 0, np.zeros(1))], "none")
+        assert_close(scores, np.abs(np.array(values).T @ R), 1e-12)
 
 
-def check_columns_are_the_matrix(backend: Backend) -> None:
-    rng = np.random.default_rng(3)
-    for scaling, has_constant in SCENES:
-        columns, A, factors = make_scene(backend, scaling, has_constant)
-        assert columns.n_columns == A.shape[1]
-        assert columns.has_constant == has_constant
-        assert_close(columns.factors, factors)
-        coef, vector = rng.standard_normal(A.shape[1]), rng.standard_normal(M)
-        assert_close(backend.array(columns.matvec(coef)), A @ coef)
-        back, last, nothing = columns.fetch(
-            columns.rmatvec(backend.vector(vector)),
-            columns.rmatvec(backend.vector(vector), first=2),
-            columns.rmatvec(backend.vector(vector), first=A.shape[1]),
-        )
-        assert_close(back, A.T @ vector)
-        assert_close(last, A.T[2:] @ vector)
-        assert nothing.shape == (0,)
-        weights = make_data()[1]
-        assert_close(columns.norms, np.sqrt(weights @ A**2 / weights.sum()))
-        for j in range(A.shape[1]):
-            assert_close(backend.array(columns.column(j)), A[:, j])
-
-
-def check_columns_may_be_empty(backend: Backend) -> None:
+def check_sums_say_what_atoms_gain(place: Place) -> None:
     X, weights = make_data()
-    design = backend.design(ReluDictionary(), X, weights, standardize=False)
-    for has_constant in (False, True):
-        columns = design.columns(4, has_constant)
-        A = np.ones((M, int(has_constant)))
-        assert columns.n_columns == A.shape[1]
-        np.testing.assert_array_equal(backend.array(columns.matvec(A.sum(axis=0))), A @ A[0] * M)
-        back, gram = columns.fetch(
-            columns.rmatvec(backend.vector(weights)), columns.gram(backend.vector(weights))
-        )
-        assert_close(back, A.T @ weights)
-        assert_close(gram, A.T @ (weights[:, None] * A))
-        R = columns.triangle(backend.vector(weights), backend.vector(X[:, 0]))
-        B = np.column_stack([A, X[:, 0]])
-        assert_close(R.T @ R, B.T @ (weights[:, None] * B))
+    atoms = make_atoms(7)
+    values = naive_matrix(X, atoms)
+    for inputs in place.forms(X):
+        design = place.design(ReluDictionary(), inputs, weights, standardize=False)
+        points, R = make_scene(place, design=design).points(seed=6, size=1.0)
+        assert (R == 0.0).any()
+        active = (R != 0.0) * weights[:, None]
+        sums = design.sums(atoms, points)
+        assert_close(sums.dots, values.T @ R)
+        assert_close(sums.firsts, values.T @ active)
+        assert_close(sums.squares, (values**2).T @ active)
+        assert_close(sums.active, active.sum(axis=0))
+        assert design.sums(atoms[:0], points).dots.shape == (0, 3)
 
 
-def check_functions_act_where_the_rows_live(backend: Backend) -> None:
-    columns, _, _ = make_scene(backend)
-    u, v = np.random.default_rng(3).standard_normal((2, M))
-    rows = columns.rows(lambda a, b: a * b - 2.0 * b, backend.vector(u), backend.vector(v))
-    assert_close(backend.array(rows), u * v - 2.0 * v)
-    total, least = columns.fetch(
-        columns.total(lambda a, b: a * b**2, backend.vector(u), backend.vector(v)),
-        columns.least(backend.vector(u)),
-    )
-    assert isinstance(total, float)
-    assert total == pytest.approx(sum(u * v**2), abs=1e-13 * M)
-    assert isinstance(least, float)
-    assert least == min(u)
+# Columns
 
 
-def check_small_values_are_fetched_in_the_order_they_are_named(backend: Backend) -> None:
-    columns, A, factors = make_scene(backend, "norm", has_constant=True)
-    u, v = np.random.default_rng(11).standard_normal((2, M))
-    # The columns' own sizes travel with the first fetch, and must not get between.
-    least, gram, back, total = columns.fetch(
-        columns.least(backend.vector(u)),
-        columns.gram(backend.vector(v**2)),
-        columns.rmatvec(backend.vector(u)),
-        columns.total(lambda a: a, backend.vector(v)),
-    )
-    assert least == min(u)
-    assert_close(gram, A.T @ ((v**2)[:, None] * A))
-    assert_close(back, A.T @ u)
-    assert total == pytest.approx(sum(v), abs=1e-12)
-    assert_close(columns.factors, factors)
-
-
-def check_gram_matrices_follow_weights_and_columns(backend: Backend) -> None:
-    rng = np.random.default_rng(4)
-    X, sample_weights = make_data()
-    atoms = make_atoms(40)
+def check_columns_are_the_matrix(place: Place) -> None:
+    X, weights = make_data()
     for scaling, has_constant in SCENES:
-        dictionary = ReluDictionary(scaling=scaling)
-        design = backend.design(dictionary, X, sample_weights, standardize=False)
-        columns = design.columns(40, has_constant)
-        weights = sample_weights * (rng.random(M) < 0.7)
-        for step in range(400):
-            if step % 10 == 0:
-                columns.append(atoms[columns.n_columns - has_constant][None])
-                A = matrix_of(columns, backend)
-            n_changed = M if step % 97 == 0 else int(rng.integers(0, 6))
-            flipped = rng.choice(M, n_changed, replace=False)
-            weights = weights.copy()
-            weights[flipped] = np.where(weights[flipped] > 0.0, 0.0, sample_weights[flipped])
-            assert_is_gram(columns, backend, weights, A)
+        columns, rows, factors = make_scene(place, scaling, has_constant)
+        assert columns.n_columns == rows.A.shape[1]
+        assert columns.has_constant == has_constant
+        assert (columns.n_outputs, columns.total_weight) == (3, pytest.approx(weights.sum()))
+        expected = [[weights[y == side].sum() for side in (-1.0, 1.0)] for y in rows.Y]
+        np.testing.assert_allclose(columns.label_weights, expected, rtol=1e-13)
+        assert_close(columns.factors, factors)
+        assert_close(columns.norms, np.sqrt(rows.shares @ rows.A**2))
+        firsts = [rows.A.T @ rows.terms(c, np.zeros(len(factors)))[1] for c in range(3)]
+        assert_close(columns.first_gradients, np.array(firsts))
 
 
-def matrix_of(columns: Columns, backend: Backend) -> np.ndarray:
-    return np.column_stack([backend.array(columns.column(j)) for j in range(columns.n_columns)])
+def check_looks_are_sums_over_the_matrix(place: Place) -> None:
+    for loss in (SquaredHinge(), CubedHinge(), Square(), OwnSquaredHinge()):
+        for scaling, has_constant in SCENES:
+            scene = make_scene(place, scaling, has_constant, loss=loss)
+            points = [scene.point(c, seed)[0] for seed, c in enumerate((0, 2, 1, 1, 0))]
+            nothing = Point(scene.columns, 2, np.zeros(scene.columns.n_columns))
+            assert_looks_are_right(scene.columns, scene.rows, [*points, nothing, points[0]])
 
 
-def assert_is_gram(
-    columns: Columns, backend: Backend, weights: np.ndarray, A: np.ndarray | None = None
-) -> None:
-    """Compare every entry with the matrix written out, in units of its columns' norms."""
-    A = matrix_of(columns, backend) if A is None else A
-    expected = A.T @ (weights[:, None] * A)
-    norms = np.sqrt(np.diag(expected))
-    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
-    assert gram.shape == expected.shape
-    assert (np.abs(gram - expected) <= 1e-11 * np.outer(norms, norms)).all()
+def check_columns_may_be_empty(place: Place) -> None:
+    for loss, has_constant in product((SquaredHinge(), CubedHinge()), (False, True)):
+        scene = make_scene(place, "none", has_constant, make_atoms(0), loss)
+        assert scene.columns.n_columns == int(has_constant)
+        for value in (0.0, 0.5):
+            point = Point(scene.columns, 1, np.full(int(has_constant), value))
+            assert_looks_are_right(scene.columns, scene.rows, [point])
 
 
-def check_gram_matrices_forget_rows_that_went(backend: Backend) -> None:
-    columns = make_scene(backend, has_constant=True).columns
-    A = matrix_of(columns, backend)
-    heavy = np.where(np.arange(M) < 5, 1e12, 1.0)
-    for order in (np.arange(M), np.arange(M)[::-1]):
-        weights = heavy.copy()
-        assert_is_gram(columns, backend, weights, A)
-        for row in order:
-            weights = weights.copy()
-            weights[row] = 0.0
-            assert_is_gram(columns, backend, weights, A)
-    assert not weights.any()
-    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
-    np.testing.assert_array_equal(gram, np.zeros((9, 9)))
+def check_looks_follow_points_and_columns(place: Place) -> None:
+    rng = np.random.default_rng(4)
+    X, weights = make_data()
+    atoms = make_atoms(40)
+    for loss, has_constant in product((SquaredHinge(), CubedHinge()), (False, True)):
+        design = place.design(ReluDictionary(scaling="norm"), X, weights, standardize=False)
+        classes = place.targets(list(range(N_CLASSES)))
+        columns = design.columns(classes, loss, 40, has_constant)
+        here: list[int] = []
+        Y = make_scene(place).rows.Y
+        for step in range(150):
+            if step % 5 == 0:
+                here.append(len(here))
+                columns.append(atoms[here[-1]][None])
+                A, _ = scaled_matrix(X, weights, atoms[here], "norm", has_constant)
+                coef = np.zeros((N_CLASSES, A.shape[1]))
+                rows = Rows(A, Y, weights / weights.sum(), loss)
+            # Mostly a small move, which changes a few rows, of one output; sometimes a leap.
+            c, size = int(rng.integers(N_CLASSES)), 0.3 if step % 37 == 0 else 0.01
+            coef[c] = coef[c] + size * rng.standard_normal(A.shape[1])
+            assert_looks_are_right(columns, rows, [Point(columns, c, coef[c])])
 
 
-def check_columns_that_were_dropped_are_as_if_they_had_never_been(backend: Backend) -> None:
+def check_columns_that_were_dropped_are_as_if_they_had_never_been(place: Place) -> None:
     rng = np.random.default_rng(12)
-    X, sample_weights = make_data()
+    X, weights = make_data()
     atoms = make_atoms(30)
     for scaling, has_constant in SCENES:
-        first = int(has_constant)
-        dictionary = ReluDictionary(scaling=scaling)
-        design = backend.design(dictionary, X, sample_weights, standardize=False)
-        columns, here = design.columns(30, has_constant), list(range(6))
-        columns.append(atoms[:6])
-        weights = sample_weights * (rng.random(M) < 0.7)
+        first, here = int(has_constant), list(range(6))
+        columns, rows, _ = make_scene(place, scaling, has_constant, atoms[:6])
         for step in range(12):
-            if step != 5:  # once two columns come between two Gram matrices
-                assert_is_gram(columns, backend, weights)
+            if step != 5:  # once two columns come between two looks
+                coef = 0.1 * rng.standard_normal(columns.n_columns)
+                columns.look([(0, coef), (1, -coef)])
             gone = [0, len(here) - 1, int(rng.integers(len(here)))][step % 3]
             columns.drop(gone + first)
             del here[gone]
@@ -378,64 +391,86 @@ def check_columns_that_were_dropped_are_as_if_they_had_never_been(backend: Backe
             if step % 4 == 3:
                 columns.drop(len(here) - 1 + first)
                 del here[-1]
-            weights = weights.copy()
-            weights[step : 2 * step] = sample_weights[step : 2 * step]
-        twin = design.columns(30, has_constant)
-        twin.append(atoms[here])
-        assert columns.n_columns == twin.n_columns == len(here) + first
-        assert_close(columns.factors, twin.factors)
-        assert_close(columns.norms, twin.norms)
-        coef = rng.standard_normal(columns.n_columns)
-        assert_close(backend.array(columns.matvec(coef)), backend.array(twin.matvec(coef)))
-        vector = backend.vector(rng.standard_normal(M))
-        assert_close(*(c.fetch(c.rmatvec(vector))[0] for c in (columns, twin)))
-        assert_is_gram(columns, backend, weights)
-        triangles = [c.triangle(backend.vector(weights), vector) for c in (columns, twin)]
-        assert_close(*(R.T @ R for R in triangles))
+            A, factors = scaled_matrix(X, weights, atoms[here], scaling, has_constant)
+            assert columns.n_columns == A.shape[1]
+            scene = Scene(columns, rows._replace(A=A), factors)
+            assert_close(columns.factors, factors)
+            assert_close(columns.norms, np.sqrt(rows.shares @ A**2))
+            assert_looks_are_right(columns, scene.rows, scene.points(step)[0])
+            R, _ = columns.triangle(0, scene.point(0, step)[0].coef, is_lifted=False)
+            assert R.shape == (len(factors) + 1, len(factors) + 1)
 
 
-def check_a_gram_matrix_belongs_to_the_caller(backend: Backend) -> None:
-    columns, A, _ = make_scene(backend)
-    weights = np.ones(M)
-    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
-    gram[:] = np.nan
-    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
-    assert_close(gram, A.T @ A)
-    gram[:] = np.nan
-    weights = np.where(np.arange(M) < 5, 0.0, weights)
-    (gram,) = columns.fetch(columns.gram(backend.vector(weights)))
-    assert_close(gram, A[5:].T @ A[5:])
+def check_what_a_look_returns_belongs_to_the_caller(place: Place) -> None:
+    for loss in (SquaredHinge(), CubedHinge()):
+        scene = make_scene(place, loss=loss)
+        point, _ = scene.point(1, seed=3)
+        for _ in range(2):
+            ((_, gradient, gram),) = scene.columns.look([(1, point.coef)])
+            assert gram is not None
+            gram[:] = gradient[:] = np.nan
+        assert_looks_are_right(scene.columns, scene.rows, [point])
 
 
-def check_triangles_square_to_the_gram_matrix(backend: Backend) -> None:
-    rng = np.random.default_rng(5)
-    for scaling, has_constant in SCENES:
-        columns, A, _ = make_scene(backend, scaling, has_constant)
-        B = np.column_stack([A, rng.standard_normal(M)])
-        for share in (1.0, 0.5, 0.05, 0.0):
-            weights = rng.uniform(0.0, 3.0, M) * (rng.random(M) < share)
-            R = columns.triangle(backend.vector(weights), backend.vector(B[:, -1]))
-            assert R.shape == (B.shape[1], B.shape[1])
-            np.testing.assert_array_equal(R, np.triu(R))
-            assert_close(R.T @ R, B.T @ (weights[:, None] * B))
+def check_triangles_square_to_the_gram_matrix(place: Place) -> None:
+    repeated = np.vstack([make_atoms(5), make_atoms(5)])
+    for loss, (scaling, has_constant) in product((SquaredHinge(), CubedHinge(), Square()), SCENES):
+        for atoms in (make_atoms(8), repeated):
+            scene = make_scene(place, scaling, has_constant, atoms, loss)
+            for is_lifted, seed in product((False, True), range(3)):
+                point, _ = scene.point(seed, seed, size=(0.3, 1.0, 10.0)[seed])
+                _, g, h = scene.rows.terms(seed, point.coef)
+                if is_lifted:
+                    bound = getattr(loss, "curvature_bound", 1.0)
+                    h = np.where((h == 0.0) & (g != 0.0), scene.rows.shares * bound, h)
+                target = np.divide(-g, h, out=np.zeros(M), where=h > 0.0)
+                R, straight = scene.columns.triangle(seed, point.coef, is_lifted)
+                B = np.column_stack([scene.rows.A, target])
+                assert R.shape == (B.shape[1], B.shape[1])
+                np.testing.assert_array_equal(R, np.triu(R))
+                assert_close(R.T @ R, B.T @ (h[:, None] * B), 1e-12)
+                expected = scene.rows.A.T @ np.where(h > 0.0, 0.0, g)
+                np.testing.assert_allclose(straight, expected, atol=1e-13)
 
 
-def check_room_grows_with_the_columns(backend: Backend) -> None:
+def check_room_grows_with_the_columns(place: Place) -> None:
     X, weights = make_data()
-    design = backend.design(ReluDictionary(), X, weights, standardize=False)
+    design = place.design(ReluDictionary(), X, weights, standardize=False)
     atoms = make_atoms(1100)
+    A, _ = scaled_matrix(X, weights, atoms, "none", has_constant=True)
     for step in (50, 333, 1100):
-        columns = design.columns(1100, has_constant=True)
+        columns = design.columns(place.targets([0]), SquaredHinge(), 1100, has_constant=True)
         for j in range(0, 1100, step):
             columns.append(atoms[j : j + step])
+            columns.look([(0, np.zeros(columns.n_columns))])  # what is kept must grow as well
         assert columns.n_columns == 1101
-        A = np.column_stack([np.ones(M), naive_matrix(X, atoms)])
-        coef = np.random.default_rng(6).standard_normal(1101)
-        assert_close(backend.array(columns.matvec(coef)), A @ coef)
-        assert_close(backend.array(columns.column(0)), A[:, 0])
+        rows = make_scene(place).rows._replace(A=A)
+        coef = np.random.default_rng(6).standard_normal(1101) / 1e5
+        assert_looks_are_right(columns, rows, [Point(columns, 0, coef)])
 
 
-def check_standardisation_counts_weights(backend: Backend) -> None:
+# Rows
+
+
+def check_subsamples_are_rows_with_their_residuals(place: Place) -> None:
+    X, weights = make_data()
+    design = place.design(ReluDictionary(), X, weights, standardize=False)
+    points, R = make_scene(place, design=design).points(seed=7, size=1.0)
+    for n in (17, M, 2 * M):
+        subsample = design.subsample(n, key=3)
+        rows = np.asarray(subsample.rows)
+        assert len(rows) == min(n, M)
+        places = [int(np.flatnonzero((X == row).all(axis=1))[0]) for row in rows]
+        assert len(set(places)) == len(places)
+        assert subsample.weight == pytest.approx(weights[places].sum())
+        residuals, active = subsample.residuals(points)
+        np.testing.assert_allclose(np.asarray(residuals), R[places], atol=1e-14)
+        np.testing.assert_allclose(
+            np.asarray(active), (R[places] != 0.0) * weights[places][:, None], rtol=1e-13
+        )
+
+
+def check_standardisation_counts_weights(place: Place) -> None:
     X, _ = make_data()
     weights = np.random.default_rng(7).integers(1, 5, M).astype(float)
     repeated = np.repeat(X, weights.astype(int), axis=0)
@@ -443,15 +478,15 @@ def check_standardisation_counts_weights(backend: Backend) -> None:
     for inputs, s in (
         (X, weights),
         (repeated, np.ones(len(repeated))),
-        *((inputs, weights) for inputs in backend.forms(X)[1:]),
-        *((inputs, np.ones(len(repeated))) for inputs in backend.forms(repeated)[1:]),
+        *((inputs, weights) for inputs in place.forms(X)[1:]),
+        *((inputs, np.ones(len(repeated))) for inputs in place.forms(repeated)[1:]),
     ):
-        sample = backend.design(GaussDictionary(), inputs, s, standardize=True).sample(1, 0)
+        sample = place.design(GaussDictionary(), inputs, s, standardize=True).sample(1, 0)
         np.testing.assert_allclose(sample.shift, mean, rtol=1e-13)
         np.testing.assert_allclose(sample.scale, deviation, rtol=1e-13)
         assert sample.variance == pytest.approx(1.0)
         assert sample.mean_square == pytest.approx(D)
-        plain = backend.design(GaussDictionary(), inputs, s, standardize=False).sample(1, 0)
+        plain = place.design(GaussDictionary(), inputs, s, standardize=False).sample(1, 0)
         np.testing.assert_array_equal(plain.shift, np.zeros(D))
         np.testing.assert_array_equal(plain.scale, np.ones(D))
         assert plain.variance == pytest.approx(np.mean(deviation**2))
@@ -461,23 +496,23 @@ def check_standardisation_counts_weights(backend: Backend) -> None:
             np.testing.assert_array_equal(drawn.high, X.max(axis=0))
 
 
-def check_constant_columns_have_unit_scale(backend: Backend) -> None:
+def check_constant_columns_have_unit_scale(place: Place) -> None:
     rng = np.random.default_rng(8)
     weights = rng.uniform(0.1, 1.0, 1000)
     constants = [0.1, -1e6 / 3.0, 0.0, 1e-30, 1.0 / 3.0]
     X = np.tile(constants, (1000, 1))
     X[::2, 4] = np.nextafter(X[0, 4], 1.0)  # a column of rounding errors
     X = np.column_stack([X, rng.standard_normal(1000)])
-    for inputs in (*backend.forms(X), X.astype(np.float32)):
+    for inputs in (*place.forms(X), X.astype(np.float32)):
         with np.errstate(under="ignore"):
-            sample = backend.design(GaussDictionary(), inputs, weights, True).sample(1, 0)
+            sample = place.design(GaussDictionary(), inputs, weights, True).sample(1, 0)
         np.testing.assert_array_equal(sample.scale[:5], np.ones(5))
         np.testing.assert_allclose(sample.shift[:5], X[0, :5], rtol=1e-7)
         assert sample.scale[5] == pytest.approx(1.0, abs=0.1)
         assert sample.variance == pytest.approx(1.0 / 6.0)
 
 
-def check_samples_are_distinct_rows_in_an_order_of_their_own(backend: Backend) -> None:
+def check_samples_are_distinct_rows_in_an_order_of_their_own(place: Place) -> None:
     rng = np.random.default_rng(9)
     X = rng.integers(-1, 2, (M, D)).astype(float)  # at most 27 distinct rows
     distinct = {tuple(row) for row in X}
@@ -488,14 +523,14 @@ def check_samples_are_distinct_rows_in_an_order_of_their_own(backend: Backend) -
         (X[order], np.ones(M)),
         (X, rng.uniform(0.1, 9.0, M)),
         (np.repeat(X, 3, axis=0), np.ones(3 * M)),
-        *((inputs, np.ones(M)) for inputs in backend.forms(X)[1:]),
+        *((inputs, np.ones(M)) for inputs in place.forms(X)[1:]),
         (X.astype(np.float32), np.ones(M)),
         (negative_zeros, np.ones(M)),
     ]
     draws = {}
     for key in (0, 1, 2**63):
         for inputs, weights in variants:
-            design = backend.design(GaussDictionary(), inputs, weights, standardize=True)
+            design = place.design(GaussDictionary(), inputs, weights, standardize=True)
             rows = design.sample(10, key).dense_rows()
             assert len({tuple(row) for row in rows}) == 10
             assert {tuple(row) for row in rows} <= distinct
@@ -507,23 +542,24 @@ def check_samples_are_distinct_rows_in_an_order_of_their_own(backend: Backend) -
     assert not np.array_equal(draws[0], draws[1])
 
 
-def check_storing_too_much_names_bytes_and_the_option(backend: Backend) -> None:
+def check_storing_too_much_names_bytes_and_the_option(place: Place) -> None:
     X, weights = make_data()
     atoms = make_atoms(50)
     # Screened atoms are stored in single precision.
     cases = [(ReluDictionary(), X, 4), (PolynomialDictionary(), X, 8)]
-    if backend.takes_sparse:
+    if place.takes_sparse:
         cases.append((ReluDictionary(), sparse.csr_array(X), 8))
     for dictionary, inputs, size in cases:
         n_bytes = size * M * 50
-        design = backend.design(dictionary, inputs, weights, False, memory_budget=n_bytes - 1)
+        design = place.design(dictionary, inputs, weights, False, memory_budget=n_bytes - 1)
         with pytest.raises(MemoryError, match=rf"{n_bytes} bytes.*store=True.*{n_bytes - 1} bytes"):
             design.candidates(atoms, reuse=True, store=True)
-        R = np.ones((M, 1))
-        roomy = backend.design(dictionary, inputs, weights, False, memory_budget=n_bytes)
-        stored = roomy.candidates(atoms, reuse=True, store=True)
-        blocked = design.candidates(atoms, reuse=True, store="auto")
-        scores = [scores_of(some, backend, R, "none") for some in (blocked, stored)]
+        roomy = place.design(dictionary, inputs, weights, False, memory_budget=n_bytes)
+        scores = []
+        for some, store in ((roomy, True), (design, "auto")):
+            columns = some.columns(place.targets([0]), SquaredHinge(), 1, has_constant=True)
+            candidates = some.candidates(atoms, reuse=True, store=store)
+            scores.append(scores_of(candidates, [Point(columns, 0, np.zeros(1))], "none"))
         assert_close(*scores)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from strategies import Data
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -42,7 +42,7 @@ DICTIONARIES = [
 
 
 def make_recipe(**changes: Any) -> Recipe:
-    """Give the paper's problem (no ridge, no constant) by Newton's method, with changes."""
+    """Return the paper's problem (no ridge, no constant) by Newton's method, with changes."""
     plain: dict[str, Any] = {
         "loss": SquaredHinge(),
         "scheme": FULL,
@@ -79,10 +79,10 @@ def run_on_data(
 
 
 def columns_chosen(trace: Trace) -> list[int]:
-    """Give the number of the column that every step chose."""
+    """Return the number of the column that every step chose."""
     return [int(trace.atoms[step.chosen[0]].argmax()) for step in trace]
 
 
 def column_coef(trace: Trace, k: int) -> np.ndarray:
-    """Give the coefficients of all columns after step k."""
+    """Return the coefficients of all columns after step k."""
     return trace[k - 1].coef[0] @ trace.atoms[: trace[k - 1].n_atoms]

@@ -7,45 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost.backends.base import Best
-from fcgboost.backends.candidates import MemoryCandidates
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.dictionaries import InnerProductDictionary, Rounding, ScreenedDictionary
-from fcgboost.dictionaries.base import UNIT32
-from fcgboost.dictionaries.planes import affine_rounding, moved_planes
-
-
-class PlaneDictionary(InnerProductDictionary, ScreenedDictionary):
-    """Atoms <w, x> + b, of either sign, that are screened in single precision."""
-
-    def __init__(self, scaling="none"):
-        self.scaling = scaling
-
-    def candidates(self, sample, n, key):
-        return np.random.default_rng(key).standard_normal((n, sample.n_features + 1))
-
-    def profile(self, z):
-        return z
-
-    def slope(self, z):
-        return 1.0 + 0.0 * z
-
-    def moved(self, atoms, origin, unit):
-        return moved_planes(atoms, origin, unit)
-
-    def rounding(self, atoms, unit=UNIT32):
-        return Rounding(np.zeros(len(atoms)), *affine_rounding(atoms, unit))
+from fcgboost.designs.base import Best, Point
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.scoring import MemoryCandidates
 
 
 def full_matrix(design: MemoryDesign, atoms: Any) -> np.ndarray:
-    """Give all values in float64, one atom at a time."""
+    """Return all values in float64, one atom at a time."""
     each = (atoms[j : j + 1] for j in range(atoms.shape[0]))
     values = [design.dictionary.evaluate(design.X, atom, design.scale) for atom in each]
     return np.hstack([np.asarray(column) for column in values])
 
 
 def reference_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str) -> Any:
-    """Give the absolute inner products with atoms of size one; those that vanish score 0."""
+    """Return the absolute inner products with atoms of size one; those that vanish score 0."""
     G = values.astype(np.longdouble)
     if divisor == "none":
         sizes = np.ones(G.shape[1], dtype=np.longdouble)
@@ -60,11 +35,21 @@ def reference_scores(values: np.ndarray, weights: np.ndarray, R: np.ndarray, div
 
 
 def reference_best(
-    values: np.ndarray, weights: np.ndarray, R: np.ndarray, divisor: str, allowed: np.ndarray
+    values: np.ndarray,
+    weights: np.ndarray,
+    R: np.ndarray,
+    divisor: str,
+    allowed: np.ndarray,
+    is_joint: bool = False,
 ) -> list[Best | None]:
-    """Give the first of the allowed candidates that score as the best one, up to 1e-10."""
+    """Return the first of the allowed candidates that score as the best one, up to 1e-10."""
     found: list[Best | None] = []
-    for scores, may in zip(reference_scores(values, weights, R, divisor).T, allowed.T, strict=True):
+    every = reference_scores(values, weights, R, divisor)
+    if is_joint:
+        joined = np.sqrt((every**2).sum(axis=1, keepdims=True))
+        every = np.repeat(joined, R.shape[1], axis=1)
+        allowed = np.repeat(allowed.all(axis=1, keepdims=True), R.shape[1], axis=1)
+    for scores, may in zip(every.T, allowed.T, strict=True):
         places = np.flatnonzero(may)
         ties = [j for j in places if scores[j] >= (1.0 - 1e-10) * scores[places].max()]
         found.append(Best(int(ties[0]), float(scores[ties[0]])) if ties else None)
@@ -75,15 +60,24 @@ def reference_best(
 def reference_selection() -> Iterator[None]:
     """Let every fit choose by the full matrix."""
 
-    def best(self: MemoryCandidates, R: Any, divisor: Any, allowed: Any) -> list[Best | None]:
+    def best(self: MemoryCandidates, points: Any, divisor: Any, allowed: Any, *_: Any) -> Any:
         kept = vars(self)
         if "reference" not in kept:
             kept["reference"] = full_matrix(self._design, self.atoms)
+        R = self._design.residuals(points)
         return reference_best(kept["reference"], self._design.weights, R, divisor, allowed)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryCandidates, "best", best)
         yield
+
+
+@contextmanager
+def given_residuals(design: MemoryDesign, R: np.ndarray) -> Iterator[list[Point]]:
+    """Let a design have any residuals, which no loss could leave; yield their points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(design, "residuals", lambda points: design.device.put(R))
+        yield [Point(None, c, np.zeros(0)) for c in range(R.shape[1])]
 
 
 def ridge_squared_hinge(A: np.ndarray, y: np.ndarray, s: np.ndarray, l2: float) -> np.ndarray:

@@ -5,7 +5,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge
 from fcgboost.solvers import Problem
@@ -21,18 +21,18 @@ class MatrixDictionary(Dictionary):
         return X @ atoms.T
 
 
-def empty_columns(A, weights, has_constant=False):
-    """Give no columns yet (but the constant) over the rows of A."""
+def empty_problem(loss, A, y, l2, weights=None, has_constant=False):
+    """Return a problem over the rows of A that has no columns yet, but the constant."""
+    weights = np.ones(len(y)) if weights is None else weights
     design = MemoryDesign(MatrixDictionary(), A, weights, standardize=False)
-    return design.columns(A.shape[1], has_constant)
+    return Problem(design.columns([y], loss, A.shape[1], has_constant), 0, l2)
 
 
 def make_problem(loss, A, y, l2, weights=None, has_constant=False):
-    """Give the problem whose columns are those of A, after the constant if there is one."""
-    weights = np.ones(len(y)) if weights is None else weights
-    columns = empty_columns(A, weights, has_constant)
-    columns.append(np.eye(A.shape[1]))
-    return Problem(loss, y, weights, columns, l2)
+    """Return the problem whose columns are those of A, after the constant if there is one."""
+    problem = empty_problem(loss, A, y, l2, weights, has_constant)
+    problem.columns.append(np.eye(A.shape[1]))
+    return problem
 
 
 def solve(solver, problem):
@@ -45,7 +45,7 @@ def with_constant(A, has_constant):
 
 
 def naive_objective(loss, A, y, l2, weights, has_constant, coef):
-    """Give the objective, summed row by row and coefficient by coefficient."""
+    """Return the objective, summed row by row and coefficient by coefficient."""
     f = with_constant(A, has_constant) @ coef
     risk = sum(s * loss.value(a, b) for s, a, b in zip(weights, y, f, strict=True))
     return risk / sum(weights) + l2 * sum(c**2 for c in coef[int(has_constant) :])
@@ -65,7 +65,7 @@ def _cvxpy_loss(loss, margins):
 
 
 def cvxpy_coef(loss, A, y, l2, weights, has_constant):
-    """Give cvxpy's minimiser."""
+    """Return cvxpy's minimiser."""
     A = with_constant(A, has_constant)
     u = cp.Variable(A.shape[1])
     losses = _cvxpy_loss(loss, cp.multiply(y, A @ u))

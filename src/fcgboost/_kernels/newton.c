@@ -50,7 +50,8 @@ static double dot(int64_t n, const double *a, const double *b) {
 static void product(const columns *c, const double *x, double *out) {
     int m = (int)c->m, k = (int)c->k, one = 1;
     double unit = 1.0, zero = 0.0;
-    c->blas->gemv("N", &m, &k, &unit, c->A, &m, x, &one, &zero, out, &one);
+    if (k == 0) memset(out, 0, sizeof(double) * c->m); /* where BLAS does nothing */
+    else c->blas->gemv("N", &m, &k, &unit, c->A, &m, x, &one, &zero, out, &one);
 }
 
 static void back(const columns *c, int64_t first, const double *x, double *out) {
@@ -87,6 +88,7 @@ static void note_peaks(columns *c) {
 
 /* Add up the Gram matrix anew. */
 static int renew(columns *c) {
+    if (c->k == 0) return 0;
     int64_t k = c->k, size = BLOCK / (k + 1) + 1, n = 0;
     int64_t *rows = malloc(sizeof *rows * size);
     double *block = malloc(sizeof *block * size * (k + 1)), unit = 1.0;

@@ -76,12 +76,14 @@ class MemoryColumns(Columns):
     @property
     def factors(self) -> Array:
         """Coefficient of the atom = factor x coefficient of its column."""
-        return self._known()[0]
+        factors: Array = self._known()[0]
+        return factors
 
     @property
     def norms(self) -> Array:
         """The empirical norm of every column."""
-        return self._known()[1]
+        norms: Array = self._known()[1]
+        return norms
 
     @property
     def first_gradients(self) -> Array:

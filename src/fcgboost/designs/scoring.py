@@ -36,8 +36,8 @@ _UNKNOWN = 1e-9
 # An atom whose size is this much below the largest one is rounding, and scores 0. (A hinge through
 # the extreme row of the data is such an atom.)
 _VANISHING = 1e-10
-# More doubtful candidates than these, and single precision was too coarse.
-_MANY = 32
+#: More doubtful candidates than these, and single precision was too coarse.
+MANY = 32
 # Rows with a residual are gathered up to this share of all.
 _WORTH_GATHERING = 0.8
 # Single precision may lose smaller numbers altogether.
@@ -127,7 +127,7 @@ class Contest:
     def __post_init__(self) -> None:
         self._n_points = self.allowed.shape[1]
         if self.is_joint:
-            self.allowed = self.allowed.all(axis=1, keepdims=True)
+            self.allowed = np.asarray(self.allowed.all(axis=1, keepdims=True))
         #: The indices of those who can.
         self.left = np.flatnonzero(self.allowed.any(axis=1))
 
@@ -199,7 +199,7 @@ class MemoryCandidates(Candidates):
         # Numbers that float32 does not hold end in bounds that say nothing.
         with np.errstate(all="ignore"):
             contest.narrow(self.estimates(R, divisor, contest.left, self._dtype))
-            if len(contest.left) > _MANY and self._dtype == "float32":
+            if len(contest.left) > MANY and self._dtype == "float32":
                 contest.narrow(self.estimates(R, divisor, contest.left, "float64"))
             return contest.winners(self.exact(R, divisor, contest.left))
 
@@ -262,7 +262,7 @@ class MemoryCandidates(Candidates):
             rows = rows if 0 < len(rows) <= _WORTH_GATHERING * len(W) else None
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
-        if divisor == "none" and view.is_fused(len(W) * len(atoms)):
+        if divisor == "none" and view.is_fused(len(W) * atoms.shape[0]):
             return view.gauss_sums(placed, W), None
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
         blocks = row_blocks(atoms.shape[0], view.at_once)
