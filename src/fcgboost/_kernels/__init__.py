@@ -95,7 +95,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int32,
         (
             *(c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p),
-            *(c_int64, c_void_p, c_void_p, c_void_p),
+            *(c_int64, c_void_p, c_void_p),
         ),
     ),
     "fcg_stored_dots": (
@@ -288,16 +288,16 @@ def walk(X: Array, forest: Any) -> Array:
     return values
 
 
-def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> tuple[Array, Array]:
-    """Return the inner products of Gauss atoms, and of their sizes, with residuals."""
-    dots, sizes = np.zeros((2, len(centers), R.shape[1]))
+def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> Array:
+    """Return the inner products of Gauss atoms 2^(factor |z - c|^2) with residuals."""
+    dots = np.zeros((len(centers), R.shape[1]))
     _check(
         library().fcg_gauss_dots(
             *(*Z.shape, _at(Z), len(centers), _at(centers), _at(factors)),
-            *(R.shape[1], _at(R), _at(dots), _at(sizes)),
+            *(R.shape[1], _at(R), _at(dots)),
         )
     )
-    return dots, sizes
+    return dots
 
 
 def stored_dots(G: Floats, rows: NDArray[np.int64], r: Floats, start: int, n: int) -> Array:

@@ -119,11 +119,11 @@ FCG_API void fcg_walk(const fcg_forest *forest, int64_t n_rows, int64_t n_featur
 
 /* screen.c */
 
-/* Add to dots and sizes, of shape (n, n_outputs), what Gauss atoms 2^(factor |z - c|^2) and the
- * residuals give; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
+/* Add to dots, of shape (n, n_outputs), the products of Gauss atoms 2^(factor |z - c|^2) with the
+ * residuals; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
 FCG_API int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64_t n,
                                const float *centers, const float *factors, int64_t n_outputs,
-                               const float *R, double *dots, double *sizes);
+                               const float *R, double *dots);
 /* Add to dots the products of stored columns start, ..., start + n - 1 with a residual, over some
  * rows, whose number is a multiple of 8. Returns 0, or -1 if there is no memory. */
 FCG_API int32_t fcg_stored_dots(int64_t n_columns, const float *G, int64_t n_rows,

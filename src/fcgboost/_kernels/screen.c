@@ -77,38 +77,31 @@ static void set_values(int64_t stride, const float *rows, const float *tile,
     }
 }
 
-/* Add the products of four rows with one output's residuals, and with their sizes. */
+/* Add the products of four rows with one output's residuals. */
 static void add_products(const float *r, int64_t step, float (*restrict values)[TILE],
-                         float *restrict dots, float *restrict sizes) {
+                         float *restrict dots) {
     float r0 = r[0], r1 = r[step], r2 = r[2 * step], r3 = r[3 * step];
-    float s0 = fabsf(r0), s1 = fabsf(r1), s2 = fabsf(r2), s3 = fabsf(r3);
     for (int lane = 0; lane < TILE; lane++) {
         float g0 = values[0][lane], g1 = values[1][lane];
         float g2 = values[2][lane], g3 = values[3][lane];
         dots[lane] += (r0 * g0 + r1 * g1) + (r2 * g2 + r3 * g3);
-        sizes[lane] += (s0 * g0 + s1 * g1) + (s2 * g2 + s3 * g3);
     }
 }
 
 /* Add the sums of a tile to those of its candidates. */
-static void add_sums(int64_t n, int64_t n_outputs, const float *sums, double *dots,
-                     double *sizes) {
-    for (int64_t o = 0; o < n_outputs; o++) {
-        const float *own = sums + 2 * o * TILE;
-        for (int64_t lane = 0; lane < n; lane++) {
-            dots[lane * n_outputs + o] += own[lane];
-            sizes[lane * n_outputs + o] += own[TILE + lane];
-        }
-    }
+static void add_sums(int64_t n, int64_t n_outputs, const float *sums, double *dots) {
+    for (int64_t o = 0; o < n_outputs; o++)
+        for (int64_t lane = 0; lane < n; lane++)
+            dots[lane * n_outputs + o] += sums[o * TILE + lane];
 }
 
 int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64_t n,
                        const float *centers, const float *factors, int64_t n_outputs,
-                       const float *R, double *dots, double *sizes) {
+                       const float *R, double *dots) {
     int64_t d = n_features, stride = (d + 1) / 2 * 2, n_tiles = (n + TILE - 1) / TILE;
     int64_t tile_size = (stride + 1) * TILE;
     size_t n_room = (size_t)(n_tiles * tile_size + BLOCK * (stride + n_outputs) +
-                             2 * n_outputs * TILE);
+                             n_outputs * TILE);
     float *tiles = calloc(n_room, sizeof(float)), values[ROWS][TILE];
     if (tiles == NULL) return -1;
     float *rows = tiles + n_tiles * tile_size, *residuals = rows + BLOCK * stride;
@@ -122,15 +115,15 @@ int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64
         int64_t n_packed = pack(n_rows, d, stride, Z, n_outputs, R, &i, rows, residuals);
         for (int64_t first = 0; first < n; first += TILE) {
             const float *tile = tiles + first / TILE * tile_size;
-            memset(sums, 0, (size_t)(2 * n_outputs * TILE) * sizeof(float));
+            memset(sums, 0, (size_t)(n_outputs * TILE) * sizeof(float));
             for (int64_t q = 0; q < n_packed; q += ROWS) {
                 set_values(stride, rows + q * stride, tile, values);
                 for (int64_t o = 0; o < n_outputs; o++)
                     add_products(residuals + q * n_outputs + o, n_outputs, values,
-                                 sums + 2 * o * TILE, sums + (2 * o + 1) * TILE);
+                                 sums + o * TILE);
             }
             add_sums(n - first < TILE ? n - first : TILE, n_outputs, sums,
-                     dots + first * n_outputs, sizes + first * n_outputs);
+                     dots + first * n_outputs);
         }
     }
     free(tiles);

@@ -101,5 +101,5 @@ class View:
         factors = (-_LOG2_E * steepness.astype(np.float64)).astype(np.float32)
         blocks = row_blocks(len(atoms), self.at_once)
         return np.concatenate(
-            each(lambda b: _kernels.gauss_dots(Z, centers[b], factors[b], W)[0], blocks)
+            each(lambda b: _kernels.gauss_dots(Z, centers[b], factors[b], W), blocks)
         )
