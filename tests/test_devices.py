@@ -149,6 +149,7 @@ def test_the_path_is_that_of_numpy(name: str, n_classes: int) -> None:
     assert_same_path(fit(n_classes, device="torch", **SETTINGS[name]).trace_, expected)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("selection", [AllCandidates(), SampledCandidates(40)], ids=repr)
 @pytest.mark.parametrize("name", DICTIONARIES)
@@ -167,6 +168,7 @@ def test_the_path_does_not_depend_on_what_the_device_can_do(
     assert found[1] is expected[1]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("share", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize("device", DEVICES)
