@@ -14,7 +14,7 @@ from fcgboost import _kernels
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
-SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "rows", "kernels", "trees"))
+SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "newton", "kernels", "trees"))
 
 
 def load_builder():
@@ -55,21 +55,38 @@ def test_a_library_without_sources_is_taken_as_it_is(folder, monkeypatch):
     assert _kernels.library().fcg_source_hash()
 
 
+def results():
+    """Return what every kind of loop makes of the same numbers."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 7)), rng.normal(size=500) / 500, rng.integers(1, 4, 500) * 1.0
+    start, leash = rng.normal(size=8), np.full(8, 0.01)
+    for family in (_kernels.RELU, _kernels.GAUSS):
+        yield _kernels.refine(family, rows, (0.1, 1000.0, True), start, leash, 30)
+    Z, centers = rng.normal(size=(500, 7)).astype("f4"), rng.normal(size=(300, 7)).astype("f4")
+    R = rng.normal(size=(500, 2)).astype("f4")
+    yield _kernels.gauss_dots(Z, centers, np.full(300, -0.1, "f4"), R)
+    yield _kernels.stored_dots(np.ascontiguousarray(Z), np.arange(496), R[:496, 0].copy(), 0, 7)
+    # BLAS is the same one for both.
+    A, y = rng.normal(size=(9, 500)), rng.choice([-1.0, 1.0], 500)
+    sums, shares = _kernels.HingeSums(A, y, np.full(500, 1.0 / 500)), np.full(9, 1e-3)
+    for _ in range(3):
+        coef, *ending = sums.newton(0.1 * rng.normal(size=9), shares, np.ones(9), 1.0, 1e-12, 9)
+        yield coef
+        yield np.array(ending)
+        yield sums.look(coef)[2]
+
+
 def test_builds_for_all_processors_have_the_same_bits(folder):
     newer = SOURCES / "kernels_v3.so"
     if not (newer.exists() and _kernels._load_from(newer).fcg_has_v3()):
         pytest.skip("this processor has one build")
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 7)), rng.normal(size=500) / 500, rng.integers(1, 4, 500) * 1.0
-    start, leash = rng.normal(size=8), np.full(8, 0.01)
     shutil.copy(newer.with_name("kernels.so"), folder)
-    arguments = rows, (0.1, 1000.0, True), start, leash, 30
-    plain = [_kernels.refine(family, *arguments) for family in (_kernels.RELU, _kernels.GAUSS)]
+    plain = list(results())
     shutil.copy(newer, folder)
     _kernels.library.cache_clear()
-    for family, found in zip((_kernels.RELU, _kernels.GAUSS), plain, strict=True):
-        assert not np.array_equal(found, start)
-        np.testing.assert_array_equal(_kernels.refine(family, *arguments), found)
+    for found, expected in zip(results(), plain, strict=True):
+        assert np.ptp(found) > 0.0
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_without_a_compiler_pip_is_asked_for_one(monkeypatch):
