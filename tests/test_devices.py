@@ -161,7 +161,9 @@ def test_the_path_does_not_depend_on_what_the_device_can_do(
     settings = {"selection": selection, "normalize": normalize, "max_iter": 14, "l2": 1e-2}
     recipe = make_recipe(n_candidates=150, fit_intercept=True, **settings)
     found, expected = (
-        fit_path(MemoryDesign(DICTIONARIES[name], X, np.ones(len(y)), True, device=some), [y], recipe)
+        fit_path(
+            MemoryDesign(DICTIONARIES[name], X, np.ones(len(y)), True, device=some), [y], recipe
+        )
         for some in (device("cpu"), None)
     )
     assert_same_path(found[0], expected[0])

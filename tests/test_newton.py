@@ -24,8 +24,10 @@ def naive_sums(A: Array, y: Array, shares: Array, coef: Array) -> tuple[float, A
     """Return the risk, its gradient and its Hessian."""
     gap = np.maximum(0.0, 1.0 - y * (A @ coef))
     active = A * (gap > 0.0)[:, None]
-    return float(shares @ gap**2), A.T @ (-2.0 * shares * y * gap), 2.0 * active.T @ (
-        shares[:, None] * active
+    return (
+        float(shares @ gap**2),
+        A.T @ (-2.0 * shares * y * gap),
+        2.0 * active.T @ (shares[:, None] * active),
     )
 
 
@@ -137,6 +139,7 @@ def test_hundreds_of_small_moves_leave_no_trace() -> None:
     for step in range(500):
         if step % 25 == 0 and len(walk.here) < 35:
             walk.append()
+        if step == 50:
             walk.move(0.5)  # to where margins are on both sides
         walk.move(0.003)
         walk.check()
@@ -253,8 +256,7 @@ def test_what_is_ill_conditioned_is_left_to_the_generic_way() -> None:
         assert stopped.n_iter == 0
         assert stopped.residual > 1e-10
     solution, plain = (
-        solve(NewtonSolver(), some)
-        for some in (problem, make_problem(SquaredHinge(), A, y, 0.0))
+        solve(NewtonSolver(), some) for some in (problem, make_problem(SquaredHinge(), A, y, 0.0))
     )
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(plain.objective, rel=1e-10)
