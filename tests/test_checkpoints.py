@@ -20,8 +20,8 @@ from suites.marks import also
 from suites.paths import CLASSICAL, FULL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier, checkpoints
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, Writer, describe, read, write
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge

@@ -22,10 +22,10 @@ from suites.reference import (
 )
 
 from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
+from fcgboost.datasets import make_simulation
 from fcgboost.designs import scoring, views
 from fcgboost.designs.devices import Host
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

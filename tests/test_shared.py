@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 
 from fcgboost import FCGBoostClassifier, Removal, load_model
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.checkpoints import Identity, read, write
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths
 from fcgboost.learned import LearnedCandidates
