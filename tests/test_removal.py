@@ -12,8 +12,8 @@ from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_dat
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
