@@ -51,7 +51,7 @@ class Sizes:
     tiny_rows: int = 400
     tiny_candidates: int = 64
     tiny_runs: int = 3
-    crews: tuple[int, ...] = (1, 2, 8)
+    n_workers: tuple[int, ...] = (1, 2, 8)
     traffic_rows: int = 20_000
 
     @property
@@ -141,7 +141,7 @@ def overhead(sizes: Sizes) -> Iterator[Record]:
         question = {"n_workers": n_workers, "sizes": asdict(sizes), "direct": direct}
         return call("benchmarks.cluster_fits:tiny_fits", question, 1, LIMIT)
 
-    found, direct = {n: ask(n) for n in sizes.crews}, ask(2, True)
+    found, direct = {n: ask(n) for n in sizes.n_workers}, ask(2, True)
     two = found[2]
     yield Record(
         f"{sizes.tiny_rows} rows, d = 3, {sizes.tiny_candidates} candidates, two workers: a step",
@@ -187,27 +187,26 @@ def traffic(sizes: Sizes) -> Iterator[Record]:
 
 
 def needed_bytes(
-    q: int, d: int, n_workers: int, columns: tuple[float, float], points: float, moves: float
+    q: int, d: int, n_workers: int, columns: tuple[float, float], points: float
 ) -> dict[str, float]:
-    """Give the bytes of float64 that a step needs, for one output.
+    """Return the bytes of float64 that a step needs, for one output and a partition per worker.
 
     Parameters
     ----------
     q, d, n_workers : int
     columns : tuple of float
         The mean numbers of columns, and of their squares.
-    points, moves : float
-        Newton points, and k-vectors that are sent, per step.
+    points : float
+        Newton points per step.
     """
     k, k_squared = columns
-    share = q / n_workers
-    drawn = min(q, share + 4.0 * share**0.5 + 8.0)
+    drawn = (q + 4.0 * q**0.5 + 8.0) / n_workers
     numbers = {
-        "draw": drawn * (d + 1),
+        "draw": drawn * (d + 4),
         "candidates": q * (d + 1),
-        "scores": 4.0 * q,
+        "scores": 3.0 * q,
         "exact scores, the new atom": d + 1 + 6.0,
-        "directions": moves * k,
+        "coefficients": points * k,
         "gradients": points * (k + 1.0),
         "Gram matrices": points * k_squared,
     }

@@ -93,12 +93,12 @@ def predict(c: Constants, n_rows: float, n_workers: int) -> Prediction:
     each = n_rows / n_workers
     per_row = N_CANDIDATES * c.candidate + c.other + c.n_points * (c.point + c.column * k)
     per_round = c.round + (n_workers - 1) * c.worker + NETWORK_SECONDS
-    shape = (N_CANDIDATES, N_FEATURES, n_workers, (k, k_squared), c.n_points, c.n_points - 1.0)
+    shape = (N_CANDIDATES, N_FEATURES, n_workers, (k, k_squared), c.n_points)
     n_bytes = sum(needed_bytes(*shape).values())
     memory = each * (12 * N_FEATURES + 8 * (N_STEPS + 1) + VECTORS)
     return Prediction(
         rows=N_STEPS * each * per_row,
-        rounds=N_STEPS * (2.0 + c.n_points) * per_round,
+        rounds=N_STEPS * (3.0 + c.n_points) * per_round,
         bytes=N_STEPS * n_bytes * (c.byte + 1.0 / NETWORK_BYTES),
         gibibytes=memory / 2**30,
     )

@@ -1,6 +1,6 @@
 """What a fit on a Dask cluster asks its workers, how long they take, and what the network carries.
 
-Nothing here changes what a fit does: its crew and Dask's connections are wrapped.
+Nothing here changes what a fit does: its workers and Dask's connections are wrapped.
 """
 
 from __future__ import annotations
@@ -18,24 +18,16 @@ from distributed.comm.tcp import TCP
 
 from fcgboost import Step
 from fcgboost.dask import estimators
-from fcgboost.dask.crews import DaskCrew
+from fcgboost.dask.workers import DaskWorkers
 
 
 @dataclass(frozen=True)
 class Round:
-    """One question to all workers: during which step, the methods in it, how long it took."""
+    """One question to all workers: during which step, what for, how long it took."""
 
     step: int
-    methods: tuple[str, ...]
+    verb: str
     seconds: float
-
-    @property
-    def kind(self) -> str:
-        """What the round is for."""
-        for method in ("scores", "closer_scores", "exact_scores", "gram"):
-            if method in self.methods:
-                return method
-        return "other"
 
 
 @dataclass
@@ -49,19 +41,18 @@ class Watch:
     def __call__(self, step: Step) -> None:
         self.n_steps = step.k
 
-    def seconds(self, kind: str) -> list[float]:
-        """Give the time of every round of a kind within the steps."""
-        return [r.seconds for r in self.of_steps if r.kind == kind]
+    def seconds(self, verb: str) -> list[float]:
+        """Return the time of every round for a verb within the steps."""
+        return [r.seconds for r in self.of_steps if r.verb == verb]
 
     @property
     def of_steps(self) -> list[Round]:
         """The rounds after the first step, which also prepares, up to the last one."""
         return [r for r in self.rounds if 0 < r.step < self.n_steps]
 
-    def per_step(self, method: str) -> float:
-        """Give how often a method is called in a step, on the average."""
-        count = sum(r.methods.count(method) for r in self.of_steps)
-        return count / max(1, self.n_steps - 1)
+    def per_step(self, verb: str) -> float:
+        """Return how often a verb is used in a step, on the average."""
+        return len(self.seconds(verb)) / max(1, self.n_steps - 1)
 
 
 @contextmanager
@@ -69,19 +60,19 @@ def watched() -> Iterator[Watch]:
     """Write down the rounds of the fits within the block."""
     watch = Watch()
 
-    class WatchedCrew(DaskCrew):
+    class WatchedWorkers(DaskWorkers):
         def call(self, method: str, *args: Any) -> list[Any]:
             start = time.perf_counter()
             replies = super().call(method, *args)
             seconds = time.perf_counter() - start
-            if method == "run":
-                methods = tuple(call.method for call in args[0].calls)
-                watch.rounds.append(Round(watch.n_steps, methods, seconds))
+            if method == "ask":
+                verb = args[3] if args[0] == "at" else args[0]
+                watch.rounds.append(Round(watch.n_steps, verb, seconds))
             if method == "lay":
-                watch.n_rows = replies
+                watch.n_rows = [sum(n for n, _ in some.values()) for some in replies]
             return replies
 
-    with mock.patch.object(estimators, "DaskCrew", WatchedCrew):
+    with mock.patch.object(estimators, "DaskWorkers", WatchedWorkers):
         yield watch
 
 

@@ -33,7 +33,7 @@ WRITTEN_IN_OPTIONAL = (
     *("fcgboost.cli.rows", "fcgboost.dask", "fcgboost.designs.triton_kernels"),
 )
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
-BASE_ESTIMATOR_ONLY = ("fcgboost.checkpoints", "fcgboost.parts")
+BASE_ESTIMATOR_ONLY = ("fcgboost.parts",)
 MAY_PRINT = ("fcgboost.cli", "fcgboost.web", "paper")
 
 MAX_FILE_LINES = 400

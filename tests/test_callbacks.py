@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, Status
 from fcgboost.datasets import make_simulation
-from fcgboost.progress import Progress
+from fcgboost.training.progress import Progress
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
 

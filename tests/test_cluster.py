@@ -1,6 +1,7 @@
-"""The design whose rows lie elsewhere: the suite of all designs, and what is its own."""
+"""The design whose rows lie on workers, which are simulated: the suite of all designs, and more."""
 
 import importlib
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,58 +12,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from suites.crews import HereCrew, Parts, Rooms, fit_on, make_crew
 from suites.designs import (
     CHECKS,
-    Backend,
-    check_gram_matrices_follow_weights_and_columns,
-    check_scores_are_inner_products,
+    N_CLASSES,
+    Place,
+    check_room_grows_with_the_columns,
     check_storing_too_much_names_bytes_and_the_option,
+    make_codes,
 )
 from suites.marks import also
 
-from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
-from fcgboost.backends.rows import Part
-from fcgboost.backends.shards import Shard
+pytest.importorskip("distributed")
+
+from suites.workers import LocalWorkers, fit_on, lay, make_workers
+
+from fcgboost import AllCandidates, FCGBoostClassifier, LearnedCandidates, SampledCandidates
+from fcgboost.dask.shard import LoadedRows
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.base import Design
+from fcgboost.dictionaries import (
+    GaussDictionary,
+    ReluDictionary,
+    StepDictionary,
+    TreeDictionary,
+    UnionDictionary,
+)
 
 
-@pytest.fixture(params=["kept", "loaded again"])
-def backend(request: pytest.FixtureRequest) -> Backend:
-    rooms = Rooms() if request.param == "kept" else Rooms(can_load=True, budget=0)
-    return Backend(rooms.design, rooms.vector, rooms.array)
+def design_on_workers(dictionary: Any, X: Any, weights: Any, standardize: bool) -> Design:
+    codes, m = make_codes(len(weights)), len(weights)
+    workers = make_workers(X, codes, weights, [5, 20, 20, m - 3], 2)
+    return lay(workers, dictionary, standardize, N_CLASSES)
 
 
-# Thousands of rounds.
-LONG = (check_scores_are_inner_products, check_gram_matrices_follow_weights_and_columns)
-# Memory is a matter of every machine of its own: see below.
-OTHER = (check_storing_too_much_names_bytes_and_the_option, *LONG)
+WORKERS = Place(design_on_workers, list)
+# Memory is a matter of every worker of its own: see below.
+OTHER = (check_storing_too_much_names_bytes_and_the_option, check_room_grows_with_the_columns)
 SHORT = [check for check in CHECKS if check not in OTHER]
 
 
 @pytest.mark.covering
-@pytest.mark.parametrize("check", [*SHORT, *also(*LONG)], ids=lambda check: check.__name__)
-def test_every_design_passes(
-    backend: Backend, check: Callable[[Backend], None], request: pytest.FixtureRequest
-) -> None:
-    if "loaded again" in request.node.name and check in LONG:
-        pytest.skip("thousands of rounds; the kept rows do it")
-    check(backend)
-
-
-def assert_same_model(there: Any, here: FCGBoostClassifier) -> None:
-    """The atoms to the last bit and in order, the coefficients to rounding."""
-    np.testing.assert_array_equal(there.classes_, here.classes_)
-    np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
-    atoms = [m.atoms_.toarray() if sparse.issparse(m.atoms_) else m.atoms_ for m in (there, here)]
-    np.testing.assert_array_equal(*atoms)
-    size = np.abs(here.atom_coef_).max(initial=1.0)
-    np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=1e-9 * size)
-    np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=1e-9 * size)
-    assert there.status_ is here.status_
-    assert there.n_iter_ == here.n_iter_
-    np.testing.assert_array_equal(there._sample_.shape, here._sample_.shape)
-    np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, rtol=1e-6)
+@pytest.mark.parametrize("check", [*SHORT, *also(OTHER[1])], ids=lambda check: check.__name__)
+def test_every_design_passes(check: Callable[[Place], None]) -> None:
+    check(WORKERS)
 
 
 def noisy(n: int = 300, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -72,59 +64,88 @@ def noisy(n: int = 300, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return X * [3.0, 100.0] - [7.0, 0.0], y
 
 
+def assert_same_model(there: Any, here: Any, X: Any, atol: float = 1e-6) -> None:
+    """The same steps, and decision values that agree to rounding."""
+    np.testing.assert_array_equal(there.classes_, here.classes_)
+    assert there.status_ is here.status_
+    assert there.n_iter_ == here.n_iter_
+    assert there.l2_ == pytest.approx(here.l2_, rel=1e-12)
+    chosen = [model.trace_.column("chosen") for model in (there, here)]
+    np.testing.assert_array_equal(*chosen)
+    values = [model.decision_function(X) for model in (there, here)]
+    np.testing.assert_allclose(*values, rtol=0, atol=atol)
+
+
 CUTS = {"one": [], "empty and unequal": [1, 1, 2, 250], "many": list(range(25, 300, 25))}
 SETTINGS: dict[str, dict[str, Any]] = {
     "gauss, all": {"n_candidates": 60},
     "relu, sampled": {"dictionary": "relu", "selection": "sampled"},
     "relu, few": {"dictionary": "relu", "selection": SampledCandidates(20)},
     "sigmoid, normalised": {"dictionary": "sigmoid", "selection": "sampled", "normalize": True},
+    "scaled": {"dictionary": ReluDictionary(scaling="max"), "selection": "sampled"},
     "polynomial": {"dictionary": "polynomial", "n_candidates": 40},
     "linear": {"dictionary": "linear", "selection": "sampled", "max_iter": 6},
     "default number of candidates": {"max_iter": 8},
     "raw inputs, no constant": {"standardize": False, "fit_intercept": False, "n_candidates": 60},
-    "admm": {"solver": "admm", "l2": 0.0, "n_candidates": 30, "max_iter": 5},
-    "gradient descent": {"solver": "gradient_descent", "n_candidates": 30, "max_iter": 4},
-    "hinge": {"loss": "hinge", "n_candidates": 30, "max_iter": 5},
+    "no ridge": {"l2": 0.0, "n_candidates": 30},
     "cubed hinge": {"loss": "cubed_hinge", "n_candidates": 30, "max_iter": 5},
-    "truncation": {"scheme": "truncation", "n_candidates": 30, "max_iter": 5},
-    "rescaled": {"scheme": "rescaled", "n_candidates": 30, "max_iter": 5},
     "balanced": {"class_weight": "balanced", "n_candidates": 30},
+    "clipped": {"clip": 1.0},
+    "atoms leave": {"removal": 0.9, "dictionary": "relu", "selection": "sampled"},
+    "shared": {"multiclass": "shared", "dictionary": "relu", "selection": "sampled"},
     "set aside": {"validation_fraction": 0.2, "dictionary": "relu", "selection": "sampled"},
-    "patience": {"n_iter_no_change": 3, "dictionary": "relu", "selection": "sampled"},
+    "learned": {"dictionary": "relu", "selection": "learned"},
+    "several learned": {"dictionary": "gauss", "selection": LearnedCandidates(n_improved=3)},
+    "step": {"dictionary": StepDictionary(), "selection": "learned"},
+    "few rows": {"dictionary": "relu", "selection": LearnedCandidates(n_rows=20, max_rows=60)},
+    "tree": {"dictionary": "tree"},
+    "tree, few rows": {"dictionary": "tree", "selection": LearnedCandidates(max_rows=50)},
+    "turns": {
+        "dictionary": UnionDictionary([ReluDictionary(), TreeDictionary(), GaussDictionary()])
+    },
+    "auto": {"dictionary": "auto", "l2": 0.01, "clip": 1.0},
+    "compact, set aside": {"dictionary": "compact", "l2": 0.01, "validation_fraction": 0.3},
 }
+# A preset judges its steps more closely in memory.
+ALL_STEPS = ("compact, set aside",)
+
+
+def tolerance(selection: Any) -> float:
+    """What rounding may do to a climb."""
+    return 1e-6 if selection in ("all", "sampled") else 1e-4
 
 
 @pytest.mark.covering
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
-def test_the_model_is_that_of_memory(setting: dict[str, Any], cuts: list[int]) -> None:
-    X, y = noisy()
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_model_is_that_of_memory(name: str, cuts: list[int], n_classes: int) -> None:
+    X, y = noisy(n_classes=n_classes)
     weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
-    parameters = {"dictionary": "gauss", "max_iter": 12, "random_state": 1, **setting}
+    parameters = {"dictionary": "gauss", "max_iter": 12, "random_state": 1, **SETTINGS[name]}
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
-    assert_same_model(fit_on(make_crew(X, y, weights, cuts, 3), **parameters), here)
+    there = fit_on(make_workers(X, y, weights, cuts, 3), **parameters)
+    if name in ALL_STEPS:
+        there, here = (model.truncate(12) for model in (there, here))
+        there.status_ = here.status_
+    assert_same_model(there, here, X, tolerance(parameters.get("selection")))
+    assert there._sample_.shape == here._sample_.shape
 
 
-@pytest.mark.parametrize("setting", ["gauss, all", "relu, sampled", "set aside"])
-def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
-    X, y = noisy(n_classes=3)
-    parameters = {"dictionary": "gauss", "max_iter": 8, "random_state": 1, **SETTINGS[setting]}
-    here = FCGBoostClassifier(**parameters).fit(X, y)
-    cuts, row = CUTS["empty and unequal"], X[0].nbytes
-    for budget in (0, 100 * row):
-        crew = make_crew(X, y, np.ones(len(y)), cuts, 2, True, budget)
-        assert_same_model(fit_on(crew, **parameters), here)
-        assert max(source.n_loads for source in _sources(crew)) > 8
-
-
-def _sources(crew: HereCrew) -> list[Any]:
-    return [p.rows._source for shard in crew.shards for p in shard._pieces]
+@pytest.mark.parametrize("name", ["auto", "compact"])
+def test_a_preset_chooses_nothing(name: str) -> None:
+    X, y = noisy()
+    there = fit_on(make_workers(X, y, np.ones(300), [100]), dictionary=name, random_state=1)
+    assert there.l2_ == pytest.approx(0.3 / np.sqrt(300))
+    assert there.n_iter_ == len(there.trace_)
+    assert there.link_ is None
 
 
 @pytest.mark.parametrize("kind", ["sparse", "float32", "strings", "fractions"])
-def test_all_kinds_of_rows_labels_and_weights(kind: str) -> None:
+@pytest.mark.parametrize("selection", ["all", "learned"])
+def test_all_kinds_of_rows_labels_and_weights(kind: str, selection: str) -> None:
     X, y = noisy(n_classes=3)
-    weights = np.ones(len(y))
+    weights, rows = np.ones(len(y)), X
     if kind == "sparse":
         X[np.median(X) > X] = 0.0
         X = sparse.csr_array(X)
@@ -135,121 +156,184 @@ def test_all_kinds_of_rows_labels_and_weights(kind: str) -> None:
     else:
         weights = np.random.default_rng(0).uniform(0.0, 3.0, len(y))
     parameters = {"dictionary": "gauss", "max_iter": 8, "random_state": 1, "n_candidates": 50}
+    parameters["selection"] = selection
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
-    assert_same_model(fit_on(make_crew(X, y, weights, [10, 200], 2), **parameters), here)
+    there = fit_on(make_workers(X, y, weights, [10, 200]), **parameters)
+    assert_same_model(there, here, X if kind == "sparse" else rows, tolerance(selection))
+    assert sparse.issparse(there.atoms_) == sparse.issparse(here.atoms_)
 
 
-@given(st.lists(st.integers(0, 300), max_size=6), st.integers(1, 4), st.integers(0, 2**31))
-def test_any_partition_gives_the_same_model(cuts: list[int], n_shards: int, seed: int) -> None:
+@pytest.mark.parametrize("name", ["relu, sampled", "learned", "tree, few rows"])
+def test_equal_rows_of_several_partitions_are_one_row(name: str) -> None:
+    X, y = noisy(n_classes=3)
+    X = np.round(X / [0.5, 15.0]) * [0.5, 15.0]
+    assert len(np.unique(X, axis=0)) < 100
+    parameters = {"max_iter": 9, "random_state": 1, **SETTINGS[name]}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    for cuts in CUTS.values():
+        assert_same_model(fit_on(make_workers(X, y, np.ones(300), cuts), **parameters), here, X)
+
+
+@given(st.integers(1, 4), st.integers(0, 2**31))
+def test_neither_workers_nor_the_order_within_partitions_change_a_bit(
+    n_workers: int, seed: int
+) -> None:
+    X, y = noisy()
+    weights, cuts = np.random.default_rng(2).uniform(0.0, 3.0, 300), [3, 40, 41, 200]
+    order = np.arange(300)
+    for part in np.split(order, cuts):
+        np.random.default_rng(seed).shuffle(part)
+    parameters = {"max_iter": 6, "random_state": 0, "dictionary": "relu", "selection": "sampled"}
+    parameters |= {"validation_fraction": 0.2}
+    one = fit_on(make_workers(X, y, weights, cuts, 1), **parameters)
+    workers = make_workers(X[order], y[order], weights[order], cuts, n_workers)
+    other = fit_on(workers, **parameters)
+    for name in ("atoms_", "atom_coef_", "intercept_"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+    assert other._start_.identity == one._start_.identity
+
+
+@given(st.lists(st.integers(0, 300), max_size=6), st.integers(0, 2**31))
+def test_any_partition_gives_the_model_of_memory(cuts: list[int], seed: int) -> None:
     X, y = noisy()
     order = np.random.default_rng(seed).permutation(len(y))
     parameters = {"max_iter": 6, "random_state": seed, "dictionary": "relu", "selection": "sampled"}
     here = FCGBoostClassifier(**parameters).fit(X, y)
-    crew = make_crew(X[order], y[order], np.ones(len(y)), sorted(cuts), n_shards)
-    assert_same_model(fit_on(crew, **parameters), here)
+    workers = make_workers(X[order], y[order], np.ones(len(y)), sorted(cuts))
+    there = fit_on(workers, **parameters)
+    assert_same_model(there, here, X)
+    # A file of one may be gone on from by the other.
+    assert there._start_.identity == here._start_.identity
 
 
-def test_validation_rows_may_lie_anywhere() -> None:
-    X, y = noisy(400, n_classes=3)
-    held_out = (X[300:], y[300:], np.ones(100))
-    parameters = {"random_state": 1, "dictionary": "relu", "selection": "sampled"}
-    here = FCGBoostClassifier(**parameters).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
-    crew = make_crew(X[:300], y[:300], np.ones(300), [50], 2, held_out=held_out)
-    there = fit_on(crew, True, **parameters)
-    assert_same_model(there, here)
+@pytest.mark.parametrize("name", ["gauss, all", "relu, sampled", "turns", "atoms leave"])
+def test_a_fit_whose_workers_are_lost_goes_on_to_the_same_model(name: str) -> None:
+    X, y = noisy(n_classes=3)
+    weights, cuts = np.ones(len(y)), CUTS["empty and unequal"]
+    parameters = {"dictionary": "gauss", "max_iter": 6, "random_state": 1, **SETTINGS[name]}
+    parameters |= {"validation_fraction": 0.2}
+    undisturbed = make_workers(X, y, weights, cuts)
+    here = fit_on(undisturbed, **parameters)
+    losses = tuple(range(1, undisturbed.n_rounds, 7))
+    there = fit_on(make_workers(X, y, weights, cuts, losses=losses), **parameters)
+    assert_same_model(there, here, X)
     scores = [model.trace_.column("validation_score") for model in (there, here)]
     np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
-@pytest.mark.covering
-@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3, 0.7])
-@pytest.mark.parametrize("fraction", [0.01, 0.25, 0.5, 0.9])
-def test_equal_fractional_weights_are_split_as_in_memory(weight: float, fraction: float) -> None:
-    for n in (33, 132):
-        X, y = noisy(n)
-        weights = np.full(n, weight)
-        parameters = {
-            "dictionary": "gauss",
-            "max_iter": 3,
-            "random_state": 1,
-            "validation_fraction": fraction,
-        }
-        here = FCGBoostClassifier(**parameters).fit(X, y, weights)
-        there = fit_on(make_crew(X, y, weights, [7, 20], 2), **parameters)
-        assert_same_model(there, here)
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_validation_rows_may_lie_anywhere(clip: float | None) -> None:
+    X, y = noisy(400, n_classes=3)
+    X[300:] *= 2.0
+    parameters = {"random_state": 1, "dictionary": "relu", "selection": "sampled", "clip": clip}
+    here = FCGBoostClassifier(**parameters).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    validation = (X[300:], y[300:], np.ones(100))
+    workers = make_workers(X[:300], y[:300], np.ones(300), [50], validation=validation)
+    there = fit_on(workers, True, **parameters)
+    assert_same_model(there, here, X)
+    scores = [model.trace_.column("validation_score") for model in (there, here)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)
 
 
-def test_balanced_classes_of_fractional_weights_do_not_change_a_bit() -> None:
-    X, y = noisy(n_classes=3)
-    weights = np.random.default_rng(1).choice([0.1, 0.2, 0.7], len(y))
-    parameters = {"dictionary": "relu", "selection": "sampled", "class_weight": "balanced"}
-    here = FCGBoostClassifier(max_iter=6, random_state=0, **parameters).fit(X, y, weights)
-    for cuts in CUTS.values():
-        crew = make_crew(X, y, weights, cuts, 3)
-        assert_same_model(fit_on(crew, max_iter=6, random_state=0, **parameters), here)
-
-
-class Fickle:
-    """A source that gives other rows every time."""
-
-    def __init__(self) -> None:
-        self.rng = np.random.default_rng(0)
-
-    def __call__(self) -> Part:
-        y = np.arange(40) % 2
-        return Part(self.rng.standard_normal((40, 2)), y, np.ones(40))
-
-
-def test_a_source_that_changes_is_noticed() -> None:
-    crew = HereCrew([Shard([Fickle()], [], True, 0, 1)])
-    with pytest.raises(RuntimeError, match="other rows when it was loaded again"):
-        fit_on(crew, max_iter=3, random_state=0)
-
-
-def test_kinds_of_partitions_must_agree() -> None:
-    X, y = noisy(40)
-    dense = Parts(Part(X[:20], y[:20], np.ones(20)))
-    thin = Parts(Part(sparse.csr_array(X[20:]), y[20:], np.ones(20)))
-    words = Parts(Part(X[20:], np.array(["a", "b"] * 10), np.ones(20)))
-    for other, message in ((thin, "are sparse and some are not"), (words, "Labels are numbers")):
-        crew = HereCrew([Shard([source], [], False, None, 1) for source in (dense, other)])
-        with pytest.raises(ValueError, match=message):
-            fit_on(crew, max_iter=2)
-
-
-def test_validation_rows_must_weigh_something() -> None:
-    X, y = noisy(60)
-    crew = make_crew(X, y, np.ones(60), [30], 2, held_out=(X, y, np.zeros(60)))
-    with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
-        fit_on(crew, True, max_iter=2)
-
-
-def test_storing_too_much_is_said_before_the_first_step() -> None:
+def test_codes_of_categories_are_not_clipped() -> None:
     X, y = noisy()
-    crew = make_crew(X, y, np.ones(len(y)), [100], 2)
-    for shard in crew.shards:
-        shard.store_limit = 1000
-    with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
-        fit_on(
-            crew,
-            dictionary="gauss",
-            selection=AllCandidates(store=True),
-            n_candidates=50,
-            max_iter=2,
-        )
+    X = np.column_stack([X, np.where(np.arange(300) < 3, 40.0, np.arange(300) % 3)])
+    parameters = {"dictionary": TreeDictionary(categorical_features=[2]), "clip": 1.5}
+    parameters |= {"max_iter": 4, "random_state": 0}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    there = fit_on(make_workers(X, y, np.ones(300), [30, 31, 70]), **parameters)
+    np.testing.assert_allclose(there.model_.limits.low, here.model_.limits.low, rtol=1e-12)
+    assert_same_model(there, here, X)
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.1, 0.25, 0.5, 0.9])
+def test_rows_are_set_aside_as_in_memory(fraction: float) -> None:
+    parameters = {"dictionary": "gauss", "max_iter": 3, "random_state": 1}
+    parameters |= {"validation_fraction": fraction}
+    for n in (33, 132):
+        X, y = noisy(n, n_classes=3)
+        weights = np.random.default_rng(n).integers(0, 4, n).astype(float)
+        here = FCGBoostClassifier(**parameters).fit(X, y, weights)
+        assert_same_model(fit_on(make_workers(X, y, weights, [7, 20]), **parameters), here, X)
+
+
+@pytest.mark.parametrize(
+    ("setting", "verbs"),
+    [
+        ("relu, sampled", ["draw", "estimates", "exact"]),
+        ("gauss, all", ["estimates", "exact"]),
+        ("learned", ["residuals", "sums"]),
+        ("turns", ["residuals", "sums"]),
+    ],
+)
+def test_rounds_of_a_step(setting: str, verbs: list[str]) -> None:
+    X, y = noisy(5000)
+    workers = make_workers(X, y, np.ones(5000), [300])
+    parameters = {"dictionary": "gauss", "max_iter": 10, "random_state": 0, **SETTINGS[setting]}
+    model = fit_on(workers, **parameters)
+    assert workers.n_rounds == len(workers.questions)
+    # The last one is for the rows of the importances.
+    questions = workers.questions[workers.questions.index(verbs[-1]) - len(verbs) + 1 : -1]
+    for step in model.trace_:
+        assert questions[: len(verbs)] == verbs
+        looks = [*itertools.takewhile(lambda q: q == "look", questions[len(verbs) :])]
+        # One where the new column has no coefficient yet, and one or more for every iteration.
+        assert 1 + step.solver_iterations <= len(looks) <= 1 + 2 * step.solver_iterations
+        questions = questions[len(verbs) + len(looks) :]
+    assert questions == []
 
 
 @pytest.mark.parametrize("selection", ["auto", "sampled"])
 def test_messages_do_not_grow_with_the_rows(selection: str) -> None:
     d, k, q = 2, 5, 128
-    for m in (1000, 3000, 12_000):
+    for m in (1000, 3000, 12_000, 40_000):
         X, y = make_simulation(m, noise="uniform", level=0.2, random_state=0)
-        crew = make_crew(X, y, np.ones(m), [m // 3], 2)
-        model = fit_on(crew, dictionary="gauss", selection=selection, max_iter=k, random_state=0)
+        workers = make_workers(X, y, np.ones(m), [m // 3])
+        fit_on(workers, dictionary="gauss", selection=selection, max_iter=k, random_state=0)
         n = m if selection == "auto" and m <= 3162 else q
-        assert model.n_iter_ == k
-        allowed = 8 * n * (d + 2) + 80 * (n + (k + 1) ** 2) + 4000
-        assert max(crew.sent + crew.received) <= allowed
+        counted = 8 * min(m, 2**14) if selection == "auto" else 0
+        allowed = 8 * n * (d + 5) + 80 * (n + (k + 1) ** 2) + counted + 8000
+        assert max(workers.sizes) <= allowed
+
+
+def test_distinct_rows_are_counted_or_estimated() -> None:
+    rng = np.random.default_rng(0)
+    for m, tolerance in ((500, 0.0), (60_000, 0.05)):
+        X = np.vstack([rows := rng.standard_normal((m // 2, 1)), rows])
+        workers = make_workers(X, np.arange(m) % 2, np.ones(m), [m // 4, m // 2])
+        design = lay(workers, ReluDictionary(), True, 2)
+        assert design.n_distinct == pytest.approx(m // 2, rel=tolerance)
+
+
+def test_kinds_of_partitions_must_agree() -> None:
+    X, y = noisy(40)
+    dense = LoadedRows(X[:20], y[:20], np.ones(20))
+    thin = LoadedRows(sparse.csr_array(X[20:]), y[20:], np.ones(20))
+    words = LoadedRows(X[20:], np.array(["a", "b"] * 10), np.ones(20))
+    for other, message in ((thin, "are sparse and some are not"), (words, "Labels are numbers")):
+        workers = LocalWorkers([({0: dense}, {}), ({1: other}, {})])
+        with pytest.raises(ValueError, match=message):
+            fit_on(workers, max_iter=2)
+
+
+def test_rows_must_weigh_something_and_be_enough() -> None:
+    X, y = noisy(60)
+    ones, nothing = np.ones(60), np.zeros(60)
+    with pytest.raises(ValueError, match="sample_weight: all weights are zero"):
+        fit_on(make_workers(X, y, nothing, [30]), max_iter=2)
+    with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
+        fit_on(make_workers(X, y, ones, [30], validation=(X, y, nothing)), True, max_iter=2)
+    workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
+    with pytest.raises(ValueError, match="leaves no row for validation"):
+        fit_on(workers, max_iter=2, validation_fraction=0.1)
+
+
+def test_storing_too_much_is_said_before_the_first_step() -> None:
+    X, y = noisy()
+    workers = make_workers(X, y, np.ones(300), [100], options=(1, 1000))
+    settings = {"dictionary": "gauss", "n_candidates": 50, "max_iter": 2}
+    with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
+        fit_on(workers, selection=AllCandidates(store=True), **settings)
 
 
 _WITHOUT_DASK = """

@@ -18,10 +18,10 @@ import dask.dataframe as dd
 from suites.clusters import cluster_of, in_chunks, noisy
 
 from fcgboost import FCGBoostClassifier, SampledCandidates, Status
-from fcgboost.dask import DaskFCGBoostClassifier, crews
+from fcgboost.dask import DaskFCGBoostClassifier
 from fcgboost.dask.collections import make_table
-from fcgboost.dask.crews import DaskCrew
-from fcgboost.presets import preset_of
+from fcgboost.dask.workers import DaskWorkers, find_workers, share_out
+from fcgboost.training.presets import preset_of
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
 
@@ -39,9 +39,11 @@ def client() -> Iterator[Any]:
 
 
 def assert_same_model(there: Any, here: Any, atol: float = 1e-6) -> None:
+    """The same up to rounding."""
     np.testing.assert_array_equal(there.classes_, here.classes_)
-    np.testing.assert_array_equal(there.atoms_, here.atoms_)
-    np.testing.assert_array_equal(there.model_.scale, here.model_.scale)
+    np.testing.assert_allclose(there.model_.scale, here.model_.scale, rtol=1e-12)
+    size = np.abs(here.atoms_).max()
+    np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=0, atol=1e-10 * size)
     np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=0, atol=atol)
     np.testing.assert_allclose(there.intercept_, here.intercept_, rtol=0, atol=atol)
     assert there.n_iter_ == here.n_iter_
@@ -69,7 +71,8 @@ def test_the_model_is_that_of_memory(any_client, setting, sizes):
     here = FCGBoostClassifier(**parameters).fit(X, y)
     there = DaskFCGBoostClassifier(client=any_client, **parameters).fit(*in_chunks(X, y, sizes))
     assert_same_model(there, here)
-    np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, rtol=1e-6)
+    # A hinge goes through a row, and rounding says whether the row has a slope.
+    np.testing.assert_allclose(there.feature_importances_, here.feature_importances_, atol=0.02)
 
 
 @pytest.mark.parametrize("sizes", [SIZES["very unequal"], SIZES["many"]], ids=["unequal", "many"])
@@ -277,8 +280,8 @@ def test_workers_get_equal_shares_of_the_rows(client):
     X, y = noisy()
     table = make_table(*in_chunks(X, y, (40,) * 15), None)
     with client.as_current():
-        places = crews._load(client, table.parts, list(crews.find_workers(client)))
-    rows = [sum(len(part.y) for part in client.gather(some)) for some in places.values()]
+        shares = share_out(client, table.parts, list(find_workers(client)))
+    rows = [sum(len(r.y) for r in client.gather([*some.values()])) for some in shares.values()]
     assert sorted(rows) == [280, 320]
 
 
@@ -299,20 +302,21 @@ def test_sparse_chunks_stay_sparse(client):
 
 def test_rounds_are_few(client, monkeypatch):
     made = []
-    original = DaskCrew.__init__
+    original = DaskWorkers.__init__
 
     def remember(self, *args, **kwargs):
         original(self, *args, **kwargs)
         made.append(self)
 
-    monkeypatch.setattr(DaskCrew, "__init__", remember)
+    monkeypatch.setattr(DaskWorkers, "__init__", remember)
     X, y = noisy(2000)
     model = DaskFCGBoostClassifier(
         "relu", client=client, selection="sampled", max_iter=40, random_state=0
     ).fit(*in_chunks(X, y, (1000, 1000)))
     n_points = model.trace_.column("solver_iterations").sum()
-    # Estimates, exact scores, the new column; one per Newton point; a few to begin and to end.
-    assert made[0].n_rounds <= 3 * 40 + 1.5 * n_points + 12
+    # A draw, estimates, exact scores, the new column; one per Newton point; a few to begin and to
+    # end.
+    assert made[0].n_rounds <= 4 * 40 + 1.5 * n_points + 12
     assert made[0].n_rounds / 40 < 7
 
 

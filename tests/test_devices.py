@@ -25,7 +25,7 @@ from fcgboost.dictionaries import (
     StepDictionary,
 )
 from fcgboost.greedy import fit_path
-from fcgboost.selection import AllCandidates, SampledCandidates
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates
 from fcgboost.solvers import GradientDescentSolver
 from fcgboost.trace import Trace
 

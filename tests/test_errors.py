@@ -10,7 +10,7 @@ import sklearn
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-import fcgboost.fitting
+import fcgboost.training.fit
 from fcgboost import (
     AdmmSolver,
     AllCandidates,
@@ -29,7 +29,7 @@ from fcgboost import (
     Truncation,
 )
 from fcgboost.datasets import make_simulation
-from fcgboost.validation import check_matrix
+from fcgboost.training.checks import check_matrix
 
 X, Y = make_simulation(60, noise="uniform", level=0.2, random_state=0)
 # All tests share them: a frame made of them must not be a way to change them.
@@ -43,7 +43,7 @@ def no_path(monkeypatch):
     def started(*arguments):
         raise AssertionError("the loop started")
 
-    monkeypatch.setattr(fcgboost.fitting, "fit_path", started)
+    monkeypatch.setattr(fcgboost.training.fit, "fit_path", started)
 
 
 def attributes_of(model):

@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 
-from fcgboost import FCGBoostClassifier, validation
+from fcgboost import FCGBoostClassifier
+from fcgboost.training import checks as border
 
 DICTIONARIES = ["gauss", "polynomial", "sigmoid", "relu"]
 each_dictionary = pytest.mark.parametrize("dictionary", DICTIONARIES)
@@ -39,8 +40,8 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(X)
         return validate_data(estimator, X, **options)
 
-    validate_data = validation.validate_data
-    monkeypatch.setattr(validation, "validate_data", watch)
+    validate_data = border.validate_data
+    monkeypatch.setattr(border, "validate_data", watch)
     return asked
 
 
@@ -120,7 +121,7 @@ def test_finite_numbers_whose_sum_is_not_are_accepted(checks: list[Any]) -> None
     clf = fit()
     checks.clear()
     huge = np.full((4, 3), np.finfo(np.float64).max)
-    assert validation.check_rows(clf, huge) is huge
+    assert border.check_rows(clf, huge) is huge
     assert len(checks) == 1
 
 

@@ -1,4 +1,4 @@
-"""Learned atoms, trees, unions and presets: the same model on other machines and devices.
+"""Learned atoms, trees, unions and presets: the same model on devices.
 
 Atoms agree up to rounding: residuals and sums are made in another order there, and the improvement
 of an atom goes on from them.
@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
-from suites.crews import fit_on, make_crew
 
 from fcgboost import FCGBoostClassifier, LearnedCandidates
 from fcgboost.datasets import make_simulation
@@ -22,8 +20,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.presets import PRESETS
-from fcgboost.stopping import theory_steps
+from fcgboost.training.presets import PRESETS
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "relu": {"dictionary": "relu", "selection": "learned"},
@@ -42,7 +39,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "set aside": {"dictionary": "tree", "validation_fraction": 0.2},
     "balanced": {"dictionary": "relu", "selection": "learned", "class_weight": "balanced"},
 }
-CUTS = {"one": [], "empty and unequal": [1, 1, 2, 170], "many": list(range(20, 200, 20))}
 
 
 def noisy(n: int = 200, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -67,69 +63,6 @@ def assert_close(there: Any, here: FCGBoostClassifier) -> None:
 
 def parameters_of(setting: dict[str, Any]) -> dict[str, Any]:
     return {"max_iter": 9, "random_state": 1, **setting}
-
-
-@pytest.mark.covering
-@pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
-def test_rows_on_other_machines_give_the_model_of_memory(
-    setting: dict[str, Any], cuts: list[int]
-) -> None:
-    X, y = noisy()
-    weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
-    parameters = parameters_of(setting)
-    here = FCGBoostClassifier(**parameters).fit(X, y, weights)
-    assert_close(fit_on(make_crew(X, y, weights, cuts, 3), **parameters), here)
-
-
-@pytest.mark.parametrize("setting", ["relu", "tree", "turns"])
-def test_equal_rows_in_several_parts_are_one_row(setting: str) -> None:
-    X, y = noisy(n_classes=3)
-    X = np.round(X / [0.5, 15.0]) * [0.5, 15.0]
-    assert len(np.unique(X, axis=0)) < 80
-    parameters = parameters_of(SETTINGS[setting])
-    here = FCGBoostClassifier(**parameters).fit(X, y)
-    for cuts in CUTS.values():
-        assert_close(fit_on(make_crew(X, y, np.ones(len(y)), cuts, 2), **parameters), here)
-
-
-@pytest.mark.parametrize("setting", ["relu", "tree", "turns"])
-def test_sparse_rows_give_the_model_of_memory(setting: str) -> None:
-    X, y = noisy(n_classes=3)
-    X[np.median(X, axis=0) > X] = 0.0
-    X = sparse.csr_array(X)
-    parameters = parameters_of(SETTINGS[setting])
-    here = FCGBoostClassifier(**parameters).fit(X, y)
-    there = fit_on(make_crew(X, y, np.ones(len(y)), [10, 120], 2), **parameters)
-    assert_close(there, here)
-
-
-@pytest.mark.parametrize("setting", ["relu", "turns"])
-def test_rows_that_are_loaded_again_give_the_same_model(setting: str) -> None:
-    X, y = noisy()
-    parameters = parameters_of(SETTINGS[setting])
-    here = FCGBoostClassifier(**parameters).fit(X, y)
-    crew = make_crew(X, y, np.ones(len(y)), CUTS["empty and unequal"], 2, True, 0)
-    assert_close(fit_on(crew, **parameters), here)
-
-
-@pytest.mark.covering
-@pytest.mark.parametrize("name", sorted(PRESETS))
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_preset_on_other_machines_has_a_ridge_of_its_own(name: str, n_classes: int) -> None:
-    X, y = noisy(n_classes=n_classes)
-    weights = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
-    there = fit_on(make_crew(X, y, weights, [30, 90], 2), dictionary=name, random_state=1)
-    preset = PRESETS[name]
-    l2, m = preset.strength / np.sqrt(weights.sum()), float(weights.sum())
-    n_steps = preset.n_steps(m, theory_steps(m))
-    here = FCGBoostClassifier(name, l2=l2, max_iter=n_steps, random_state=1).fit(X, y, weights)
-    assert_close(there, here)
-    assert there.model_.limits is not None
-    np.testing.assert_array_equal(there.model_.limits.low, here.model_.limits.low)
-
-
-# Devices
 
 
 @pytest.mark.extras

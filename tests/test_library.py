@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from fcgboost import _kernels
+from fcgboost.selection.gain import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
-SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "newton", "kernels", "trees"))
+SUITES = tuple(f"tests/test_{name}.py" for name in ("propose", "newton", "trees"))
 
 
 def load_builder():
@@ -58,14 +59,13 @@ def test_a_library_without_sources_is_taken_as_it_is(folder, monkeypatch):
 def results():
     """Return what every kind of loop makes of the same numbers."""
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 7)), rng.normal(size=500) / 500, rng.integers(1, 4, 500) * 1.0
-    start, leash = rng.normal(size=8), np.full(8, 0.01)
+    Z = _kernels.in_blocks(rng.normal(size=(500, 7)))
+    residual, weights = rng.normal(size=500) / 500, rng.integers(0, 4, 500) * 1.0
     for family in (_kernels.RELU, _kernels.GAUSS):
-        yield _kernels.refine(family, rows, (0.1, 1000.0, True), start, leash, 30)
-    Z, centers = rng.normal(size=(500, 7)).astype("f4"), rng.normal(size=(300, 7)).astype("f4")
-    R = rng.normal(size=(500, 2)).astype("f4")
-    yield _kernels.gauss_dots(Z, centers, np.full(300, -0.1, "f4"), R)
-    yield _kernels.stored_dots(np.ascontiguousarray(Z), np.arange(496), R[:496, 0].copy(), 0, 7)
+        search = _kernels.Search(family, 32, 3, 300, 30, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS)
+        yield _kernels.propose(search, Z, residual, weights, (0.1, 1000.0, True), 5)
+    X, centers = rng.normal(size=(50, 7)), rng.normal(size=(30, 7))
+    yield _kernels.gauss_values(X, centers, np.full((30, 7), 0.3))
     # BLAS is the same one for both.
     A, y = rng.normal(size=(9, 500)), rng.choice([-1.0, 1.0], 500)
     sums, shares = _kernels.HingeSums(A, y, np.full(500, 1.0 / 500)), np.full(9, 1e-3)

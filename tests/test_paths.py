@@ -25,8 +25,8 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.fitting import Run
-from fcgboost.selection import default_selection
+from fcgboost.selection.fixed import default_selection
+from fcgboost.training.fit import Fit
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]
 
@@ -511,9 +511,9 @@ def test_automatic_selection_depends_on_m_and_n_alone(m, n, kind):
 @pytest.mark.parametrize("changes", [{}, {"dictionary": "relu"}, {"n_jobs": 2}, {"loss": "hinge"}])
 def test_the_estimator_selects_by_m_and_n_alone(changes, monkeypatch):
     chosen = []
-    original = Run.path
+    original = Fit.path
     monkeypatch.setattr(
-        Run,
+        Fit,
         "path",
         lambda run, *rest: chosen.append(type(run.recipe.selection)) or original(run, *rest),
     )

@@ -15,7 +15,7 @@ from suites.playgrounds import SMALL, Client, grid_of
 from fcgboost import FCGBoostClassifier, theory_steps
 from fcgboost.datasets import make_simulation
 from fcgboost.plotting import DecisionBoundaryDisplay
-from fcgboost.validation import FAMILIES
+from fcgboost.training.checks import FAMILIES
 from fcgboost.web import Playground, fits, samples
 from fcgboost.web.fits import Fit, make_classifier
 from fcgboost.web.settings import (

@@ -15,18 +15,17 @@ from fcgboost import (
     FCGBoostClassifier,
     FCGBoostClassifierCV,
     Status,
-    choosing,
-    committee,
     hashing,
     load_model,
     save_model,
 )
-from fcgboost.data import Data, split_data
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
-from fcgboost.presets import PRESETS, preset_of
-from fcgboost.starting import draw_key
 from fcgboost.stopping import FarBehind, theory_steps
+from fcgboost.training import averaging, tuning
+from fcgboost.training.dataset import DataSet, split_data
+from fcgboost.training.presets import PRESETS, preset_of
+from fcgboost.training.resume import draw_key
 
 each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
 
@@ -77,7 +76,7 @@ def ridges(name: str, m: float) -> list[float]:
 
 
 def patience_of(m: float) -> int:
-    return max(choosing._PATIENCE, theory_steps(m))
+    return max(tuning._PATIENCE, theory_steps(m))
 
 
 # The choice
@@ -122,10 +121,10 @@ def test_with_validation_data_the_best_of_paths_wins(
         make(name, l2=l2, **settings).fit(X, y, X_val=X_val, y_val=y_val)
         for l2 in ridges(name, len(y))
     ]
-    scores = [path.trace_.forward().column("validation_score") for path in paths]
+    scores = [path.trace_.column("validation_score") for path in paths]
     scores = raced(name, scores, theory_steps(len(y)), len(y_val))
     pairs = list(zip(scores, paths, strict=True))
-    is_whole = [len(own) == len(path.trace_.forward()) for own, path in pairs]
+    is_whole = [len(own) == len(path.trace_) for own, path in pairs]
     tops = [
         path.trace_.column("validation_score").max() if whole else own.max()
         for own, path, whole in zip(scores, paths, is_whole, strict=True)
@@ -135,7 +134,7 @@ def test_with_validation_data_the_best_of_paths_wins(
     # The smallest model, or that of the strongest ridge, which is the first.
     best = min(good, key=lambda path: path.n_atoms_) if name == "compact" else good[0]
     assert found.l2_ == best.l2_
-    first = found._path_
+    first = found._start_.path
     np.testing.assert_array_equal(first.atoms, best.trace_.atoms)
     np.testing.assert_array_equal(
         first.column("validation_score"), best.trace_.column("validation_score")
@@ -156,7 +155,7 @@ def test_of_small_models_nearly_as_good_the_smallest_is_kept() -> None:
     assert model.n_iter_ - 1 in near
 
 
-# The committee
+# The average
 
 
 class Keyed(np.random.RandomState):
@@ -212,16 +211,18 @@ def test_a_file_keeps_an_average_and_its_steps(n_classes: int, tmp_path: Path) -
 
 
 def test_of_ridges_that_score_as_well_the_strongest_is_chosen():
-    trial = SimpleNamespace(top=lambda score: score, slack=lambda score: 0.05)
-    assert choosing._strongest([trial] * 3, [0.85, 0.87, 0.91]) == 1
-    assert choosing._strongest([trial] * 3, [0.95, 0.87, 0.91]) == 0
+    settings = SimpleNamespace(is_small=False)
+    fit = SimpleNamespace(settings=settings, slack=lambda score: 0.05)
+    for scores, best in (([0.85, 0.87, 0.91], 1), ([0.95, 0.87, 0.91], 0)):
+        traces = [SimpleNamespace(column=lambda name, s=s: np.array([0.1, s])) for s in scores]
+        assert tuning._best(fit, traces) == best
 
 
 def test_who_asks_for_one_path_gets_one() -> None:
     X, y = noisy()
     for settings in ({"max_iter": 9}, {"l2": 0.01}, {"removal": "backward"}):
         model = make(**settings).fit(X, y)
-        assert model.trace_ is model._path_
+        assert model.trace_ is model._start_.path
         assert len(model.trace_[0].chosen) == 1
     many = make().fit(X, y, np.full(len(y), 100.0))
     assert len(many.trace_[0].chosen) == 1
@@ -232,7 +233,7 @@ def test_who_asks_for_one_path_gets_one() -> None:
 def test_a_member_that_ends_early_stays_where_it_is() -> None:
     X, y = noisy()
     long, short = (make(l2=0.01, max_iter=k, random_state=k).fit(X, y) for k in (6, 3))
-    average = committee.averaged([long.trace_, short.trace_])
+    average = averaging.averaged([long.trace_, short.trace_])
     for k in (2, 5):
         model = average.model(k, long.model_.dictionary, long.model_.scale, long.model_.limits)
         both = long.truncate(k).decision_function(X), short.truncate(min(k, 3)).decision_function(X)
@@ -256,10 +257,10 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
     """Give the ridge and the number of steps that do best on rows set aside, four times."""
     codes, weights = (y > 0).astype(np.intp), np.ones(len(y))
     key, strengths = draw_key(0), PRESETS[name].strengths
-    multiples = np.array(choosing._MULTIPLES)
+    multiples = np.array(tuning._MULTIPLES)
     total = np.zeros((len(strengths), len(multiples)))
     for i in range(4):
-        data = Data(X, codes, weights)
+        data = DataSet.of(X, codes, weights).canonical()
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         m = len(known.codes)
         assert m + len(aside.codes) == len(y)
@@ -267,7 +268,7 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
         for l2 in ridges(name, m):
             one = make(name, l2=l2, n_iter_no_change=patience_of(m))
             one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
-            scores.append(one.trace_.forward().column("validation_score"))
+            scores.append(one.trace_.column("validation_score"))
         ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
         for j, own in enumerate(raced(name, scores, theory_steps(m), len(aside.codes))):
             total[j] += own[np.minimum(ks, len(own)) - 1]
@@ -291,8 +292,8 @@ def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) ->
     assert found.trace_.column("validation_score")[0] is None
     # All rows: as with these settings given.
     same = make(name, l2=found.l2_, max_iter=found.n_iter_).fit(X, y)
-    np.testing.assert_array_equal(found._path_.atoms, same.trace_.atoms)
-    np.testing.assert_array_equal(found._path_[-1].coef, same.trace_[-1].coef)
+    np.testing.assert_array_equal(found._start_.path.atoms, same.trace_.atoms)
+    np.testing.assert_array_equal(found._start_.path[-1].coef, same.trace_[-1].coef)
 
 
 @pytest.mark.parametrize("seed", [0, *also(1, 2)])
@@ -305,9 +306,9 @@ def test_compact_models_are_small_without_validation_data_too(seed: int) -> None
 
 def test_many_rows_are_set_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
     splits = []
-    original = choosing.split_data
+    original = tuning.split_data
     monkeypatch.setattr(
-        choosing, "split_data", lambda *args: splits.append(args[1:]) or original(*args)
+        tuning, "split_data", lambda *args: splits.append(args[1:]) or original(*args)
     )
     X, y = noisy()
     make(max_iter=2).fit(X, y, np.full(len(y), 20.0))
@@ -351,7 +352,7 @@ def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: 
     codes, weights, key = (y > 0).astype(np.intp), np.ones(len(y)), draw_key(0)
     total = np.zeros(3)
     for i in range(4):
-        data = Data(X, codes, weights)
+        data = DataSet.of(X, codes, weights).canonical()
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         for j, l2 in enumerate(ridges("auto", len(known.codes))):
             one = make(l2=l2, max_iter=max_iter).fit(
@@ -371,8 +372,8 @@ def test_steps_are_chosen_for_a_given_ridge() -> None:
 
 def test_a_rare_class_leaves_the_choice_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     splits = []
-    original = choosing.split_data
-    monkeypatch.setattr(choosing, "split_data", lambda *args: splits.append(1) or original(*args))
+    original = tuning.split_data
+    monkeypatch.setattr(tuning, "split_data", lambda *args: splits.append(1) or original(*args))
     X, y = noisy(60)
     X, y = np.vstack([X, X[:3] + 5.0]), np.append(y, [7.0, 7.0, 7.0])
     model = make().fit(X, y)

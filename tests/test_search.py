@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from suites.marks import also
 from suites.paths import make_recipe
 
-import fcgboost.fitting
 import fcgboost.search
+import fcgboost.training.fit
 from fcgboost import (
     AllCandidates,
     FCGBoostClassifier,
@@ -26,7 +26,7 @@ from fcgboost import (
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.greedy import fit_path, fit_paths
-from fcgboost.grounds import make_targets
+from fcgboost.training.scoring import make_targets
 
 WIDTHS = [GaussDictionary(width=0.3), GaussDictionary(width=1.0)]
 # With and without single precision, with and without a divisor.
@@ -40,7 +40,7 @@ def noisy(n_samples=120, seed=0):
 @pytest.fixture
 def count_paths(monkeypatch):
     paths = []
-    alone, together = fcgboost.fitting.fit_path, fcgboost.search.fit_paths
+    alone, together = fcgboost.training.fit.fit_path, fcgboost.search.fit_paths
 
     def counting_one(*args, **kwargs):
         paths.append(1)
@@ -50,7 +50,7 @@ def count_paths(monkeypatch):
         paths.extend(recipes)
         return together(design, targets, recipes, *args)
 
-    monkeypatch.setattr(fcgboost.fitting, "fit_path", counting_one)
+    monkeypatch.setattr(fcgboost.training.fit, "fit_path", counting_one)
     monkeypatch.setattr(fcgboost.search, "fit_paths", counting_all)
     return paths
 

@@ -23,7 +23,7 @@ from fcgboost.solvers import (
     NewtonSolver,
 )
 from fcgboost.stopping import Status
-from fcgboost.validation import make_solver
+from fcgboost.training.checks import make_solver
 
 HuberisedSquaredHinge = load_example("plot_custom_loss").HuberisedSquaredHinge
 

@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 from suites.naive_trees import naive_value
 
+from fcgboost import _kernels
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries.trees import TreeDictionary, walking
-from fcgboost.dictionaries.trees.nodes import make_forest
+from fcgboost.dictionaries.trees.nodes import nodes_of
 
 ONES = np.ones(4)
 LEAF = [-1.0, 0.25, 0.0, 0.0]
@@ -203,12 +204,8 @@ def test_rows_that_are_no_trees_are_refused(row) -> None:
 
 
 def test_padding_and_depths_are_found() -> None:
-    atoms = make_trees(8)
-    forest = make_forest(atoms, 4)
-    np.testing.assert_array_equal(forest.depths, np.arange(len(atoms)))
-    assert forest.depths.max() == len(atoms) - 1
-    assert forest.has_categories
-    assert not make_forest(atoms[:1], 4).has_categories
+    nodes = nodes_of(make_trees(8))
+    np.testing.assert_array_equal(_kernels.check_trees(nodes, 4), np.arange(len(nodes)))
 
 
 def test_copies_and_pickles_are_equal() -> None:

@@ -24,7 +24,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge
-from fcgboost.selection import AllCandidates, SampledCandidates, Selection
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates, Selection
 from fcgboost.trace import Trace
 
 torch = pytest.importorskip("torch")

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
-from fcgboost.data import Data
 from fcgboost.datasets import make_simulation
+from fcgboost.training.dataset import DataSet
 
 FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
 
@@ -61,9 +61,7 @@ def repeated(X, y, counts):
 
 def assert_same_model(one, other, X):
     assert one.n_iter_ == other.n_iter_
-    np.testing.assert_allclose(
-        one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7
-    )
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
 @pytest.mark.covering
@@ -102,11 +100,8 @@ def test_weights_of_validation_data_are_counts_too():
         sample_weight_val=counts[held_out],
     )
     plain.fit(X[train], y[train], X_val=X_repeated, y_val=y_repeated)
-    np.testing.assert_allclose(
-        weighted.trace_.column("validation_score"),
-        plain.trace_.column("validation_score"),
-        rtol=1e-12,
-    )
+    scores = [model.trace_.column("validation_score") for model in (weighted, plain)]
+    np.testing.assert_array_equal(*scores)
     assert_same_model(weighted, plain, X)
 
 
@@ -120,21 +115,39 @@ def test_a_weight_equals_a_repetition_in_a_search(changes, n_classes):
     search = {"dictionaries": ["gauss", "relu"], "cv": 3, "random_state": 0, **changes}
     weighted = FCGBoostClassifierCV(**search).fit(X, y, counts)
     plain = FCGBoostClassifierCV(**search).fit(*repeated(X, y, counts))
-    np.testing.assert_allclose(
-        weighted.cv_results_["mean_test_score"],
-        plain.cv_results_["mean_test_score"],
-        rtol=1e-12,
-    )
+    scores = [search.cv_results_["mean_test_score"] for search in (weighted, plain)]
+    np.testing.assert_array_equal(*scores)
     assert weighted.best_index_ == plain.best_index_
     assert_same_model(weighted, plain, X)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
-def test_equal_rows_of_a_class_become_one_where_there_are_many(is_sparse):
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dictionary", ["auto", "gauss"])
+def test_no_order_of_rows_changes_a_prediction(is_sparse, n_classes, dictionary):
+    X, y, counts = counted(200, n_classes)
+    rng = np.random.default_rng(3)
+    weights = np.where(counts > 0, rng.uniform(0.1, 2.0, 200), 0.0)
+    # Some rows twice, one of them with other labels and weights.
+    X[150:] = X[:50]
+    X = sparse.csr_array(X) if is_sparse else X
+    train, held_out, order = np.arange(120), np.arange(120, 200), rng.permutation(120)
+    models = [
+        FCGBoostClassifier(dictionary, random_state=0).fit(
+            X[rows], y[rows], weights[rows], X_val=X[others], y_val=y[others]
+        )
+        for rows, others in ((train, held_out), (train[order], rng.permutation(held_out)))
+    ]
+    assert_same_model(*models, X)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+def test_equal_rows_of_a_class_become_one(is_sparse):
     generator = np.random.default_rng(0)
     X, y = generator.integers(0, 4, size=(300, 2)).astype(float), generator.integers(0, 2, size=300)
+    X[::7, 0] *= -1.0  # zeros of both signs are one
     weights = generator.uniform(0.1, 2.0, size=300)
-    data = Data(sparse.csr_array(X) if is_sparse else X, y, weights).merged()
+    data = DataSet.of(sparse.csr_array(X) if is_sparse else X, y, weights).canonical()
     rows = data.X.toarray() if is_sparse else data.X
     found = {
         (*row, code): w
@@ -147,15 +160,25 @@ def test_equal_rows_of_a_class_become_one_where_there_are_many(is_sparse):
     assert found == pytest.approx(expected, rel=1e-14)
     # In any order the same rows in the same order.
     order = generator.permutation(300)
-    again = Data(X[order], y[order], weights[order]).merged()
+    again = DataSet.of(X[order], y[order], weights[order]).canonical()
     np.testing.assert_array_equal(again.X, rows)
     np.testing.assert_array_equal(again.weights, data.weights)
 
 
-def test_few_equal_rows_stay_as_they_are():
-    X, y, _ = counted()
-    data = Data(np.vstack([X, X[:5]]), np.append(y, y[:5]) > 0, np.ones(65))
-    assert data.merged() is data
+def test_rows_that_differ_stay_apart_even_if_their_fingerprints_do_not():
+    X, words = np.array([[1.0], [2.0], [1.0]]), np.zeros(3, np.uint64)
+    data = DataSet(X, np.zeros(3, np.intp), np.array([1.0, 2.0, 1.0]), words).canonical()
+    assert data.X.ravel().tolist() == [1.0, 2.0]
+    assert data.weights.tolist() == [2.0, 2.0]
+
+
+def test_rows_are_known_as_they_were_written_where_someone_asks():
+    X, y, counts = counted()
+    rows = np.repeat(np.arange(60), counts)
+    data = DataSet.of(X[rows], (y[rows] > 0) * 1, np.ones(len(rows))).canonical(keeps_written=True)
+    part = data.take(data.codes == 1)
+    np.testing.assert_array_equal(part.written.X, X[rows][y[rows] > 0])
+    np.testing.assert_array_equal(part.X[part.places], part.written.X)
 
 
 def test_a_row_of_weight_zero_is_not_there():

@@ -19,7 +19,7 @@ from sklearn.isotonic import IsotonicRegression
 from threadpoolctl import threadpool_limits
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.links import HeldOut, fit_link
+from fcgboost.calibration import HeldOut, fit_link
 from fcgboost.scores import log_losses
 from paper.base import CLIPPING, Experiment, Preset, Row, Split, Unit
 from paper.contest import CONTESTANTS

@@ -12,8 +12,8 @@ from paper.runner import _store
 
 ROWS = Path(__file__).parents[1] / "rows"
 
-#: Units by their settings as the tables write them. Sets with many repeated rows are left out:
-#: rounding decides their ties.
+#: Units by their settings as the tables write them. Of sets with repeated rows only those that
+#: come out the same although equal rows are one row now.
 PAPER = {
     "admm-vs-gd": [
         "race admm squared_hinge uniform 1000 15 0.1 5",
@@ -52,15 +52,16 @@ BEYOND = {
         "biodeg fcg_compact 0.0 5 0",
         "banknote_authentication fcg_auto 0.0 2 0",
         "banknote_authentication fcg_compact 0.3 5 0",
-        "seismic_bumps fcg_auto 0.0 1 0",
         "seismic_bumps fcg_compact 0.0 8 0",
-        "musk2 fcg_compact 0.0 2 0",
         "heart fcg_compact 0.0 9 0",
     ],
     "atoms": ["banknote_authentication 6 0"],
     "leaves": ["heart fcg 4 0"],
     "robustness": ["biodeg fcg 0.3 4 0", "simulation fcg 0.1 0 0"],
 }
+#: Units of the contest that differ: their sets have repeated rows, each of which was a row of its
+#: own when the table was made. Sums of the same terms then have other last digits.
+REPEATED = ["seismic_bumps fcg_auto 0.0 {} 0", "musk2 fcg_compact 0.0 {} 0"]
 CASES = [
     (folder, name, unit)
     for folder, tables in (("results", PAPER), ("beyond", BEYOND))
@@ -83,6 +84,20 @@ def test_a_stored_unit_gives_its_rows_again(folder, name, unit):
     for new, old in zip(found, stored, strict=True):
         for column in compared:
             assert _is_equal(written(new[column]), old[column]), column
+
+
+@pytest.mark.parametrize("unit", REPEATED)
+def test_repeated_rows_made_one_keep_the_accuracy_up_to_noise(unit):
+    experiment = EXPERIMENTS["contest"]
+    keys = {tuple(unit.format(split).split()) for split in (1, 2)}
+    units = [one for one in experiment.units("standard", None) if one.key in keys]
+    skip_without(units[0].dataset)
+    store = _store(experiment, ROWS / "beyond").load()
+    for one in units:
+        ((new,), (old,)) = experiment.run(one), store[one.key]
+        accuracy, n_test = float(old["accuracy"]), float(old["n_test"])
+        error = (accuracy * (1.0 - accuracy) / n_test) ** 0.5
+        assert float(new["accuracy"]) == pytest.approx(accuracy, abs=error)
 
 
 def skip_without(name: str) -> None:

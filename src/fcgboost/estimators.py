@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from fcgboost.callbacks import CallbackSupport, with_callbacks
-from fcgboost.choosing import Chosen, choose, chooses
-from fcgboost.committee import complete, n_members
-from fcgboost.data import check_data
 from fcgboost.dictionaries import Dictionary
-from fcgboost.fitting import all_or_nothing, run_in_memory
 from fcgboost.losses import Loss
-from fcgboost.parameters import check_parameters, for_missing
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.threads import blas
+from fcgboost.training.averaging import average
+from fcgboost.training.callbacks import CallbackSupport, with_callbacks
+from fcgboost.training.dataset import check_data
+from fcgboost.training.fit import all_or_nothing, prepare
+from fcgboost.training.settings import resolve
+from fcgboost.training.tuning import tune
 
 
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
@@ -77,9 +77,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     removal : {"backward"}, float, Removal or None, default=None
         Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
         least leave if what it gave is at most half of what the step has gained; a number is
-        another share than a half. With validation data atoms also leave one by one at the end of
-        the path. None: every atom stays, but with "compact" a quarter is the share. Needs full
-        correction.
+        another share than a half. None: every atom stays, but with "compact" a quarter is the
+        share. Needs full correction.
     multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
         With more than two classes: whether each class has atoms of its own, or all classes share
         one sequence of atoms, each with its own coefficients: in a step the three best of what the
@@ -262,27 +261,21 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         # The loop's products are small: more BLAS threads cost more than they give, and under
         # load many times more; candidates are evaluated in threads of our own.
         with all_or_nothing(self), blas.one_thread():
-            parts = check_parameters(self, has_validation_data=X_val is not None)
-            given = (X_val, y_val, sample_weight_val)
-            classes, train, validation = check_data(self, X, y, sample_weight, given)
-            if train.has_missing or (validation is not None and validation.has_missing):
-                parts = for_missing(self, parts)
-            run = run_in_memory(self, parts, classes, train, validation)
-            chosen, rules = Chosen(run), self.stopping_rules()
-            if chooses(self, parts):
-                chosen = choose(self, run, parts, (classes, train), rules)
-            run, path = chosen
-            run.check_link()
+            settings = resolve(self, has_validation_data=X_val is not None)
+            given, is_own = (X_val, y_val, sample_weight_val), callable(self.scoring)
+            classes, train, validation = check_data(self, X, y, sample_weight, given, is_own)
+            last = vars(self).get("_start_") if settings.warm_start else None
+            fit, path = prepare(settings, classes, train, validation, last), None
+            rules = self.stopping_rules()
+            if settings.chooses:
+                fit, path = tune(fit, train, rules)
+            fit.check_link()
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            watcher, close = self.watch_fit(run.recipe.max_iter, data, run.attributes)
+            watcher, close = self.watch_fit(fit.recipe.max_iter, data, fit.attributes)
             if path is None or watcher is not None:
-                path = run.path(rules, watcher)
+                path = fit.path(rules, watcher)
             first, self.status_ = path
-            design = run.ground.design
-            n_rows = design.total_weight * len(run.ground.targets)
-            n = n_members(self, n_rows, design.dictionary) if chooses(self, parts) else 1
-            trace = complete(run, first, n, rules)
-            # Where a continuation starts.
-            self.__dict__.update(run.attributes(trace), _path_=first)
+            trace = average(fit, first, rules)
+            self.__dict__.update(fit.attributes(trace, first))
             close(trace)
         return self

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import is_tensor, namespace
+from fcgboost.clipping import Limits, clip
 from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary, UnionDictionary
-from fcgboost.inputs import Limits, clip
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
 # thread, which of wide inputs takes few rows; but some, so that Python's part remains small.

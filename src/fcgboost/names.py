@@ -15,8 +15,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "sigmoid": "dictionaries:SigmoidDictionary",
         "relu": "dictionaries:ReluDictionary",
         "tree": "dictionaries:TreeDictionary",
-        "auto": "presets:AUTO.dictionary",
-        "compact": "presets:COMPACT.dictionary",
+        "auto": "training.presets:AUTO.dictionary",
+        "compact": "training.presets:COMPACT.dictionary",
         "linear": "dictionaries:LinearDictionary",
         "step": "dictionaries:StepDictionary",
     },
@@ -41,9 +41,9 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "interior_point": "solvers:InteriorPointSolver",
     },
     "selection": {
-        "all": "selection:AllCandidates",
-        "sampled": "selection:SampledCandidates",
-        "learned": "learned:LearnedCandidates",
+        "all": "selection.fixed:AllCandidates",
+        "sampled": "selection.fixed:SampledCandidates",
+        "learned": "selection.learned:LearnedCandidates",
     },
     "removal": {"backward": "removal:Removal"},
 }

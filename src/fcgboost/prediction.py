@@ -19,15 +19,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import is_tensor
+from fcgboost.calibration import PowerLink
 from fcgboost.files import write_whole
 from fcgboost.importances import importances_of
-from fcgboost.links import PowerLink
-from fcgboost.losses import ProbabilityLoss, class_probabilities
+from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model, beside
-from fcgboost.presets import PRESETS
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
-from fcgboost.validation import (
+from fcgboost.training.checks import (
     FAMILIES,
     Array,
     check_number,
@@ -36,22 +35,11 @@ from fcgboost.validation import (
     takes_missing,
     to_host,
 )
+from fcgboost.training.presets import PRESETS
+from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
 if TYPE_CHECKING:
     from fcgboost.documents import Loaded
-
-
-def has_probability(estimator: Any) -> bool:
-    """Whether the loss or the link determines probabilities; else raise an AttributeError."""
-    loss = vars(estimator).get("_loss_", estimator.loss)
-    link = vars(estimator).get("link_", vars(estimator).get("link") == "power")
-    if link or isinstance(make_part("loss", loss), ProbabilityLoss):
-        return True
-    raise AttributeError(
-        f"loss={loss!r} determines a class but no probability, so there is no "
-        "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
-        "data once the model is chosen."
-    )
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
@@ -294,25 +282,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
-    """Return class probabilities by a link, or by the formula of a loss where there is none."""
-    if link is not None:
-        return link.probabilities(decision)
-    return class_probabilities(loss, decision)
-
-
 def in_kind(values: Any, X: Any) -> Any:
     """Return values for X as X is: for a tensor, a tensor of its precision on its device."""
     values = beside(values, X)
     return values.to(X.dtype) if is_tensor(X) and X.is_floating_point() else values
-
-
-def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
-    """Return the class every row of decision values stands for.
-
-    For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
-    """
-    codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
-    if is_tensor(X) and classes.dtype.kind in "biuf":
-        return beside(classes, X)[beside(codes, X)]
-    return classes[to_host(codes)]

@@ -16,41 +16,35 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.data import Data, check_data, check_labelled, hash_folds
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import all_or_nothing, make_recipe
 from fcgboost.greedy import Recipe, fit_paths
-from fcgboost.grounds import find_limits, lay_out, make_targets
-from fcgboost.inputs import Limits
-from fcgboost.judging import make_scorer, make_validator
 from fcgboost.losses import Loss
-from fcgboost.parameters import check_parameters, n_deviations
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.presets import preset_of
-from fcgboost.progress import Progress
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
-from fcgboost.starting import draw_key
 from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
-from fcgboost.trace import Trace
-from fcgboost.validation import (
-    Array,
-    check_number,
-    check_word,
-    make_part,
-)
+from fcgboost.trace import Trace, fresh
+from fcgboost.training.checks import Array, check_number, check_word, make_part
+from fcgboost.training.dataset import check_data, check_labelled, hash_folds
+from fcgboost.training.fit import Layout, all_or_nothing, lay_out, make_recipe
+from fcgboost.training.presets import preset_of
+from fcgboost.training.progress import Progress
+from fcgboost.training.resume import draw_key
+from fcgboost.training.scoring import make_score
+from fcgboost.training.settings import Settings, resolve
 
 #: The rows to train on, and those to test on.
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Folds = list[Fold]
+#: X, y and the weights.
+_Labelled = tuple[Any, NDArray[Any], Array]
 
 
 #: The attributes of the refitted classifier that the search shows as its own.
@@ -188,56 +182,52 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self
         """
         with all_or_nothing(self):
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            seed = draw_key(self.random_state)
             prototype = self._prototype(seed)
-            dictionaries, l2s = self._grid(prototype)
-            settings = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
-            classes, data = check_labelled(self, X, y, sample_weight)
-            labels = classes[data.codes]
-            folds = _folds(self.cv, data, labels, groups, seed)
-            # One job lays out each fold once; several jobs share no memory, and more tasks keep
-            # all of them busy.
+            dictionaries, l2s = _grid(self.dictionaries, self.l2s)
+            grid = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
+            settings = self._resolve(prototype, grid)
+            classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
+            data = X_all, classes[codes], weights
+            folds = _folds(self.cv, data, groups, seed)
+            # The ridges of a dictionary go side by side. One job lays out each fold once; several
+            # jobs share no memory, and more tasks keep all of them busy.
+            by_dictionary = [settings[i : i + len(l2s)] for i in range(0, len(grid), len(l2s))]
             is_alone = effective_n_jobs(self.n_jobs) == 1
-            shares = [dictionaries] if is_alone else [[part] for part in dictionaries]
+            shares = [by_dictionary] if is_alone else [[some] for some in by_dictionary]
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_fold)(prototype, share, l2s, data, labels, fold)
+                delayed(_score_fold)(prototype, share, data, fold)
                 for fold in folds
                 for share in shares
             )
-            scores = np.reshape(found, (len(folds), len(settings), -1)).swapaxes(0, 1)
-            k0 = theory_steps(data.weights.sum())
-            self._report(settings, scores, k0)
+            scores = np.reshape(found, (len(folds), len(grid), -1)).swapaxes(0, 1)
+            self._report(grid, scores, theory_steps(weights.sum()))
             for name in ("best_estimator_", *_SHOWN):
                 self.__dict__.pop(name, None)
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
-                best.fit(X, y, data.weights)
+                best.fit(X, y, weights)
                 self.best_estimator_ = best
                 self.__dict__.update({name: getattr(best, name) for name in _SHOWN})
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
-        shared = set(FCGBoostClassifier().get_params(deep=False)) & set(vars(self))
-        parameters = {name: getattr(self, name) for name in shared}
-        return FCGBoostClassifier(**{**parameters, "random_state": seed})
+        shared = FCGBoostClassifier().get_params(deep=False).keys() & vars(self).keys()
+        return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
 
-    def _grid(self, prototype: FCGBoostClassifier) -> tuple[list[Dictionary], list[Any]]:
-        """Check all parameters and give the dictionaries and ridges to try."""
+    def _resolve(self, prototype: FCGBoostClassifier, grid: list[dict[str, Any]]) -> list[Settings]:
+        """Check all parameters and return the settings of every entry of a grid."""
         check_word("refit", self.refit, (True, False))
         if not (isinstance(self.max_iter, str) and self.max_iter == "auto"):
             check_number("max_iter ('auto' or a number)", self.max_iter, 1, whole=True)
-        dictionaries, l2s = _grid(self.dictionaries, self.l2s)
-        for dictionary in dictionaries:
-            for l2 in l2s:
-                setting = clone(prototype).set_params(dictionary=dictionary, l2=l2)
-                check_parameters(setting, has_validation_data=True)
-        return dictionaries, l2s
+        classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
+        return [resolve(one, has_validation_data=True) for one in classifiers]
 
-    def _report(self, settings: list[dict[str, Any]], scores: Array, k0: int) -> None:
+    def _report(self, grid: list[dict[str, Any]], scores: Array, k0: int) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""
         unit = k0 if self.max_iter == "auto" else 1
         ks = [unit * (i + 1) for i in range(scores.shape[2])]
-        rows = [{**setting, "max_iter": k} for setting in settings for k in ks]
+        rows = [{**entry, "max_iter": k} for entry in grid for k in ks]
         by_row = scores.transpose(0, 2, 1).reshape(len(rows), -1)
         mean = by_row.mean(axis=1)
         results: dict[str, Any] = {"params": rows}
@@ -259,36 +249,30 @@ class FCGBoostClassifierCV(BaseFCGBoost):
 
 def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
     """Return the dictionaries and the ridges as lists."""
-    _check_presets(dictionaries)
-    if isinstance(dictionaries, Mapping):
-        parts = [
-            clone(make_part("dictionary", name)).set_params(**parameters)
-            for name, grid in dictionaries.items()
-            for parameters in ParameterGrid(grid)
-        ]
-    else:
-        if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
-            dictionaries = [dictionaries]
-        parts = [make_part("dictionary", value) for value in dictionaries]
-    l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
-    if not parts or not l2s:
-        raise ValueError("dictionaries and l2s must each name at least one choice.")
-    return parts, l2s
-
-
-def _check_presets(dictionaries: Any) -> None:
-    """Raise a ValueError for a name that stands for a choice of its own."""
-    names = [dictionaries] if isinstance(dictionaries, str | Dictionary) else dictionaries
-    for name in names if isinstance(names, Iterable) else ():
+    if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
+        dictionaries = [dictionaries]
+    for name in dictionaries:
         if preset_of(name) is not None:
             raise ValueError(
                 f"dictionaries: {name!r} chooses its ridge and its number of steps by itself, and "
                 f"has no place in this search: use FCGBoostClassifier({name!r}), or name families, "
                 "such as UnionDictionary([...])."
             )
+    parts = [make_part("dictionary", value) for value in dictionaries]
+    if isinstance(dictionaries, Mapping):
+        parts = [
+            clone(part).set_params(**parameters)
+            for part, grid in zip(parts, dictionaries.values(), strict=True)
+            for parameters in ParameterGrid(grid)
+        ]
+    l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
+    if not parts or not l2s:
+        raise ValueError("dictionaries and l2s must each name at least one choice.")
+    return parts, l2s
 
 
-def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Folds:
+def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> Folds:
+    X, y, weights = data
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
         if groups is not None:
@@ -297,12 +281,12 @@ def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Fold
                 f"groups together, such as cv=sklearn.model_selection.GroupKFold({cv})."
             )
         # Rows of weight zero are in no fold, as if they were not there.
-        counted = np.flatnonzero(data.weights)
-        folds = hash_folds(data.X[counted], y[counted], int(cv), seed)
+        counted = np.flatnonzero(weights)
+        folds = hash_folds(X[counted], y[counted], int(cv), seed)
         return [(counted[train], counted[test]) for train, test in folds]
-    folds = list(check_cv(cv, y, classifier=True).split(data.X, y, groups))
+    folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     for i, (train, _) in enumerate(folds):
-        missing = np.setdiff1d(y[data.weights > 0.0], y[train])
+        missing = np.setdiff1d(y[weights > 0.0], y[train])
         if len(missing):
             raise ValueError(
                 f"The training part of fold {i} has no row of {missing.tolist()}: "
@@ -313,79 +297,67 @@ def _folds(cv: Any, data: Data, y: NDArray[Any], groups: Any, seed: int) -> Fold
 
 def _score_fold(
     prototype: FCGBoostClassifier,
-    dictionaries: Sequence[Dictionary],
-    l2s: Sequence[Any],
-    data: Data,
-    y: NDArray[Any],
+    by_dictionary: Sequence[Sequence[Settings]],
+    data: _Labelled,
     fold: Fold,
 ) -> list[list[list[float]]]:
     """Return the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
-    p = clone(prototype).set_params(n_jobs=1)
-    (train, test), (X, weights) = fold, (data.X, data.weights)
-    key, scores = draw_key(p.random_state), []
-    design: MemoryDesign | None = None
-    clipped, limits = None, None
+    (train, test), (X, y, weights) = fold, data
+    scores, before = [], b""
+    shared: Layout | None = None
     with blas.one_thread():
-        given = (X[test], y[test], weights[test])
-        classes, known, held_out = check_data(p, X[train], y[train], weights[train], given)
-        assert held_out is not None
-        targets = make_targets(known.codes, len(classes))
-        for dictionary in dictionaries:
-            parts = check_parameters(p.set_params(dictionary=dictionary), has_validation_data=True)
-            codes = parts.dictionary.categories(known.X.shape[1])
-            if design is None or (n_deviations(p), codes.tobytes()) != clipped:
-                clipped = n_deviations(p), codes.tobytes()
-                limits = find_limits(p, classes, known)
-                design = lay_out(p, parts.dictionary, classes, known.within(limits))
-            design = design.with_dictionary(parts.dictionary)
-            recipes = [make_recipe(p.set_params(l2=l2), parts, design, key) for l2 in l2s]
-            traces = _fit_ridges(design, targets, recipes, int(p.verbose))
-            scores.append(
-                [_score_steps(t, p, design, parts.loss, classes, held_out, limits) for t in traces]
-            )
+        given, is_own = (X[test], y[test], weights[test]), callable(prototype.scoring)
+        classes, known, held_out = check_data(
+            clone(prototype), X[train], y[train], weights[train], given, is_own
+        )
+        for ridges in by_dictionary:
+            settings = ridges[0]
+            # What is clipped depends on the dictionary by its categories alone.
+            categories = settings.dictionary.categories(known.X.shape[1]).tobytes()
+            other = shared if categories == before else None
+            layout = shared = lay_out(settings, classes, known, held_out, other)
+            before, key = categories, draw_key(settings.random_state)
+            recipes = [make_recipe(one, layout.design, key) for one in ridges]
+            traces = _fit_ridges(layout, recipes, settings.verbose)
+            scores.append([_score_steps(trace, settings, layout) for trace in traces])
     return scores
 
 
-def _fit_ridges(
-    design: MemoryDesign, targets: list[Array], recipes: list[Recipe], verbose: int
-) -> list[Trace]:
+def _fit_ridges(layout: Layout, recipes: list[Recipe], verbose: int) -> list[Trace]:
     """Fit recipes that differ in l2 alone, as many at a time as the memory budget has room for."""
-    max_iter = recipes[0].max_iter
+    design, max_iter = layout.design, recipes[0].max_iter
+    assert isinstance(design, MemoryDesign)
     # The classical schemes have no ridge: all their recipes are one.
     distinct = list({recipe.l2: recipe for recipe in recipes}.values())
-    n_bytes = 8 * design.n_rows * len(targets) * (max_iter + 1)
+    n_bytes = 8 * design.n_rows * len(layout.targets) * (max_iter + 1)
     at_once = max(1, design.memory_budget // n_bytes)
     progress = Progress(max_iter, verbose)
     traces: dict[float, Trace] = {}
     try:
         for start in range(0, len(distinct), at_once):
             some = distinct[start : start + at_once]
-            fitted = fit_paths(design, targets, some, [progress])
+            fitted = fit_paths(design, layout.targets, some, [progress])
             traces.update({recipe.l2: trace for recipe, trace in zip(some, fitted, strict=True)})
     finally:
         progress.close()
     return [traces[recipe.l2] for recipe in recipes]
 
 
-def _score_steps(
-    trace: Trace,
-    p: FCGBoostClassifier,
-    design: MemoryDesign,
-    loss: Loss,
-    classes: NDArray[Any],
-    test: Data,
-    limits: Limits | None,
-) -> list[float]:
+def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
     """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
 
     A path that ended early keeps its last score.
     """
-    is_auto = p.max_iter == "auto"
-    unit, n_units = (theory_steps(design.total_weight), 5) if is_auto else (1, int(p.max_iter))
+    unit, n_units = theory_steps(layout.design.total_weight), 5
+    if settings.steps.number is not None:
+        unit, n_units = 1, settings.steps.number
+    validator = fresh(layout.validator)
+    assert validator is not None
     if len(trace) == 0:
-        constant = np.tile(trace.start, (len(test.codes), 1))
-        return [make_scorer(p, test, classes, loss)(constant)] * n_units
-    validator = make_validator(p, design, loss, classes, test, limits)
+        assert layout.validation is not None
+        rows = layout.validation.as_scored
+        score = make_score(settings.scoring, False, settings.loss, layout.classes, rows)
+        return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     steps = {k: trace[k - 1] for k in ks}

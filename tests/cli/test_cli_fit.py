@@ -12,7 +12,7 @@ from suites.commands import GAUSS, make_table, read_exactly, run, run_json, spoi
 import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.datasets import make_simulation
-from fcgboost.presets import PRESETS
+from fcgboost.training.presets import PRESETS
 
 # One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")

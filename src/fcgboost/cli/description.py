@@ -10,8 +10,8 @@ import numpy as np
 
 from fcgboost.cli import console
 from fcgboost.model import by_family
-from fcgboost.presets import preset_of
 from fcgboost.scores import TITLES
+from fcgboost.training.presets import preset_of
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.models import FittedModel
 from fcgboost.web.text import count

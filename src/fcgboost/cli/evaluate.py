@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> None:
 
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
-    from fcgboost.known import judged
     from fcgboost.scores import score_predictions
+    from fcgboost.training.scoring import known
 
     model = load_model(options.model)
     _, classifier = split_model(model)
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         truths.append(y)
         decisions.append(classifier.decision_function(numbers))
     y, decision = np.concatenate(truths), np.concatenate(decisions)
-    found = judged(classifier, decision)
+    found = known(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None
     scores = score_predictions(
         y, found.predict(None), proba, classifier.classes_, decision=decision

@@ -14,7 +14,7 @@ from fcgboost import FCGBoostClassifier, Status, TableEncoder
 from fcgboost.cli import console
 from fcgboost.cli.watching import Watch, plan_of
 from fcgboost.io import make_model
-from fcgboost.parameters import check_parameters
+from fcgboost.training.settings import resolve
 
 
 def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
@@ -28,7 +28,7 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         random_state=options.seed,
     )
     classifier.set_params(**dict(options.set))
-    check_parameters(classifier, has_validation_data=False)
+    resolve(classifier, has_validation_data=False)
     return classifier
 
 

@@ -6,11 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fcgboost.choosing import chooses, n_trials
-from fcgboost.committee import n_members
-from fcgboost.parameters import check_parameters
-from fcgboost.presets import preset_of
-from fcgboost.stopping import Status, Step, theory_steps
+from fcgboost.stopping import Status, Step
+from fcgboost.training.settings import resolve
+from fcgboost.training.tuning import n_trials
 
 # The first steps of a path count for the whole fit, but not for the path's part of the time: in a
 # new process every family of atoms is compiled in one of them.
@@ -39,18 +37,15 @@ class Plan(NamedTuple):
 
 def plan_of(classifier: Any, n_rows: int, n_classes: int) -> Plan:
     """Return the paths that a classifier makes at most for so many rows without weights."""
-    parts = check_parameters(classifier, has_validation_data=False)
-    k0, limit, preset = theory_steps(n_rows), classifier.max_iter, preset_of(classifier.dictionary)
-    longest = 5 * k0 if preset is None else preset.n_steps(n_rows, k0)
-    n_steps = limit if isinstance(limit, int) else {"auto": longest}.get(limit, k0)
-    if not chooses(classifier, parts):
+    settings = resolve(classifier, has_validation_data=False)
+    n_steps = settings.steps.limit(n_rows)
+    if not settings.chooses:
         return Plan(0, 1, n_steps)
-    n_outputs = 1 if n_classes == 2 else n_classes
-    n_averaged = n_members(classifier, n_rows * n_outputs, parts.dictionary)
-    is_held_out = (classifier.validation_fraction, classifier.n_iter_no_change) != (None, None)
+    n_averaged = settings.n_averaged(n_rows * (1 if n_classes == 2 else n_classes))
+    is_held_out = settings.validation_fraction is not None
     # With rows held out the best trial is in the model, unless its path goes to a file.
-    n_made = int(is_held_out and classifier.checkpoint is None)
-    return Plan(n_trials(classifier, n_rows, is_held_out), n_averaged - n_made, n_steps)
+    n_made = int(is_held_out and settings.checkpoint is None)
+    return Plan(n_trials(settings, n_rows, is_held_out), n_averaged - n_made, n_steps)
 
 
 class Cut(NamedTuple):

@@ -6,7 +6,7 @@ Needs the extra ``fcgboost[dask]``.
 try:
     from fcgboost.dask.estimators import DaskFCGBoostClassifier
 except ImportError as error:
-    if (error.name or "").partition(".")[0] not in ("cloudpickle", "dask", "distributed", "psutil"):
+    if (error.name or "").partition(".")[0] not in ("cloudpickle", "dask", "distributed"):
         raise
     raise ImportError(
         f"fcgboost.dask needs {error.name}: pip install 'fcgboost[dask]'.", name=error.name

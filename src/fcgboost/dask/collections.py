@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection, tokenize
-from dask.delayed import Delayed
-from dask.optimization import cull
-from distributed import futures_of
 from scipy import sparse
 
-from fcgboost.designs.rows import Part
-from fcgboost.validation import check_labels, check_plain_matrix, check_weights
+from fcgboost.dask.shard import LoadedRows
+from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights
 
-# Graphs that are larger than this hold the data itself.
-_GRAPH_BYTES = 1 << 20
 _HOW = (
     "make it a Dask collection, for example dask.array.from_array(X, chunks=(100_000, -1)) or "
     "dask.dataframe.from_pandas(df, npartitions=8), or use FCGBoostClassifier for data in memory"
@@ -34,45 +28,21 @@ class Table:
     Attributes
     ----------
     parts : tuple of Delayed
-        Each gives a `Part`.
+        Each gives `LoadedRows`.
     columns : tuple of str, or None
         The names of the columns, if they have any.
     n_features : int
-    n_rows : int or None
-        Where that is known.
     """
 
     parts: tuple[Any, ...]
     columns: tuple[Any, ...] | None
     n_features: int
-    n_rows: int | None
-
-    @property
-    def can_load(self) -> bool:
-        """Whether every partition can be made again anywhere, from a graph without much data."""
-        if any(futures_of(part) for part in self.parts):
-            return False
-        return all(len(cloudpickle.dumps(culled(part))) < _GRAPH_BYTES for part in self.parts[:1])
-
-
-def culled(part: Any) -> Any:
-    """Return a delayed object with no more than it needs."""
-    graph, _ = cull(dict(part.__dask_graph__()), [part.key])
-    return Delayed(part.key, graph)
 
 
 def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
     """Cut labelled rows into partitions.
 
-    Parameters
-    ----------
-    X : dask array or dask dataframe
-    y : dask array or dask series
-    weights : like y, or None
-    suffix : str
-        "_val" for validation data.
-    like : Table or None
-        What the columns must agree with.
+    The suffix is "_val" for validation data, whose columns must be `like` those of a table.
     """
     names = {"X": X, "y": y, "sample_weight": weights}
     for name, value in names.items():
@@ -99,13 +69,13 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
     weighted = blocks[2] or [None] * len(inputs)
     token = tokenize(X, y, weights)
     parts = tuple(
-        dask.delayed(load_part, pure=True)(
+        dask.delayed(load_rows, pure=True)(
             *(inputs[i], labels[i], weighted[i], i, columns, n_features, suffix),
             dask_key_name=f"fcgboost-load-{token}-{i}",
         )
         for i in range(len(inputs))
     )
-    return Table(parts, columns, n_features, _n_rows(X))
+    return Table(parts, columns, n_features)
 
 
 def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
@@ -115,14 +85,19 @@ def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
+    check_whole_rows(X, name)
+    if np.isnan(X.shape[1]):
+        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
+    return None, int(X.shape[1])
+
+
+def check_whole_rows(X: Any, name: str) -> None:
+    """Raise a ValueError if rows of an array are cut."""
     if X.numblocks[1] != 1:
         raise ValueError(
             f"{name} is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
             f"{name}.rechunk({{1: -1}})."
         )
-    if np.isnan(X.shape[1]):
-        raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return None, int(X.shape[1])
 
 
 def _blocks(values: Any, optimize: bool) -> list[Any]:
@@ -145,16 +120,11 @@ def _aligned(values: Any, X: Any, name: str) -> Any:
     return values
 
 
-def _n_rows(X: Any) -> int | None:
-    is_known = isinstance(X, da.Array) and not np.isnan(X.shape[0])
-    return int(X.shape[0]) if is_known else None
-
-
 def _shown(columns: Sequence[Any] | None, n_features: int) -> str:
     return f"{list(columns)}" if columns is not None else f"{n_features} without names"
 
 
-def load_part(
+def load_rows(
     X: Any,
     y: Any,
     weights: Any,
@@ -162,8 +132,8 @@ def load_part(
     columns: tuple[Any, ...] | None,
     n_features: int,
     suffix: str,
-) -> Part:
-    """Check one partition and give it as arrays."""
+) -> LoadedRows:
+    """Check one partition and return it as arrays."""
     where = f"partition {i} of "
     found = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
     if found != columns or X.shape[1] != n_features:
@@ -180,11 +150,13 @@ def load_part(
             )
     try:
         if n_rows == 0:
-            return Part(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
+            return LoadedRows(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
         X = check_plain_matrix(X, f"X{suffix}", columns)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        return Part(X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}"))
+        return LoadedRows(
+            X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}")
+        )
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}the data: {error}") from error

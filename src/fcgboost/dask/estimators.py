@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Self
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
@@ -15,39 +15,34 @@ from dask.base import is_dask_collection, tokenize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
-from fcgboost.callbacks import with_callbacks
-from fcgboost.checkpoints import describe
-from fcgboost.dask.collections import Table, make_table
-from fcgboost.dask.crews import DaskCrew, WorkerLostError, find_client, find_workers
+from fcgboost.dask.collections import Table, check_whole_rows, make_table
+from fcgboost.dask.layout import check_supported, prepare
+from fcgboost.dask.shard import LoadedRows
+from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.fitting import Run, all_or_nothing
-from fcgboost.parameters import Parts, check_parameters
-from fcgboost.prediction import has_probability, winners
-from fcgboost.spread import lay_ground
-from fcgboost.starting import Start
-from fcgboost.stopping import Status, Step
-from fcgboost.trace import Trace
-
-# So many workers in a row may be lost without a step in between.
-_LOSSES = 5
+from fcgboost.training.callbacks import with_callbacks
+from fcgboost.training.fit import all_or_nothing
+from fcgboost.training.scoring import has_probability, winners
+from fcgboost.training.settings import resolve
 
 
 class DaskFCGBoostClassifier(FCGBoostClassifier):
     """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
 
-    Takes Dask arrays (whole rows in every chunk) and data frames, and gives the model that
-    `FCGBoostClassifier` gives for the same rows in memory, whatever the number of workers and
-    partitions. Rows stay with their workers; what travels in a step are the candidates, their
-    scores, and k-vectors and k x k matrices.
+    Takes Dask arrays (whole rows in every chunk) and data frames. Rows stay with their workers;
+    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices. Sums
+    are kept by partition, so the model does not depend on the number of workers, and is that of
+    `FCGBoostClassifier` in memory up to rounding.
 
     Parameters
     ----------
     client : distributed.Client or None, default=None
         None is the current client.
     **parameters
-        All others are those of `FCGBoostClassifier`, with the same defaults. `device` is "cpu" and
-        `n_jobs` is not used: every worker takes as many threads as it has. `scoring` is accuracy
-        (None). Probabilities are those of the loss. Missing values are refused.
+        All others are those of `FCGBoostClassifier`, with the same defaults; `n_jobs` is not used,
+        as every worker takes as many threads as it has. Only full correction by Newton's method is
+        there, with `device` "cpu", and accuracy as `scoring`. Probabilities are those of the loss.
+        Missing values are refused.
 
     Notes
     -----
@@ -56,9 +51,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     Give `l2`, such as the `l2_` of a fit to a sample of the rows times sqrt(m of the sample / m),
     and `max_iter`, or validation data that chooses the steps.
 
-    A worker that is lost during a fit costs time: its partitions are loaded again and the path goes
-    on after its last step. With `checkpoint` it also goes on in another process, or on another
-    cluster.
+    A worker that is lost during a fit costs time: its partitions are loaded again and the fit goes
+    on. With `checkpoint` it also goes on in another process, or on another cluster.
     """
 
     client: Any
@@ -96,8 +90,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         self
         """
         with all_or_nothing(self):
-            parts = check_parameters(self, has_validation_data=X_val is not None)
-            self._check_cluster_parameters()
+            settings = resolve(self, has_validation_data=X_val is not None)
+            check_supported(settings)
             client = find_client(self.client)
             table = make_table(X, y, sample_weight)
             self._note_features(table)
@@ -107,86 +101,15 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                     raise ValueError("Pass X_val and y_val together.")
                 held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            with client.as_current():  # actors ask for the current client
-                self._fit_tables(client, parts, table, held_out, data)
+            last = vars(self).get("_start_") if settings.warm_start else None
+            # Actors ask for the current client.
+            with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
+                fit = prepare(settings, workers, held_out is not None, last)
+                watcher, close = self.watch_fit(fit.recipe.max_iter, data, fit.attributes)
+                trace, self.status_ = fit.path(self.stopping_rules(), watcher)
+                self.__dict__.update(fit.attributes(trace))
+                close(trace)
         return self
-
-    def _fit_tables(
-        self,
-        client: Any,
-        parts: Parts,
-        table: Table,
-        held_out: Table | None,
-        data: dict[str, Any],
-    ) -> None:
-        """Run the loop; go on after the last step whenever a worker was lost."""
-        trace: Trace | None = None
-        context: Any = None
-        ended: tuple[Trace, Status] | None = None
-        starts: list[Start] = []
-        runs: list[Run] = []
-        n_columns = None if isinstance(self.max_iter, str) else int(self.max_iter)
-        n_losses, n_steps = 0, 0
-
-        def keep(step: Step, path: Callable[[], Trace]) -> Status | None:
-            nonlocal trace
-            trace = path()
-            return context[0](step, path) if context[0] is not None else None
-
-        while True:
-            crew: DaskCrew | None = None
-            try:
-                crew = DaskCrew(client, table, held_out, n_columns)
-                ground = lay_ground(self, parts, crew, held_out is not None, starts)
-                if trace is not None:
-                    starts.append(replace(starts[-1], resume=trace))
-                runs.append(run := Run(self, parts, ground, starts[-1]))
-                if context is None:
-                    context = self.watch_fit(
-                        run.recipe.max_iter, data, lambda path: runs[-1].attributes(path)
-                    )
-                # A path that has ended is not to go on if a worker is lost after that.
-                ended = ended or run.path(self.stopping_rules(), keep)
-                attributes = run.attributes(ended[0])
-                break
-            except WorkerLostError as error:
-                n_losses = 1 if trace is not None and len(trace) > n_steps else n_losses + 1
-                n_steps = 0 if trace is None else len(trace)
-                if n_losses > _LOSSES:
-                    raise RuntimeError(
-                        f"The Dask cluster lost workers {n_losses} times in a row, after {n_steps} "
-                        f"steps of the fit: {error}. Do they run out of memory?"
-                    ) from error
-                warnings.warn(
-                    f"{error}: rows are loaded again, and the fit goes on after step {n_steps}.",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
-                find_workers(client)
-            finally:
-                if crew is not None:
-                    crew.close()
-        self.status_ = ended[1]
-        self.__dict__.update(attributes)
-        context[1](ended[0])
-
-    def _check_cluster_parameters(self) -> None:
-        if self.device != "cpu":
-            raise ValueError(
-                f"device={self.device!r}: on a Dask cluster rows are on the workers' processors; "
-                "use device='cpu'."
-            )
-        if self.link == "power":
-            raise ValueError(
-                "link='power' needs the decision values of validation data in one place; on a Dask "
-                "cluster probabilities are those of the loss: use link='auto' or 'theory'."
-            )
-        is_accuracy = self.scoring is None or self.scoring == "accuracy"
-        if not is_accuracy:
-            raise ValueError(
-                f"scoring={self.scoring!r} needs all decision values in one place; on a Dask "
-                "cluster the score on validation data is accuracy: use scoring=None."
-            )
 
     def _note_features(self, table: Table) -> None:
         self.n_features_in_ = table.n_features
@@ -207,18 +130,43 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Return decision values; lazily for a Dask collection."""
-        return self._lazily("decision_function", X, np.float64, self._n_values())
+        self._fitted()
+        n_classes = len(self.classes_)
+        return self._lazily("decision_function", X, n_classes if n_classes > 2 else 1)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted class of every row; lazily for a Dask collection."""
         self._fitted()
-        return self._lazily("predict", X, self.classes_.dtype, 1)
+        return self._lazily("predict", X, 1)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities; lazily for a Dask collection."""
         self._fitted()
-        return self._lazily("predict_proba", X, np.float64, len(self.classes_))
+        return self._lazily("predict_proba", X, len(self.classes_))
+
+    def _lazily(self, method: str, X: Any, n_columns: int) -> Any:
+        local, is_matrix = self.to_local(), n_columns > 1
+        if not is_dask_collection(X):
+            return getattr(local, method)(X)
+        dtype = self.classes_.dtype if method == "predict" else np.float64
+        nothing = np.zeros((0, n_columns) if is_matrix else 0, dtype=dtype)
+        question = (_graphed(local), method, nothing)
+        if not isinstance(X, da.Array):
+            meta, token = _framed(nothing, None, method, self.classes_), f"fcgboost-{method}"
+            options = {"meta": meta, "align_dataframes": False, "token": token}
+            return X.map_partitions(_values, *question, **options)
+        check_whole_rows(X, "X")
+        return da.map_blocks(
+            _values,
+            X,
+            *question,
+            dtype=dtype,
+            chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
+            drop_axis=None if is_matrix else 1,
+            meta=nothing,
+            name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly."""
@@ -226,7 +174,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             return self.to_local().score(X, y, sample_weight)
         self._fitted()
         names = getattr(self, "feature_names_in_", None)
-        known = Table((), None if names is None else tuple(names), self.n_features_in_, None)
+        known = Table((), None if names is None else tuple(names), self.n_features_in_)
         table, local = make_table(X, y, sample_weight, "", known), _graphed(self.to_local())
         hits = [_hits(local, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
@@ -239,18 +187,6 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 "example X.map_blocks(...), or truncate(k).predict(X) for one k."
             )
         return super()._staged_decision(X)
-
-    def _n_values(self) -> int:
-        self._fitted()
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
-    def _lazily(self, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
-        local = self.to_local()
-        if not is_dask_collection(X):
-            return getattr(local, method)(X)
-        if isinstance(X, da.Array):
-            return _of_array(local, method, X, dtype, n_columns)
-        return _of_frame(local, method, X, dtype, n_columns)
 
     def __getstate__(self) -> dict[str, Any]:
         # A client belongs to its process.
@@ -276,44 +212,25 @@ def _signature() -> inspect.Signature:
 DaskFCGBoostClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
-def _values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
+def _values(X: Any, local: FCGBoostClassifier, method: str, nothing: Any) -> Any:
     """Predict one block, which may have no rows."""
-    if X.shape[0]:
-        return np.asarray(getattr(local, method)(X))
-    dtype = local.classes_.dtype if method == "predict" else np.float64
-    return np.zeros((0, n_columns) if n_columns > 1 else 0, dtype=dtype)
+    values = np.asarray(getattr(local, method)(X)) if X.shape[0] else nothing
+    is_frame = hasattr(X, "columns")  # of whichever library
+    return _framed(values, X.index, method, local.classes_) if is_frame else values
 
 
-def _of_array(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
-    if X.numblocks[1] != 1:
-        raise ValueError(
-            f"X is cut into {X.numblocks[1]} chunks of columns, and rows must be whole: use "
-            "X.rechunk({1: -1})."
-        )
-    is_matrix = n_columns > 1
-    return da.map_blocks(
-        _values,
-        X,
-        _graphed(local),
-        method,
-        n_columns,
-        dtype=dtype,
-        chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
-        drop_axis=None if is_matrix else 1,
-        meta=np.empty((0, 0) if is_matrix else 0, dtype=dtype),
-        name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
-    )
+def _framed(values: Any, index: Any, method: str, classes: Any) -> Any:
+    import pandas as pd
+
+    if values.ndim == 2:
+        return pd.DataFrame(values, index=index, columns=list(classes))
+    return pd.Series(values, index=index, name=method)
 
 
 def _token(local: FCGBoostClassifier) -> str:
     """Return a word for all that a prediction depends on but its rows."""
-    model = local.model_
-    limits = () if model.limits is None else (model.limits.low, model.limits.high)
-    numbers = (model.coef, model.intercept, model.scale, *limits, local.classes_)
-    parts = (describe(model.dictionary), describe(local._loss_), repr(local.link_))
-    return str(
-        tokenize(model.atoms, *numbers, str(local.classes_.dtype), *parts, local.n_features_in_)
-    )
+    known = (local.model_, local.classes_, local._loss_, local.link_)
+    return str(tokenize(cloudpickle.dumps(known)))
 
 
 def _graphed(local: FCGBoostClassifier) -> Any:
@@ -321,39 +238,12 @@ def _graphed(local: FCGBoostClassifier) -> Any:
     return dask.delayed(local, name=f"fcgboost-model-{_token(local)}", traverse=False)
 
 
-def _frame_values(X: Any, local: FCGBoostClassifier, method: str, n_columns: int) -> Any:
-    import pandas as pd
-
-    values = _values(X, local, method, n_columns)
-    if n_columns > 1:
-        return pd.DataFrame(values, index=X.index, columns=list(local.classes_))
-    return pd.Series(values, index=X.index, name=method)
-
-
-def _of_frame(local: FCGBoostClassifier, method: str, X: Any, dtype: Any, n_columns: int) -> Any:
-    import pandas as pd
-
-    if n_columns > 1:
-        meta: Any = pd.DataFrame({label: np.zeros(0) for label in local.classes_.tolist()})
-    else:
-        meta = pd.Series(np.zeros(0, dtype=dtype), name=method)
-    return X.map_partitions(
-        _frame_values,
-        _graphed(local),
-        method,
-        n_columns,
-        meta=meta,
-        align_dataframes=False,
-        token=f"fcgboost-{method}",
-    )
-
-
 @dask.delayed  # type: ignore[untyped-decorator]
-def _hits(local: FCGBoostClassifier, part: Any) -> Any:
+def _hits(local: FCGBoostClassifier, rows: LoadedRows) -> Any:
     """Return the weight of the rows that are classified correctly, and of all."""
-    if len(part.y) == 0:
+    if len(rows.y) == 0:
         return np.zeros(2)
-    decision = local.model_.decision(part.X)
+    decision = local.model_.decision(rows.X)
     values = decision[:, 0] if len(local.classes_) == 2 else decision
-    is_hit = winners(values, local.classes_) == part.y
-    return np.array([part.weights @ is_hit, part.weights.sum()])
+    is_hit = winners(values, local.classes_) == rows.y
+    return np.array([rows.weights @ is_hit, rows.weights.sum()])

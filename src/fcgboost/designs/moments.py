@@ -1,43 +1,28 @@
-"""Means and variances of columns that do not depend on the order or the partition of the rows.
+"""Means and variances of columns; those of parts of the rows add up.
 
-Floating-point sums depend on the order of their terms; then so would the scale of the inputs, and
-by it every atom, in its last digits. So terms are rounded to multiples of 2^-62 of a bound of their
-size, and these are added up as whole numbers (`sums`): exactly, in any order, anywhere.
+A scale that is off by its last digit shows in every atom. So terms are rounded to multiples of
+2^-62 of a bound of their size, and these are added up in two halves, exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost.clipping import Flags, Limits, limits_of
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Sample
-from fcgboost.inputs import Flags, Limits, limits_of
-from fcgboost.sums import ExactSum, exponents_of, units_of
 
 # Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
-
-
-@dataclass(frozen=True)
-class Extent:
-    """The bounding box of weighted rows, and the largest weight."""
-
-    low: Array
-    high: Array
-    heaviest: float
-
-    def __add__(self, other: Extent) -> Extent:
-        return Extent(
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            max(self.heaviest, other.heaviest),
-        )
+_HALF = 2.0**31
+# Powers of two beyond these, and their reciprocals, are not for multiplying.
+_LARGEST_EXPONENT = 1000
 
 
 @dataclass(frozen=True)
@@ -58,6 +43,17 @@ class Moments:
     high: Array
     mean: Array
     variance: Array
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of the rows of both."""
+        total = self.total_weight + other.total_weight
+        share, rest = self.total_weight / total, other.total_weight / total
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        with np.errstate(over="ignore", under="ignore"):
+            mean = share * self.mean + rest * other.mean
+            between = share * rest * (self.mean - other.mean) ** 2
+            variance = share * self.variance + rest * other.variance + between
+        return Moments(total, low, high, mean, _varying(variance, low, high))
 
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
         """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
@@ -95,116 +91,69 @@ class Frame:
         )
 
 
-#: Gives the sum over all parts of the rows of a function of X, the weights, and more.
-Ask = Callable[..., Any]
-
-
-def gather_moments(ask: Ask) -> Moments:
-    """Find the moments of rows that lie in parts, in three rounds.
-
-    Parameters
-    ----------
-    ask : callable
-        ``ask(function, *arguments)`` adds up ``function(X, weights, *arguments)`` over the parts.
-    """
-    extent: Extent = ask(measure_extent)
-    mass, sums = ask(sum_up, extent)
-    (heaviest,) = exponents_of(extent.heaviest)
-    counted = float(mass.value[0])
-    with np.errstate(over="ignore", under="ignore"):
-        mean = np.ldexp(sums.value / counted, exponents_of(_reach(extent, 0.0)))
-        exponents = exponents_of(_reach(extent, mean))
-        zeros, squares = ask(sum_up_squares, extent, mean)
-        far = zeros.value * np.ldexp(mean, -exponents) ** 2
-        variance = np.ldexp((squares.value + far) / counted, 2 * exponents)
-        total = float(np.ldexp(counted, heaviest))
-    # A unit scale must not blow up what is mere rounding.
-    size = np.maximum(np.abs(extent.low), np.abs(extent.high))
-    is_constant = extent.high - extent.low <= 8.0 * np.finfo(np.float64).eps * size
-    return Moments(total, extent.low, extent.high, mean, np.where(is_constant, 0.0, variance))
-
-
 def moments_of(X: Any, weights: Array) -> Moments:
-    """Find the moments of rows in this process."""
-    return gather_moments(lambda function, *arguments: function(X, weights, *arguments))
+    """Return the moments of rows in this process."""
+    low, high = _extent(X)
+    total, shares = float(weights.sum()), weights * np.ldexp(1.0, -_exponents(weights.max()))
+    with np.errstate(over="ignore", under="ignore"):
+        exponents = _exponents(np.maximum(np.abs(low), np.abs(high)))
+        mean = np.ldexp(_column_sums(X, shares, exponents) / shares.sum(), exponents)
+        exponents = _exponents(np.maximum(np.abs(low - mean), np.abs(high - mean)))
+        squares = _column_sums(X, shares, exponents, mean)
+        variance = np.ldexp(squares / shares.sum(), 2 * exponents)
+    return Moments(total, low, high, mean, _varying(variance, low, high))
 
 
-def measure_extent(X: Any, weights: Array) -> Extent:
-    """Look for the smallest and the largest values."""
+def _extent(X: Any) -> tuple[Array, Array]:
+    """Return the smallest and the largest value of every column."""
     low, high = X.min(axis=0), X.max(axis=0)
     if sparse.issparse(X):
         low, high = low.toarray(), high.toarray()
-    low, high = (np.asarray(side, np.float64).ravel() for side in (low, high))
-    return Extent(low, high, float(weights.max()))
+    return np.asarray(low, np.float64).ravel(), np.asarray(high, np.float64).ravel()
 
 
-def sum_up(X: Any, weights: Array, extent: Extent) -> Pair:
-    """Return the sums of the weights, and of the weighted columns."""
-    units, reach = units_of(weights, extent.heaviest), _reach(extent, 0.0)
-    factors = np.ldexp(1.0, -exponents_of(reach))
-    mass = ExactSum.of(units[:, None])
-    if sparse.issparse(X):
-        terms = X.data * factors[X.indices] * np.repeat(units, np.diff(X.indptr))
-        return Pair(mass, ExactSum.of_columns(terms, X.indices, X.shape[1]))
-    return Pair(mass, _sum_blocks(X, lambda rows: (X[rows] * factors) * units[rows, None]))
+def _varying(variance: Array, low: Array, high: Array) -> Array:
+    """Return 0 where a column is constant: a unit scale must not blow up what is mere rounding."""
+    size = np.maximum(np.abs(low), np.abs(high))
+    return np.where(high - low <= 8.0 * np.finfo(np.float64).eps * size, 0.0, variance)
 
 
-def sum_up_squares(X: Any, weights: Array, extent: Extent, mean: Array) -> Pair:
-    """Return the weights of zeros that are not stored, and the other squared deviations' sums."""
-    units = units_of(weights, extent.heaviest)
-    factors = np.ldexp(1.0, -exponents_of(_reach(extent, mean)))
-    if sparse.issparse(X):
-        return _sparse_squares(X, units, mean, factors)
+def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = None) -> Array:
+    """Return the weighted sums of the columns or, with a mean, of their squared deviations.
 
-    def terms(rows: slice) -> Array:
-        deviations: Array = (X[rows] - mean) * factors
-        deviations *= deviations
-        deviations *= units[rows, None]
-        return deviations
-
-    return Pair(ExactSum.nothing(X.shape[1]), _sum_blocks(X, terms))
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two sums that are made together."""
-
-    mass: ExactSum
-    sums: ExactSum
-
-    def __add__(self, other: Pair) -> Pair:
-        return Pair(self.mass + other.mass, self.sums + other.sums)
-
-    def __iter__(self) -> Any:
-        return iter((self.mass, self.sums))
+    In units of powers of two, so that no square is too large or too small, and in two halves of 31
+    bits, which are added up exactly.
+    """
+    factors, n_features = np.ldexp(1.0, -exponents), X.shape[1]
+    high, low = np.zeros((2, n_features))
+    if not sparse.issparse(X):
+        for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, n_features)):
+            terms = X[rows] * factors if mean is None else ((X[rows] - mean) * factors) ** 2
+            for total, half in zip((high, low), _halves(terms * shares[rows, None]), strict=True):
+                total += half.sum(axis=0)
+        return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62))
+    columns, heavy = X.indices, np.repeat(shares, np.diff(X.indptr))
+    terms, others = X.data * factors[columns], np.zeros(n_features)
+    if mean is not None:
+        terms = ((X.data - mean[columns]) * factors[columns]) ** 2
+        not_stored = np.maximum(shares.sum() - np.bincount(columns, heavy, n_features), 0.0)
+        # Not a rounding error of sums, where a column has no zeros.
+        not_stored[np.bincount(columns, minlength=n_features) == X.shape[0]] = 0.0
+        others = not_stored * (mean * factors) ** 2
+    high, low = (np.bincount(columns, half, n_features) for half in _halves(terms * heavy))
+    return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62) + others)
 
 
-def _sum_blocks(X: Any, terms: Callable[[slice], Array]) -> ExactSum:
-    n_features = X.shape[1]
-    total = ExactSum.nothing(n_features)
-    for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, n_features)):
-        total = total + ExactSum.of(np.asarray(terms(rows), dtype=np.float64))
-    return total
+def _halves(terms: Array) -> tuple[Array, Array]:
+    """Return terms in units of 2^-31 as whole numbers, and what is left in units of 2^-62."""
+    scaled = terms * _HALF
+    whole = np.rint(scaled)
+    scaled -= whole
+    scaled *= _HALF
+    return whole, np.rint(scaled, out=scaled)
 
 
-def _sparse_squares(X: Any, units: Array, mean: Array, factors: Array) -> Pair:
-    """Add up the weights of what is not stored, and the squared deviations of what is."""
-    n_features = X.shape[1]
-    heavy = np.repeat(units, np.diff(X.indptr))
-    deviations = (X.data - mean[X.indices]) * factors[X.indices]
-    squares = ExactSum.of_columns(deviations**2 * heavy, X.indices, n_features)
-    mass = ExactSum.of(units[:, None])
-    return Pair(mass - ExactSum.of_columns(heavy, X.indices, n_features), squares)
-
-
-def _reach(extent: Extent, origin: Any) -> Array:
-    """Return how far from an origin the columns reach."""
-    return np.asarray(np.maximum(np.abs(extent.low - origin), np.abs(extent.high - origin)))
-
-
-def add_up(parts: Sequence[Any]) -> Any:
-    """Add up at least one thing."""
-    total, *others = parts
-    for other in others:
-        total = total + other
-    return total
+def _exponents(sizes: Any) -> NDArray[np.intp]:
+    """Return e with sizes at most 2^e."""
+    exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
+    return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)

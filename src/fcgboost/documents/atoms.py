@@ -12,6 +12,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fcgboost._kernels import check_trees
 from fcgboost.dictionaries import (
     Array,
     Dictionary,
@@ -20,7 +21,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.dictionaries.trees import are_sound
+from fcgboost.dictionaries.trees.nodes import nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 from fcgboost.documents.version2 import EllipticDictionary
@@ -193,19 +194,7 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
 
 def _is_tree(row: Array, n_features: int) -> bool:
     """Whether every node that can be reached is reached once, and is sound."""
-    nodes = row[: len(row) // _NODE * _NODE].reshape(-1, _NODE)
-    is_leaf, is_sound = nodes[:, 0] == -1.0, are_sound(nodes[None], n_features)[0]
-    is_reached = np.zeros(len(nodes), dtype=bool)
-    level = np.zeros(min(len(nodes), 1), dtype=np.intp)
-    for _ in range(_DEEPEST + 1):
-        if is_reached[level].any() or len(set(level.tolist())) < len(level):
-            return False
-        is_reached[level] = True
-        level = level[~is_leaf[level]]
-        if not is_sound[level].all():
-            return False
-        left = nodes[level, 2].astype(np.intp)
-        level = np.concatenate([left, left + 1])
-        if not len(level):
-            return len(nodes) > 0
-    return False
+    try:
+        return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
+    except ValueError:
+        return False

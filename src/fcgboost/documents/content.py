@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost.calibration import PowerLink
+from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
 from fcgboost.documents.checking import convert, exact, numbers, refuse, sized, special
@@ -20,8 +22,6 @@ from fcgboost.documents.parts import Known, parameters_document, plain, read_par
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
 from fcgboost.documents.version2 import EllipticDictionary, read_version2
-from fcgboost.inputs import Limits
-from fcgboost.links import PowerLink
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status

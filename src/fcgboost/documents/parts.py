@@ -15,7 +15,7 @@ from fcgboost.documents.checking import DocumentError, convert, refuse, shown, s
 from fcgboost.documents.schema import PARAMETERS, PartRecord, Special, Value
 from fcgboost.parts import Part
 from fcgboost.schemes import FullyCorrective
-from fcgboost.validation import FAMILIES
+from fcgboost.training.checks import FAMILIES
 
 Known = Mapping[str, type[Part]]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from fcgboost.stopping import Status
-from fcgboost.validation import FAMILIES
+from fcgboost.training.checks import FAMILIES
 
 FORMAT, VERSION = "fcgboost model", 3
 

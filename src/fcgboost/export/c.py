@@ -8,12 +8,12 @@ from textwrap import indent
 from typing import Any
 
 from fcgboost import __version__
+from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.c_input import input_code
 from fcgboost.export.c_sum import Code, sum_code
 from fcgboost.export.c_text import PRECISIONS, Precision, comment, text_table
 from fcgboost.export.formula import Formula, formula_of
 from fcgboost.files import write_whole
-from fcgboost.links import LARGEST, PowerLink
 
 _SHAPES = {
     "gauss": "exp(-|(x - c) / s|^2 / (2 sigma^2))",

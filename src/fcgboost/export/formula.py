@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fcgboost.calibration import PowerLink
+from fcgboost.clipping import Limits
 from fcgboost.dictionaries import (
     Array,
     Dictionary,
@@ -22,9 +24,7 @@ from fcgboost.dictionaries import (
     UnionDictionary,
 )
 from fcgboost.export.forests import Forest, forest_of
-from fcgboost.inputs import Limits
 from fcgboost.io import split_model
-from fcgboost.links import PowerLink
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.model import Model
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from fcgboost import __version__
+from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.files import write_whole
-from fcgboost.links import LARGEST, PowerLink
 from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
 
 _TYPES = {"float": "FLOAT", "double": "DOUBLE"}

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.inspection import permutation_importance
 
 from fcgboost.plotting.base import usual_range
-from fcgboost.prediction import winners
 from fcgboost.tables import CategoryColumn, NumberColumn
+from fcgboost.training.scoring import winners
 from fcgboost.web.models import Array, Evaluation, FittedModel
 
 _N_REPEATS = 5

@@ -14,16 +14,12 @@ from typing import Any
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
-    GrownDictionary,
     ReluDictionary,
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.learned import LearnedCandidates
 from fcgboost.removal import Removal
-
-# Numbers that the columns of a path may hold, 256 MiB of them; but k0 columns in any case.
-_ENTRIES = 1 << 25
+from fcgboost.selection.learned import LearnedCandidates
 
 
 @dataclass(frozen=True)
@@ -34,13 +30,13 @@ class Preset:
     ----------
     families : tuple of Dictionary
         They take turns in this order.
-    selection : LearnedCandidates
+    selection : LearnedCandidates or None
     strengths : tuple of float
         Of the ridge, strongest first: of equal scores the simpler model wins.
-    strength : float
-        That of the ridge where there is nothing to choose by.
-    clip : float
-        Inputs are clipped to so many deviations from their mean.
+    strength : float or None
+        That of the ridge where there is nothing to choose by; None is a ridge of 1 / m.
+    clip : float or None
+        Inputs are clipped to so many deviations from their mean, if at all.
     limit : int
         The longest path, in multiples of k0.
     slack : float
@@ -55,11 +51,11 @@ class Preset:
         on chance that an average is not worth its time, or its size.
     """
 
-    families: tuple[Dictionary, ...]
-    selection: LearnedCandidates
+    families: tuple[Dictionary, ...] = ()
+    selection: LearnedCandidates | None = None
     strengths: tuple[float, ...] = (3.0, 0.3, 0.03)
-    strength: float = 0.3
-    clip: float = 4.0
+    strength: float | None = 0.3
+    clip: float | None = 4.0
     limit: int = 10
     slack: float = 0.25
     is_small: bool = False
@@ -67,23 +63,10 @@ class Preset:
     n_members: int = 1
     n_few: int = 0
 
-    def n_averaged(self, n_rows: float, dictionary: Dictionary) -> int:
-        """Return how many paths are averaged, one where all would be the same.
-
-        Rows count once for every output.
-        """
-        families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
-        is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
-        return self.n_members if is_drawn and n_rows <= self.n_few else 1
-
     @property
     def takes_missing(self) -> bool:
         """Whether some family takes NaN."""
         return any(family.takes_missing for family in self.families)
-
-    def n_steps(self, m: float, k0: int) -> int:
-        """Return the longest path for m rows: fewer steps where columns fill the memory."""
-        return max(k0, min(self.limit * k0, int(_ENTRIES / m)))
 
     def dictionary(self, has_missing: bool = False) -> UnionDictionary:
         """Return the union; of data with missing values, that of the families that take them."""
@@ -106,10 +89,12 @@ COMPACT = Preset(
     limit=5,
     slack=0.5,
     is_small=True,
-    removal=Removal(0.25, prune=False),
+    removal=Removal(0.25),
     n_members=3,
     n_few=2_000,
 )
+#: What a dictionary stands for that is none of them.
+PLAIN = Preset(strengths=(), strength=None, clip=None, limit=5, slack=0.0)
 PRESETS: Mapping[str, Preset] = {"auto": AUTO, "compact": COMPACT}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.inputs import Limits
-from fcgboost.sums import ExactSum, power_above, totals_of
-from fcgboost.validation import (
+from fcgboost.clipping import Limits
+from fcgboost.training.checks import (
     Array,
     check_known_labels,
     check_labels,
@@ -24,44 +22,80 @@ from fcgboost.validation import (
 
 # Distinct rows of a class from which on some can be spared for validation.
 _LEAST_ROWS = 4
-# Equal rows are made one where this share of the rows is left at most.
-_WORTH_MERGING = 0.75
 
 
 @dataclass(frozen=True)
-class Data:
-    """Checked data, labels as codes."""
+class DataSet:
+    """Checked rows with their classes as codes, positive weights, and fingerprints.
+
+    Where someone asks for the rows as the user wrote them, these are a data set of their own, and
+    `places` says which row each of them is.
+    """
 
     X: Any
     codes: NDArray[np.intp]
     weights: Array
+    words: hashing.Words
+    written: DataSet | None = None
+    places: NDArray[np.intp] | None = None
 
-    @cached_property
-    def words(self) -> hashing.Words:
-        """The fingerprints of the rows, which many things ask for and take their time."""
-        return hashing.fingerprint(self.X)
+    @classmethod
+    def of(cls, X: Any, codes: NDArray[np.intp], weights: Array) -> DataSet:
+        """Return rows of positive weight in their order."""
+        kept = weights > 0.0
+        if not kept.all():
+            X, codes, weights = X[kept], codes[kept], weights[kept]
+        return cls(X, codes, weights, hashing.fingerprint(X))
 
-    def take(self, rows: NDArray[Any]) -> Data:
+    def canonical(self, keeps_written: bool = False) -> DataSet:
+        """Return the rows in an order of their own, equal rows of a class as one.
+
+        The order is that of the fingerprints, the classes and the weights. After it, ordinary sums
+        depend neither on the order in which rows were written nor on whether a row was written
+        twice or has the weight 2.
+        """
+        order = np.argsort(self.words, kind="stable")
+        if (np.diff(self.words[order]) == 0).any():
+            order = np.lexsort((self.weights, self.codes, self.words))
+        is_first = np.append(True, ~self._equal(order[1:], order[:-1]))
+        first = order[is_first]
+        weights = np.add.reduceat(self.weights[order], np.flatnonzero(is_first))
+        places = np.empty_like(order)
+        places[order] = np.cumsum(is_first) - 1
+        canonical = DataSet(self.X[first], self.codes[first], weights, self.words[first])
+        return replace(canonical, written=self, places=places) if keeps_written else canonical
+
+    def _equal(self, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Say whether rows equal others in all their values and in their class."""
+        words, codes = self.words, self.codes
+        equal = (words[some] == words[others]) & (codes[some] == codes[others])
+        found = np.flatnonzero(equal)
+        if len(found):
+            X, Z = self.X[some[found]], self.X[others[found]]
+            if sparse.issparse(X):
+                equal[found] = np.asarray((X != Z).sum(axis=1)).ravel() == 0
+            else:
+                equal[found] = ((X == Z) | (np.isnan(X) & np.isnan(Z))).all(axis=1)
+        return np.asarray(equal)
+
+    def take(self, mask: NDArray[np.bool_]) -> DataSet:
         """Return some of the rows."""
-        return Data(self.X[rows], self.codes[rows], self.weights[rows])
+        part = DataSet(self.X[mask], self.codes[mask], self.weights[mask], self.words[mask])
+        if self.written is None or self.places is None:
+            return part
+        kept = mask[self.places]
+        places = (np.cumsum(mask) - 1)[self.places[kept]]
+        return replace(part, written=self.written.take(kept), places=places)
 
-    def within(self, limits: Limits | None) -> Data:
+    @property
+    def as_scored(self) -> DataSet:
+        """The rows as a score sees them: a function of the user's, as they were written."""
+        return self if self.written is None else self.written
+
+    def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits."""
         X = self.X if limits is None else limits.apply(self.X)
-        return self if X is self.X else replace(self, X=X)
-
-    def merged(self) -> Data:
-        """Return equal rows of a class as one that weighs as much, where there are many of them."""
-        hashes = self.words ^ hashing.mix(self.codes.astype(np.uint64))
-        distinct, first, groups = np.unique(hashes, return_index=True, return_inverse=True)
-        if len(distinct) > _WORTH_MERGING * len(hashes):
-            return self
-        heaviest = float(self.weights.max())
-        totals = totals_of(self.weights, groups, len(distinct), heaviest).value
-        if not totals.all():
-            # So light beside the heaviest that they are lost in units of it.
-            return self
-        return replace(self.take(first), weights=totals * power_above(heaviest))
+        return self if X is self.X else replace(self, X=X, words=hashing.fingerprint(X))
 
     @cached_property
     def has_missing(self) -> bool:
@@ -69,8 +103,8 @@ class Data:
         X = self.X
         return not sparse.issparse(X) and bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 
-    def known(self) -> Any:
-        """Return the rows with the median of their column for missing values."""
+    def imputed(self) -> Any:
+        """Return X with the median of their column for missing values."""
         if not self.has_missing:
             return self.X
         is_missing = np.isnan(self.X)
@@ -84,8 +118,10 @@ class Data:
         return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
-def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Data]:
-    """Check training data and give the classes and all rows, those of weight zero included."""
+def check_labelled(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[NDArray[Any], Any, NDArray[np.intp], Array]:
+    """Check training data and return the classes, X, codes and weights, zeros among them."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -95,18 +131,24 @@ def check_labelled(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
     check_lengths("X and y", X.shape[0], len(codes))
     weights = check_weights(sample_weight, X.shape[0])
     check_some_weight(weights, "sample_weight")
-    return classes, Data(X, codes, weights)
+    return classes, X, codes, weights
 
 
 def check_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, given: tuple[Any, Any, Any]
-) -> tuple[NDArray[Any], Data, Data | None]:
-    """Check the data and give the classes, the training part and the validation part."""
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    given: tuple[Any, Any, Any],
+    keeps_written: bool = False,
+) -> tuple[NDArray[Any], DataSet, DataSet | None]:
+    """Check the data and return the classes, the training part and the validation part."""
     X_val, y_val, sample_weight_val = given
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
-    classes, data = check_labelled(estimator, X, y, sample_weight)
-    classes, data = _keep_present_classes(classes, _weigh(data))
+    classes, *labelled = check_labelled(estimator, X, y, sample_weight)
+    classes, data = _keep_present_classes(classes, DataSet.of(*labelled))
+    data = data.canonical(keeps_written)
     if X_val is None:
         return classes, data, None
     try:
@@ -117,7 +159,7 @@ def check_data(
     check_lengths("X_val and y_val", X_val.shape[0], len(codes))
     weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
     check_some_weight(weights, "sample_weight_val")
-    return classes, data, _weigh(Data(X_val, codes, weights))
+    return classes, data, DataSet.of(X_val, codes, weights).canonical(keeps_written)
 
 
 def check_lengths(names: str, first: int, second: int) -> None:
@@ -132,13 +174,7 @@ def check_some_weight(weights: Array, name: str) -> None:
         raise ValueError(f"{name}: all weights are zero, there are no rows left.")
 
 
-def _weigh(data: Data) -> Data:
-    """Leave out rows of weight zero: a weight is a count."""
-    kept = data.weights > 0.0
-    return data if kept.all() else data.take(kept)
-
-
-def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[Any], Data]:
+def _keep_present_classes(classes: NDArray[Any], data: DataSet) -> tuple[NDArray[Any], DataSet]:
     # Not by sorting: there may be millions of codes.
     is_present = np.bincount(data.codes, minlength=len(classes)) > 0
     present, codes = np.flatnonzero(is_present), (np.cumsum(is_present) - 1)[data.codes]
@@ -150,7 +186,7 @@ def _keep_present_classes(classes: NDArray[Any], data: Data) -> tuple[NDArray[An
     return classes[present], replace(data, codes=codes)
 
 
-def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
+def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataSet]:
     """Set rows aside for validation."""
     is_validation = hash_split(data.words, data.codes, data.weights, fraction, key)
     if not is_validation.any():
@@ -161,7 +197,7 @@ def split_data(data: Data, fraction: float, key: int) -> tuple[Data, Data]:
     return data.take(~is_validation), data.take(is_validation)
 
 
-def can_be_split(data: Data, needs_all: bool = True) -> bool:
+def can_be_split(data: DataSet, needs_all: bool = True) -> bool:
     """Whether every class, or two of them, have a few rows for training and for validation."""
     counts = [len(np.unique(data.words[data.codes == code])) for code in np.unique(data.codes)]
     n_large = sum(count >= _LEAST_ROWS for count in counts)
@@ -173,28 +209,22 @@ def hash_split(
 ) -> NDArray[np.bool_]:
     """Say which rows go to validation: of every class, those with the smallest keyed hashes.
 
-    Equal rows of a class stay together, and weights count as repetitions, so the split does not
-    depend on how the data is written down. Every class keeps at least one row for training. The
-    words are the rows' fingerprints.
+    Equal rows of a class stay together. Every class keeps at least one row for training.
     """
-    hashes = hashing.keyed(words, key)
+    hashes, weights = hashing.keyed(words, key), counts_of(weights)
     is_validation = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
         distinct, groups = np.unique(hashes[rows], return_inverse=True)
-        sizes = totals_of(weights[rows], groups, len(distinct), float(weights.max()))
-        n_taken = _count_taken(sizes, fraction)
+        sizes = np.cumsum(np.bincount(groups, weights[rows]))
+        n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
         is_validation[rows] = groups < min(n_taken, len(distinct) - 1)
     return is_validation
 
 
-def _count_taken(sizes: ExactSum, fraction: float) -> int:
-    """Return how many groups come before a share of all is reached; no rounding has a say in it."""
-    high, low = np.cumsum(sizes.high), np.cumsum(sizes.low)
-    wanted = fraction * float(int(high[-1]) * 2**31 + int(low[-1]))
-    return 1 + bisect_left(
-        range(len(high) - 1), wanted, key=lambda i: int(high[i]) * 2**31 + int(low[i])
-    )
+def counts_of(weights: Array) -> Array:
+    """Return weights, or ones where all are equal: shares of those do not depend on rounding."""
+    return np.ones_like(weights) if (weights == weights[0]).all() else weights
 
 
 def hash_folds(

@@ -40,17 +40,10 @@ class Limits:
         return Limits(low, high) if columns.any() else self
 
     def apply(self, X: Any) -> Any:
-        """Return rows within the limits; missing values stay missing.
+        """Return rows within the limits, X itself where nothing is beyond them.
 
-        Rows in single precision are given in double precision: the limits may be no such numbers.
-
-        Parameters
-        ----------
-        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X itself where nothing is beyond the limits; else like X, of float64
+        Missing values stay missing. What is clipped is of float64: the limits may be no numbers of
+        single precision.
         """
         if sparse.issparse(X):
             low, high = self.low[X.indices], self.high[X.indices]
@@ -70,14 +63,7 @@ class Limits:
 
 
 def clip(X: Any, low: Any, high: Any) -> Any:
-    """Return a copy of rows, each value within the limits of its column.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
-    low, high : ndarray of shape (n_features,)
-        Tensors for a tensor.
-    """
+    """Return a copy of an array, CSR matrix or tensor, each value within its column's limits."""
     if is_tensor(X):
         xp = namespace(X)
         return xp.minimum(xp.maximum(X, low), high)
@@ -134,17 +120,9 @@ def zeros_in(X: Any, weights: Any = None) -> Flags:
 def limits_of(
     n_deviations: float, mean: Array, deviation: Array, low: Array, high: Array, has_zero: Flags
 ) -> Limits:
-    """Return limits some deviations from the mean.
+    """Return limits some deviations from the mean, which contain zero where a training row has it.
 
     A column without a deviation keeps the values it has: rounding has no say in it.
-
-    Parameters
-    ----------
-    n_deviations : float
-    mean, deviation, low, high : ndarray of shape (n_features,)
-        Of the training data.
-    has_zero : ndarray of bool, shape (n_features,)
-        Whether a training row is zero there: then the limits contain zero.
     """
     with np.errstate(over="ignore"):
         reach = n_deviations * deviation

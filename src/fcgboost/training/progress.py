@@ -14,15 +14,8 @@ logger = logging.getLogger("fcgboost")
 class Progress:
     """A stopping rule that never stops and shows how far the fit is.
 
-    Parameters
-    ----------
-    max_iter : int
-    verbose : int
-        1: a progress line on standard error. 2: every step also goes to the log.
-    title : str, default=""
-        Which of several paths it is.
-    stream : text stream, default=None
-        None is standard error.
+    `verbose` is 1 for a line on standard error, or another stream, and 2 for the log as well; the
+    title says which of several paths it is.
     """
 
     def __init__(

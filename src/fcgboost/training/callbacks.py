@@ -36,35 +36,21 @@ except ImportError:  # scikit-learn before 1.9
 
 
 class Rule(FitCallback):
-    """A stopping rule among scikit-learn's callbacks, which are cloned and handed on together.
-
-    Parameters
-    ----------
-    function : callable
-        Maps a `Step` to a `Status` or True to end the fit, None or False to go on.
-    """
+    """A stopping rule among scikit-learn's callbacks, which are cloned and handed on together."""
 
     def __init__(self, function: Callable[[Step], Any]) -> None:
         self.function = function
 
     def __call__(self, step: Step) -> Status | None:
-        """Return CALLBACK where the function answers with True."""
         answer = self.function(step)
         if isinstance(answer, Status):
             return answer
         return Status.CALLBACK if answer else None
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing: the loop calls a rule, not scikit-learn."""
+        """Do nothing, here and below: the loop calls a rule, not scikit-learn."""
 
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Do nothing."""
+    teardown = on_fit_task_begin = on_fit_task_end = setup
 
 
 class CallbackSupport(CallbackSupportMixin):
@@ -103,12 +89,7 @@ class CallbackSupport(CallbackSupportMixin):
     ) -> tuple[Watcher | None, Callable[[Trace], None]]:
         """Open scikit-learn's callback context.
 
-        Returns
-        -------
-        watcher : callable or None
-            To be called after every step.
-        close : callable
-            To be called with the path once the fit is done.
+        Return what is to be called after every step, if anything, and at the end with the path.
         """
         if all(isinstance(callback, Rule) for callback in self._callbacks()):
             return None, lambda trace: None

@@ -32,14 +32,9 @@ _DIGITS = 6
 
 
 class HeldOut(NamedTuple):
-    """What a model says about rows that it was not fitted to.
+    """What a model says about rows that it was not fitted to, with their classes and weights.
 
-    Attributes
-    ----------
-    decision : ndarray of shape (n_samples, 1 or n_classes)
-    codes : ndarray of shape (n_samples,)
-        The numbers of the classes.
-    weights : ndarray of shape (n_samples,)
+    The decision values are of shape (n_samples, 1 or n_classes).
     """
 
     decision: Array
@@ -79,16 +74,7 @@ class PowerLink:
         return self.slope * f * (1.0 + f * f) ** (0.5 * (self.power - 1.0))
 
     def probabilities(self, decision: Any) -> Any:
-        """Return class probabilities.
-
-        Parameters
-        ----------
-        decision : ndarray or tensor of shape (n_samples,) or (n_samples, n_classes)
-
-        Returns
-        -------
-        ndarray or tensor of shape (n_samples, n_classes)
-        """
+        """Return the probabilities of all classes, one row for each of the decision values."""
         xp, odds = namespace(decision), self.log_odds(decision)
         if odds.ndim == 1:
             odds = xp.stack([-0.5 * odds, 0.5 * odds], 1)
@@ -100,12 +86,8 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     """Return the link under which the labels of rows held out are most likely.
 
     Labels count as right with the probability (n + 1) / (n + 2), n the number of rows: classes
-    that n rows tell apart without a mistake need not be certain elsewhere.
-
-    Parameters
-    ----------
-    parts : sequence of HeldOut
-        Of models like the one that the link is for.
+    that n rows tell apart without a mistake need not be certain elsewhere. The parts are of models
+    like the one that the link is for.
     """
     decision = np.concatenate([part.decision for part in parts])
     weights = np.concatenate([part.weights for part in parts])

@@ -19,11 +19,11 @@ from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import Loss
 from fcgboost.names import NAMES
-from fcgboost.presets import preset_of
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
+from fcgboost.training.presets import preset_of
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,11 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 }
 
 _HAS_AUTO = {"solver", "selection"}
+_FLOATS: Mapping[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,
+}
 
 _IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row"
 # What to do about values that are not finite.
@@ -61,19 +66,7 @@ _FITTED_WITHOUT = (
 
 
 def make_part(family: str, value: Any) -> Any:
-    """Turn a preset's name into a part; a part stays what it is.
-
-    Parameters
-    ----------
-    family : str
-        The estimator's parameter: "dictionary", "loss", "scheme", "solver", "selection".
-    value : str or part
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or an object of another kind; lists the valid names.
-    """
+    """Turn a name that an estimator's parameter takes into a part; a part stays what it is."""
     contract, presets = FAMILIES[family]
     if isinstance(value, contract):
         return value
@@ -144,10 +137,8 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
             estimator,
             X,
             reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
+            **_FLOATS,
         )
     except ValueError as error:
         if "could not convert string" not in str(error):
@@ -156,9 +147,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
             f"{error}. Columns of text must be encoded: put fcgboost.TableEncoder() before the "
             "classifier in a pipeline, or an encoder of scikit-learn."
         ) from error
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = _without_duplicates(X)
     is_fitting = reset or name != "X"
     if not (_has_missing_only(X) and takes_missing(estimator, is_fitting)):
         advice = _ADVICE
@@ -189,17 +178,16 @@ def _has_missing_only(X: Any) -> bool:
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
     """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        input_name=name,
-    )
+    X = check_array(X, input_name=name, **_FLOATS)
+    X = _without_duplicates(X)
+    _check_finite(X, name, columns, {**_ADVICE, "NaN": _IMPUTE})
+    return X
+
+
+def _without_duplicates(X: Any) -> Any:
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    _check_finite(X, name, columns, {**_ADVICE, "NaN": _IMPUTE})
     return X
 
 
@@ -304,9 +292,7 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
     """Return a weight per class; "balanced" looks at the totals of the sample weights."""
     if setting is None:
         return np.ones(len(classes))
-    if isinstance(setting, str):
-        if setting != "balanced":
-            raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")
+    if isinstance(setting, str) and setting == "balanced":
         return np.asarray(totals.sum() / (len(classes) * totals))
     if not isinstance(setting, Mapping):
         raise ValueError(f"class_weight must be 'balanced', a dict or None, got {setting!r}.")

@@ -1,0 +1,376 @@
+"""The design whose rows lie on workers: every verb is one round, `Candidates.best` two.
+
+New columns wait for the next round, and their sizes come back with it. Columns lie on the workers
+unscaled, because their sizes are known only when all partitions have answered; what comes back is
+scaled here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property, reduce
+from itertools import count
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost.dask.shard import Change, Draw, NewColumns
+from fcgboost.designs.base import (
+    Array,
+    Best,
+    Candidates,
+    Columns,
+    Design,
+    Divisor,
+    Look,
+    Point,
+    Subsample,
+    Sums,
+)
+from fcgboost.designs.moments import Frame, Moments
+from fcgboost.designs.scoring import MANY, Contest, Scores
+from fcgboost.dictionaries import Dictionary, Sample, stack_rows
+from fcgboost.losses import Loss
+
+_LABELS = np.array([-1.0, 1.0])
+# Up to so many rows are counted; of more the number is estimated.
+_COUNTED = 1 << 14
+# The circle of hashes.
+_ROUND = 2**64
+
+
+class Workers(ABC):
+    """The workers that have the rows, and what has to be said again if some are lost."""
+
+    def __init__(self) -> None:
+        #: How often they were asked.
+        self.n_rounds = 0
+        #: What shards remember, and the answers where they must be the same again.
+        self.log: list[tuple[tuple[Any, ...], list[Any] | None]] = []
+
+    @abstractmethod
+    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        """Call a method of every worker's shard; return the answers by partition."""
+
+    @abstractmethod
+    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
+        """Do the same, also if shards are lost and have to be made again."""
+
+    def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Call a method of every worker's shard; return the partitions' answers in their order.
+
+        What lasts is said again to shards that take the place of others.
+        """
+        self.n_rounds += 1
+        answers = _in_order(self.call(method, *args))
+        if lasts:
+            self.log.append(((method, *args), answers))
+        return answers
+
+    def ask(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Ask all partitions for training."""
+        return self.round("ask", method, *args, lasts=lasts)
+
+    def ask_validation(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
+        """Ask all partitions for validation."""
+        return self.round("ask_validation", method, *args, lasts=lasts)
+
+    def repeat(self) -> None:
+        """Bring new shards to where the last ones were."""
+        for call, answers in self.log:
+            again = _in_order(self.ask_all(*call))
+            if answers is not None and again != answers:
+                raise RuntimeError(
+                    "The partitions gave other rows when they were loaded again. They must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
+
+
+def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
+    numbered = {number: answer for some in answers for number, answer in some.items()}
+    return [numbered[number] for number in sorted(numbered)]
+
+
+def add_up(answers: Sequence[Any]) -> Any:
+    """Add up the answers of at least one partition, in order; tuples item by item."""
+    return reduce(_added, answers)
+
+
+def _added(one: Any, other: Any) -> Any:
+    if isinstance(one, tuple):
+        return tuple(_added(a, b) for a, b in zip(one, other, strict=True))
+    return None if one is None else one + other
+
+
+class DaskDesign(Design):
+    """A dictionary that workers have laid over their rows.
+
+    `class_totals` are the weights of the classes; of every partition it was `laid` over are known
+    the number of rows and whether atoms are screened.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        dictionary: Dictionary,
+        moments: Moments,
+        standardize: bool,
+        class_totals: Array,
+        laid: Sequence[tuple[int, bool]],
+    ) -> None:
+        self.workers, self.dictionary, self.class_totals = workers, dictionary, class_totals
+        self.frame = Frame(moments, standardize)
+        self.total_weight = moments.total_weight
+        self.scale, self.deviation = self.frame.scale, self.frame.deviation
+        self.is_screened = all(is_screened for _, is_screened in laid)
+        self._n_rows = sum(n_rows for n_rows, _ in laid)
+        #: The numbers by which workers know columns.
+        self.numbers = count()
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """The number of distinct rows, estimated where there are many."""
+        width = _ROUND * _COUNTED // max(_COUNTED, self._n_rows)
+        words = np.concatenate(self.workers.ask("words_below", width))
+        return len(np.unique(words)) * _ROUND // width
+
+    def sample(self, n: int, key: int, turn: int = 0) -> Sample:
+        """Draw distinct rows."""
+        draws, _ = self._draws(n, key, turn)
+        distances = np.concatenate([draw.distances for draw in draws])
+        first = np.unique(distances, return_index=True)[1][:n]
+        return self.frame.sample(stack_rows([draw.rows for draw in draws])[first])
+
+    def _draws(self, n: int, key: int, turn: int) -> tuple[list[Draw], int]:
+        """Return all rows of a stretch of the circle with n distinct ones, and its width."""
+        # Hashes are evenly spread: with hardly an exception this is wide enough.
+        width = int((n + 4.0 * np.sqrt(n) + 8.0) / self._n_rows * _ROUND)
+        while True:
+            draws: list[Draw] = self.workers.ask("draw", key, turn, width)
+            distances = np.concatenate([draw.distances for draw in draws])
+            if width >= _ROUND or len(np.unique(distances)) >= n:
+                return draws, width
+            width *= 4
+
+    def subsample(self, n: int, key: int) -> DaskSubsample:
+        """Bring the rows with the smallest hashes here, once."""
+        return DaskSubsample(self, n, key, *self._draws(n, key, 0))
+
+    def candidates(
+        self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
+    ) -> DaskCandidates:
+        """Return atoms that go to the rows with the first question."""
+        return DaskCandidates(self, atoms, reuse, store)
+
+    def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
+        """Add up over the partitions."""
+        total: Sums = add_up(self.at(points, "sums", atoms))
+        return total
+
+    def columns(
+        self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
+    ) -> DaskColumns:
+        """Return an empty set of columns; targets are the codes of positive classes."""
+        return DaskColumns(self, tuple(targets), loss, capacity, has_constant)
+
+    def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
+        """Ask a question at points, in one round; what columns wait for comes along."""
+        columns = [p.columns for p in points if isinstance(p.columns, DaskColumns)]
+        there = [
+            (c.number, p.output, c.unscaled(p.coef)) for c, p in zip(columns, points, strict=True)
+        ]
+        waiting = {c.number: (c, change) for c in columns if (change := c.change()) is not None}
+        changes = [change for _, change in waiting.values()]
+        answers = self.workers.ask("at", changes, there, verb, *args)
+        if changes:
+            self.workers.log.append((("ask", "at", changes, [], "look"), None))
+        news = add_up([news for news, _ in answers])
+        for (changed, _), new in zip(waiting.values(), news, strict=True):
+            changed.note(new)
+        return [answer for _, answer in answers]
+
+
+class DaskSubsample(Subsample):
+    """Rows of all partitions: they came once, and only residuals come again.
+
+    Rows of several partitions that are equal in values and class are one row. All rows together
+    are in canonical order, fewer in that of their hashes, as in memory.
+    """
+
+    def __init__(self, design: DaskDesign, n: int, key: int, draws: list[Draw], width: int) -> None:
+        # By distance, word and class.
+        keys = [np.concatenate([draw[i] for draw in draws]) for i in (3, 2, 0)]
+        order = np.lexsort(keys)
+        is_new = [np.diff(key[order], prepend=key[order[:1]]) != 0 for key in keys]
+        groups = np.cumsum(np.logical_or.reduce(is_new))
+        if groups[-1] >= n:
+            width = int(keys[2][order[np.searchsorted(groups, n)]])
+        kept = keys[2][order] < width if width < _ROUND else slice(None)
+        order, groups = order[kept], groups[kept]
+        firsts = order[np.unique(groups, return_index=True)[1]]
+        if width >= _ROUND:
+            by_word = np.lexsort([key[firsts] for key in keys[:2]])
+            firsts, groups = firsts[by_word], np.argsort(by_word)[groups]
+        places = np.full(len(keys[0]), -1)
+        places[order] = groups
+        weights = np.concatenate([draw.weights for draw in draws])
+        self._weights = np.bincount(groups, weights[order])
+        self._places = np.split(places, np.cumsum([len(draw.codes) for draw in draws])[:-1])
+        self._design, self._key, self._width = design, key, width
+        self.rows = stack_rows([draw.rows for draw in draws])[firsts]
+        self.weight = float(self._weights.sum())
+
+    def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
+        """Put together what the partitions have of the rows."""
+        parts = self._design.at(points, "residuals", self._key, self._width)
+        residuals = np.zeros((len(self._weights), len(points)))
+        for places, part in zip(self._places, parts, strict=True):
+            np.add.at(residuals, places[places >= 0], part)
+        return residuals, (residuals != 0.0) * self._weights[:, None]
+
+
+class DaskCandidates(Candidates):
+    """Candidates over rows on workers: one round for estimates, one for whoever can win."""
+
+    def __init__(self, design: DaskDesign, atoms: Any, reuse: bool, store: Any) -> None:
+        self.atoms = atoms
+        self._design, self._proposal = design, (atoms, reuse, store)
+        self._is_there = False
+
+    def best(
+        self,
+        points: Sequence[Point],
+        divisor: Divisor,
+        allowed: NDArray[np.bool_],
+        is_joint: bool = False,
+    ) -> list[Best | None]:
+        """Add up estimates, and then exact scores; a round more where estimates leave many."""
+        contest = Contest(allowed, is_joint)
+        if len(contest.left) == 0:
+            return [None] * len(points)
+        is_screened = self._design.is_screened
+        with np.errstate(all="ignore"):
+            contest.narrow(self._estimates(points, divisor, contest.left, is_screened))
+            if len(contest.left) > MANY and is_screened:
+                contest.narrow(self._estimates(points, divisor, contest.left, False))
+            exact = self._design.at(points, "exact", self.atoms[contest.left], divisor)
+            return contest.winners(add_up(exact))
+
+    def _estimates(self, points: Sequence[Point], *question: Any) -> Scores:
+        proposal = None if self._is_there else self._proposal
+        scores: Scores = add_up(self._design.at(points, "estimates", proposal, *question))
+        if self._proposal[1] and not self._is_there:
+            self._is_there = True
+            self._design.workers.log.append((("ask", "propose", *self._proposal), None))
+        return scores
+
+
+class DaskColumns(Columns):
+    """Columns on workers; classes are the positive ones of the outputs."""
+
+    def __init__(
+        self,
+        design: DaskDesign,
+        classes: tuple[int, ...],
+        loss: Loss,
+        capacity: int,
+        has_constant: bool,
+    ) -> None:
+        self.loss, self.has_constant = loss, has_constant
+        self.n_columns, self.n_outputs = int(has_constant), len(classes)
+        self.total_weight, totals = design.total_weight, design.class_totals
+        self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
+        self._design, self.number = design, next(design.numbers)
+        # What the workers do not know yet.
+        self._kind: tuple[Any, ...] | None = (classes, loss, capacity, has_constant)
+        self._dropped: list[int] = []
+        self._atoms: list[Any] = []
+        # What is known of columns; two rows stand for all where there is only the constant.
+        self._factors, self._norms = np.ones((2, self.n_columns))
+        slopes = self.label_weights @ loss.gradient(_LABELS, np.zeros(2)) / self.total_weight
+        self._first_gradients = np.tile(slopes[:, None], self.n_columns)
+
+    @property
+    def factors(self) -> Array:
+        """Coefficient of the atom = factor x coefficient of its column."""
+        self._read()
+        return self._factors
+
+    @property
+    def norms(self) -> Array:
+        """The empirical norm of every column."""
+        self._read()
+        return self._norms
+
+    @property
+    def first_gradients(self) -> Array:
+        """The gradients where all coefficients are 0."""
+        self._read()
+        return self._first_gradients
+
+    def append(self, atoms: Any) -> None:
+        """Add columns, with the next round."""
+        self._atoms.append(atoms)
+        self.n_columns += atoms.shape[0]
+
+    def drop(self, position: int) -> None:
+        """Take a column out, with the next round."""
+        self._read()
+        self._dropped.append(position)
+        self.n_columns -= 1
+        self._factors = np.delete(self._factors, position)
+        self._norms = np.delete(self._norms, position)
+        self._first_gradients = np.delete(self._first_gradients, position, axis=1)
+
+    def _read(self) -> None:
+        """Ask for what is not known of new columns."""
+        if self._atoms:
+            self.look([(0, np.zeros(self.n_columns))])
+
+    def change(self) -> Change | None:
+        """Return what the workers do not know yet, if anything."""
+        if self._kind is None and not self._dropped and not self._atoms:
+            return None
+        atoms = stack_rows(self._atoms) if self._atoms else None
+        return Change(self.number, self._kind, tuple(self._dropped), atoms)
+
+    def note(self, new: NewColumns | None) -> None:
+        """Take down what the workers, who know all now, say of new columns."""
+        self._kind, self._dropped, self._atoms = None, [], []
+        if new is None:
+            return
+        norms = np.sqrt(new.squares)
+        sizes = {"max": new.largest, "norm": norms, "none": np.ones_like(norms)}
+        size = sizes[self._design.dictionary.scaling]
+        factors = 1.0 / np.where(size > 0.0, size, 1.0)
+        self._factors = np.concatenate([self._factors, factors])
+        self._norms = np.concatenate([self._norms, norms * factors])
+        self._first_gradients = np.hstack([self._first_gradients, new.gradients * factors])
+
+    def unscaled(self, coef: Array) -> Array:
+        """Return coefficients of the columns as the workers have them."""
+        if coef[len(self._factors) :].any():
+            self._read()
+        scaled = coef.copy()
+        # Coefficients of new columns are zero, whatever the scale.
+        scaled[: len(self._factors)] *= self._factors
+        return scaled
+
+    def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
+        """Return the sums at points, in one round."""
+        asked = [Point(self, output, coef) for output, coef in points]
+        sums, factors = add_up(self._design.at(asked, "look")), self._factors
+        return [
+            Look(float(risk), gradient * factors, gram * (factors * factors[:, None]))
+            for risk, gradient, gram in sums
+        ]
+
+    def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
+        """Return the triangle of the partitions' triangles."""
+        points = [Point(self, output, coef)]
+        answers = self._design.at(points, "triangle", is_lifted)
+        R = np.asarray(np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r"))
+        straight: Array = add_up([straight for _, straight in answers])
+        return R * np.append(self._factors, 1.0), straight * self._factors

@@ -1,0 +1,116 @@
+"""The average of several paths of one recipe with other draws, which depends less on chance.
+
+Atoms are drawn, so two paths differ, the more the fewer rows there are, and what they do not have
+in common is mostly wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.designs.base import Array
+from fcgboost.dictionaries import stack_rows
+from fcgboost.stopping import Step, StoppingRule
+from fcgboost.trace import Trace, Validator
+from fcgboost.training.fit import Fit
+
+_Places = NDArray[np.intp]
+
+
+def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
+    """Fit the other paths, as many steps of each, and return the average of all.
+
+    The user's rules see their steps, too, and may end them earlier.
+    """
+    design = fit.layout.design
+    n = fit.settings.n_averaged(design.total_weight * len(fit.layout.targets))
+    if n == 1 or not fit.settings.chooses or len(first) == 0:
+        return first
+    paths = [_other(fit, number, len(first)).path(rules, None)[0] for number in range(1, n)]
+    mean, validator = averaged([first, *filter(len, paths)]), fit.layout.validator
+    return _scored(mean, validator) if isinstance(validator, Validator) else mean
+
+
+def _other(fit: Fit, number: int, n_steps: int) -> Fit:
+    """Return a fit with other draws that makes so many steps and is not scored."""
+    key = hashing.derive(fit.start.key, number) >> 33
+    return replace(
+        fit,
+        recipe=replace(fit.recipe, key=key, max_iter=n_steps),
+        layout=replace(fit.layout, validator=None),
+        start=replace(fit.start, path=None),
+        patience=None,
+        title=f"path {number + 1}: ",
+        is_written=False,
+    )
+
+
+def _scored(mean: Trace, validator: Validator) -> Trace:
+    """Score every step of an average."""
+    pairs = zip(mean, validator.scores(mean.steps, mean.atoms), strict=True)
+    return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
+
+
+def averaged(traces: Sequence[Trace]) -> Trace:
+    """Return the average of paths, step by step; a short one stays where it ended."""
+    entered = np.concatenate([trace.entered for trace in traces])
+    # In order of entry, and of the paths where atoms entered at the same time.
+    order = np.argsort(entered, kind="stable")
+    places = np.split(np.argsort(order), np.cumsum([len(t.entered) for t in traces])[:-1])
+    n_entered = np.searchsorted(entered[order], np.arange(1, len(traces[0]) + 1), side="right")
+    steps = [
+        _average([_after(trace, k) for trace in traces], places, k, int(n))
+        for k, n in enumerate(n_entered, start=1)
+    ]
+    return Trace(
+        steps=tuple(steps),
+        atoms=stack_rows([trace.atoms for trace in traces])[order],
+        entered=entered[order],
+        start=np.mean([trace.start for trace in traces], axis=0),
+        endings=tuple(ending for trace in traces for ending in trace.endings),
+        is_shared=traces[0].is_shared,
+    )
+
+
+def _after(trace: Trace, k: int) -> Step:
+    """Return a path's record after k steps, the last one if it ended before."""
+    if k <= len(trace):
+        return trace[k - 1]
+    last = trace[-1]
+    chosen, scores = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
+    return replace(
+        last, chosen=chosen, scores=scores, solver_iterations=0, removed=last.removed[:0]
+    )
+
+
+def _average(steps: Sequence[Step], places: Sequence[_Places], k: int, n_entered: int) -> Step:
+    """Return the record of all paths after k steps; their atoms are at places among all."""
+    coef: Array = np.zeros((len(steps[0].intercept), n_entered))
+    intercept = np.mean([step.intercept for step in steps], axis=0)
+    chosen, removed, gone = [], [], []
+    for step, place in zip(steps, places, strict=True):
+        coef[:, place[: step.n_entered]] = step.coef / len(steps)
+        chosen.append(np.where(step.chosen >= 0, place[step.chosen], -1))
+        removed.append(np.column_stack([step.removed[:, 0], place[step.removed[:, 1]]]))
+        gone.append(place[step.gone])
+    for values in (coef, intercept):
+        values.setflags(write=False)
+    return Step(
+        k=k,
+        chosen=np.concatenate(chosen),
+        scores=np.concatenate([step.scores for step in steps]),
+        objectives=np.concatenate([step.objectives for step in steps]),
+        coef=coef,
+        intercept=intercept,
+        solver_iterations=sum(step.solver_iterations for step in steps),
+        residual=max(step.residual for step in steps),
+        is_corrected=all(step.is_corrected for step in steps),
+        seconds=sum(step.seconds for step in steps),
+        removed=np.vstack(removed),
+        gone=np.sort(np.concatenate(gone)),
+    )

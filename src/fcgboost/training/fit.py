@@ -1,0 +1,339 @@
+"""One fit: a data set and settings are laid out, a path is fitted, fitted attributes come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from fcgboost import threads
+from fcgboost.calibration import HeldOut, PowerLink, fit_link
+from fcgboost.clipping import Limits, zeros_in
+from fcgboost.designs.base import Design
+from fcgboost.designs.devices import find_device
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
+from fcgboost.greedy import Recipe, Watcher, fit_path
+from fcgboost.model import Model
+from fcgboost.selection.fixed import Selection, default_selection
+from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
+from fcgboost.trace import StepScore, Trace, fresh
+from fcgboost.training.checks import Array, class_weights
+from fcgboost.training.dataset import DataSet, split_data
+from fcgboost.training.progress import Progress
+from fcgboost.training.resume import Start, Writer, find_start, identify
+from fcgboost.training.scoring import make_score, make_targets, make_validator
+from fcgboost.training.settings import Settings
+
+# Rows on which the slope of the model is averaged for feature_importances_.
+_IMPORTANCE_ROWS = 256
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Leave a failed fit as if it had never been called."""
+    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    try:
+        yield
+    except BaseException:
+        for name in [name for name in vars(estimator) if name.endswith("_")]:
+            delattr(estimator, name)
+        vars(estimator).update(fitted)
+        raise
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Data laid out somewhere, for a path.
+
+    There is a target per output; the validator scores steps on the validation data, which are None
+    where there are none, or where they, and the weights of the classes, are on other machines.
+    """
+
+    classes: NDArray[Any]
+    design: Design
+    targets: Sequence[Any]
+    validator: StepScore | None
+    limits: Limits | None
+    validation: DataSet | None = None
+    class_weights: Array | None = None
+
+
+def lay_out(
+    settings: Settings,
+    classes: NDArray[Any],
+    train: DataSet,
+    validation: DataSet | None,
+    other: Layout | None = None,
+) -> Layout:
+    """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
+    totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
+    per_class = class_weights(settings.class_weight, classes, totals)
+    if other is not None and isinstance(other.design, MemoryDesign):
+        limits, design = other.limits, other.design.with_dictionary(settings.dictionary)
+    else:
+        limits = find_limits(settings, train, per_class)
+        design = make_design(settings, train.within(limits), per_class)
+    validator = None
+    if validation is not None:
+        rows, is_steadied = validation.as_scored, settings.is_preset
+        score = make_score(settings.scoring, is_steadied, settings.loss, classes, rows)
+        X = rows.within(limits).X
+        validator = make_validator(X, design.dictionary, design.scale, score)
+    targets = make_targets(train.codes, len(classes))
+    return Layout(classes, design, targets, validator, limits, validation, per_class)
+
+
+def find_limits(settings: Settings, train: DataSet, per_class: Array) -> Limits | None:
+    """Return what inputs are clipped to, if at all."""
+    if settings.clip is None:
+        return None
+    moments = moments_of(train.imputed(), train.weights * per_class[train.codes])
+    limits = moments.limits(settings.clip, zeros_in(train.X))
+    return limits.without(settings.dictionary.categories(train.X.shape[1]))
+
+
+def make_design(settings: Settings, train: DataSet, per_class: Array) -> MemoryDesign:
+    """Lay a dictionary over training rows; scores on validation data count classes as they are."""
+    if sparse.issparse(train.X) and settings.device != "cpu":
+        raise ValueError(
+            f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
+            "device='cpu', or X.toarray() if there is room for it."
+        )
+    settings.dictionary.check_rows(train.X)
+    weights = train.weights * per_class[train.codes]
+    return MemoryDesign(
+        settings.dictionary,
+        train.X,
+        weights,
+        standardize=settings.standardize,
+        memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
+        n_threads=threads.allowed(joblib.effective_n_jobs(settings.n_jobs)),
+        device=find_device(settings.device),
+        words=train.words,
+        moments=moments_of(train.imputed(), weights) if train.has_missing else None,
+    )
+
+
+def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = False) -> Recipe:
+    """Fill in what settings leave to the size of the data."""
+    m = design.total_weight
+    selection = settings.selection or _selection_by_size(settings, design)
+    n = 0
+    if selection.is_fixed:
+        n = design.n_distinct if settings.n_candidates is None else int(settings.n_candidates)
+    same = ("loss", "scheme", "fit_intercept", "normalize", "reselect", "tol", "removal")
+    return Recipe(
+        selection=selection,
+        n_candidates=n,
+        max_iter=settings.steps.limit(m, is_scored),
+        l2=settings.ridge.ridge(m),
+        key=key,
+        is_shared=settings.is_shared,
+        **{name: getattr(settings, name) for name in same},
+    )
+
+
+def _selection_by_size(settings: Settings, design: Design) -> Selection:
+    """Return all candidates or a sample."""
+    n = design.n_distinct if settings.n_candidates is None else settings.n_candidates
+    return default_selection(design.total_weight, n)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One path to be fitted, and what becomes of it.
+
+    It ends after `patience` steps without a better score; its progress is shown under a title.
+    Where it `is_written`, it goes to the checkpoint. `held_out` is what models like its own say
+    about rows that were set aside to choose by.
+    """
+
+    settings: Settings
+    layout: Layout
+    start: Start
+    recipe: Recipe
+    patience: int | None
+    title: str = ""
+    is_written: bool = True
+    held_out: Sequence[HeldOut] = ()
+
+    @classmethod
+    def of(cls, settings: Settings, layout: Layout, start: Start) -> Self:
+        """Return the fit that settings describe."""
+        is_scored = layout.validator is not None
+        recipe = make_recipe(settings, layout.design, start.key, is_scored)
+        n_steps = 0 if start.path is None else len(start.path)
+        if n_steps > recipe.max_iter:
+            raise ValueError(
+                f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
+                "goes on from; use truncate(k) for a shorter model."
+            )
+        return cls(settings, layout, start, recipe, settings.patience)
+
+    @property
+    def k0(self) -> int:
+        """The theory's number of steps."""
+        return theory_steps(self.layout.design.total_weight)
+
+    def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Fit:
+        """Return a fit with another ridge and, unless the user has limits, other ones."""
+        limit = self.recipe.max_iter
+        if n_steps is not None and self.settings.steps.is_free:
+            limit = min(limit, max(1, n_steps))
+        recipe = replace(self.recipe, l2=l2, max_iter=limit)
+        own = self.patience
+        return replace(self, recipe=recipe, patience=patience if own is None else own)
+
+    def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
+        """Run the loop with the settings' own rules and the user's."""
+        resume, layout, settings = self.start.path, self.layout, self.settings
+        if self.patience is not None:
+            rule, ending = NoImprovement(int(self.patience)), None
+            for step in resume or ():
+                ending = rule(step)
+            if resume and ending is not None:
+                return resume, ending
+            rules = [rule, *rules]
+        progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
+        path = settings.checkpoint if self.is_written else None
+        writer = None if path is None else Writer(path, self.start)
+        rules, watch, validator = [progress, *rules], _both(watcher, writer), layout.validator
+        try:
+            trace, status = fit_path(
+                *(layout.design, layout.targets, self.recipe, rules),
+                *(fresh(validator), watch, resume),
+            )
+        finally:
+            progress.close()
+        if writer is not None:
+            writer.close(trace)
+        return trace, status
+
+    def model(self, trace: Trace, k: int) -> Model:
+        """Return the model after k steps of a path."""
+        design = self.layout.design
+        return trace.model(k, design.dictionary, design.scale, self.layout.limits)
+
+    def attributes(self, trace: Trace, first: Trace | None = None) -> dict[str, Any]:
+        """Return what a fit sets on the estimator; a continuation goes on from the first path."""
+        k, design = self.n_kept(trace), self.layout.design
+        model, l2 = self.model(trace, k), self.recipe.l2
+        link, path = self._link(model), trace if first is None else first
+        return {
+            "classes_": self.layout.classes,
+            "model_": model,
+            "trace_": trace,
+            "n_iter_": k,
+            "l2_": l2,
+            "link_": link,
+            "_loss_": self.recipe.loss,
+            "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
+            "_deviation_": design.deviation,
+            "_start_": replace(self.start, path=path, l2=l2, link=link),
+            "_k0_": self.k0,
+        }
+
+    def check_link(self) -> None:
+        """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
+        has_rows = self.layout.validation is not None or len(self.held_out) > 0
+        if self.settings.needs_link and not has_rows and self.start.link is None:
+            raise ValueError(
+                "link='power' is fitted to rows held out, and there are none: set "
+                "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
+                "or use link='theory'."
+            )
+
+    def _link(self, model: Model) -> PowerLink | None:
+        """Return what turns decision values into probabilities; None is the loss's own formula."""
+        if not self.settings.fits_link:
+            return None
+        has_rows = self.layout.validation is not None
+        parts = [self.predicted(model)] if has_rows else self.held_out
+        return fit_link(parts) if parts else self.start.link
+
+    def predicted(self, model: Model) -> HeldOut:
+        """Return what a model says about the validation data; classes weigh as in fits."""
+        data, per_class = self.layout.validation, self.layout.class_weights
+        assert data is not None
+        assert per_class is not None
+        return HeldOut(model.decision(data.X), data.codes, data.weights * per_class[data.codes])
+
+    def n_kept(self, trace: Trace, wanted: float = np.inf) -> int:
+        """Return the number of steps that is best on validation.
+
+        Of equals that of fewest atoms, and of these the fewest steps. Scores that are only a share
+        of a standard error below the best, or below `wanted`, are equals where small models are
+        wanted.
+        """
+        if self.layout.validator is None or len(trace) == 0:
+            return len(trace)
+        scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
+        ks = self._compared(trace)
+        enough = min(max(float(scores[k - 1]) for k in ks), wanted)
+        if self.settings.is_small:
+            enough -= self.slack(enough)
+        good = [k for k in ks if float(scores[k - 1]) >= enough]
+        return min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
+
+    def _compared(self, trace: Trace) -> list[int]:
+        """Return the numbers of steps that are compared on validation."""
+        ks = list(range(1, len(trace) + 1))
+        if self.settings.is_preset or not self.settings.steps.is_free:
+            return ks
+        multiples = ks[self.k0 - 1 :: self.k0]
+        # A path that ended between two multiples is worth a look at its end.
+        return sorted({*multiples, len(trace)}) if multiples else ks
+
+    def error(self, score: float) -> float:
+        """Return the standard error of a score as of a relative frequency, or the largest."""
+        data = self.layout.validation
+        if data is None:
+            return 0.0
+        frequency = score if 0.0 < score <= 1.0 else 0.5
+        return float(np.sqrt(frequency * (1.0 - frequency) / data.weights.sum()))
+
+    def slack(self, score: float) -> float:
+        """Return how much below a score is as good."""
+        return self.settings.slack * self.error(score)
+
+
+def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
+    """Let two watchers see every step; the first one may end the path."""
+    if first is None or second is None:
+        return first or second
+
+    def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
+        ending = first(step, path)
+        second(step, path)
+        return ending
+
+    return watch
+
+
+def prepare(
+    settings: Settings,
+    classes: NDArray[Any],
+    train: DataSet,
+    validation: DataSet | None,
+    last: Start | None,
+) -> Fit:
+    """Return the fit to data in this process, which may go on from the start of the last one."""
+    if train.has_missing or (validation is not None and validation.has_missing):
+        settings = settings.for_missing()
+    fraction = settings.validation_fraction
+    kind = (train.X.shape[1], fraction, sparse.issparse(train.X))
+    held_out = None if validation is None else validation.digest()
+    identity = identify(classes, train.digest(), held_out, kind, settings.described)
+    start = find_start(identity, last, settings.checkpoint, settings.random_state)
+    if fraction is not None:
+        train, validation = split_data(train, fraction, start.key)
+    return Fit.of(settings, lay_out(settings, classes, train, validation), start)

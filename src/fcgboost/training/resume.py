@@ -1,0 +1,306 @@
+"""Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
+
+The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code. It is exact to
+the last bit, says which data and parameters it belongs to, and is there in full or not at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import time
+import types
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from fcgboost.calibration import PowerLink
+from fcgboost.files import writing
+from fcgboost.hashing import Digest
+from fcgboost.stopping import Status, Step
+from fcgboost.trace import Trace
+
+_FORMAT, _VERSION = "fcgboost checkpoint", 3
+# What a step has one of per output, and what it has one of.
+_PER_OUTPUT = ("chosen", "scores", "objectives", "intercept")
+_PER_STEP = ("solver_iterations", "residual", "is_corrected", "seconds")
+_SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
+# What reading a damaged archive may raise.
+_DAMAGE = (
+    *(zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, OSError),
+    *(RuntimeError, SyntaxError, TypeError, ValueError, MemoryError),
+)
+# A write is followed by this many times its duration without one.
+_PAUSE = 100.0
+#: The parameters that may change between a fit and its continuation.
+MAY_CHANGE = frozenset(
+    (
+        *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+        *("checkpoint", "client", "device", "link"),
+    )
+)
+# Objects inside objects are described down to here.
+_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a path belongs to: a digest of the data, and parameters in words."""
+
+    data: tuple[int | float | str | bool | None, ...]
+    parameters: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a path starts: what it belongs to, the seed of all draws, and a path to go on from.
+
+    The ridge and the link of that path are None if they are not known.
+    """
+
+    identity: Identity
+    key: int
+    path: Trace | None = None
+    l2: float | None = None
+    link: PowerLink | None = None
+
+
+def identify(
+    classes: NDArray[Any],
+    train: Digest,
+    validation: Digest | None,
+    kind: tuple[int, float | None, bool],
+    parameters: dict[str, str],
+) -> Identity:
+    """Return what says whether data, in any order, and parameters are the same.
+
+    The `kind` is the number of columns, the share of rows that is set aside, and whether the rows
+    are sparse.
+    """
+    words = [(d.n_rows, d.first, d.second) for d in (train, validation) if d is not None]
+    data = (*classes.tolist(), *(word for some in words for word in some), *kind)
+    return Identity(data, parameters)
+
+
+def find_start(
+    identity: Identity,
+    last: Start | None,
+    checkpoint: str | os.PathLike[str] | None,
+    random_state: Any,
+) -> Start:
+    """Look for a path to go on from: the last fit's, or one in a file."""
+    if last is not None:
+        _check_same(last.identity, identity)
+        return last
+    if checkpoint is not None and os.path.exists(checkpoint):
+        trace, key = read(checkpoint, identity)
+        return Start(identity, key, trace)
+    return Start(identity, draw_key(random_state))
+
+
+def draw_key(random_state: Any) -> int:
+    """Return the seed of all draws of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _check_same(old: Identity, new: Identity) -> None:
+    if old.data != new.data:
+        raise ValueError(
+            "warm_start=True goes on with the same data, and this data is different: X, y, the "
+            "weights, or the rows held out for validation (n_iter_no_change alone holds out a "
+            "tenth). Set warm_start=False to start anew."
+        )
+    names = old.parameters.keys() & new.parameters.keys()
+    changed = sorted(name for name in names if old.parameters[name] != new.parameters[name])
+    if changed:
+        raise ValueError(
+            f"warm_start=True goes on with the same parameters, and {changed} changed since the "
+            f"last fit. Only {sorted(MAY_CHANGE)} may change."
+        )
+
+
+def describe(value: Any, depth: int = _DEPTH) -> str:
+    """Return a text for a parameter's value that is the same for an equal one elsewhere.
+
+    Functions and classes are their qualified names, objects their class and what they hold.
+    """
+    inside = functools.partial(describe, depth=depth - 1)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, functools.partial):
+        value = value.func, value.args, value.keywords
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return repr(value)
+    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+        return f"{value.__module__}.{value.__qualname__}"
+    name = f"{type(value).__module__}.{type(value).__qualname__}"
+    # What was drawn from a generator is the key of the path.
+    if isinstance(value, np.random.RandomState) or depth == 0:
+        return name
+    if isinstance(value, np.ndarray):
+        return f"{name}({value.tolist()})"
+    if isinstance(value, list | tuple | set | frozenset):
+        texts = map(inside, value)
+        return f"{name}({', '.join(texts if isinstance(value, list | tuple) else sorted(texts))})"
+    if isinstance(value, dict):
+        items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
+    is_part = isinstance(value, BaseEstimator)
+    held = value.get_params(deep=False) if is_part else getattr(value, "__dict__", {})
+    return f"{name}({', '.join(f'{key}={inside(item)}' for key, item in held.items())})"
+
+
+def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identity) -> None:
+    """Write a path and the key of its draws to a file, which is there in full or as before."""
+    atoms, shape = trace.atoms, (len(trace), len(trace.start))
+    header = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "key": int(key),
+        "data": list(identity.data),
+        "parameters": identity.parameters,
+        "endings": [None if ending is None else ending.name for ending in trace.endings],
+        "is_shared": trace.is_shared,
+        "atoms": type(atoms).__name__,
+        "shape": [int(size) for size in atoms.shape],
+    }
+    scores = [step.validation_score for step in trace]
+    arrays: dict[str, Any] = {
+        "start": trace.start,
+        "entered": trace.entered,
+        "coef": np.concatenate([np.zeros(0), *(step.coef.ravel() for step in trace)]),
+        "n_entered": np.array([step.n_entered for step in trace], dtype=np.int64),
+        "removed": np.array([(s.k, *pair) for s in trace for pair in s.removed]).reshape(-1, 3),
+        "gone": np.array([(s.k, place) for s in trace for place in s.gone]).reshape(-1, 2),
+        "is_scored": np.array([score is not None for score in scores], dtype=bool),
+        "validation_score": np.array([0.0 if s is None else s for s in scores], dtype=np.float64),
+        **{name: trace.column(name).reshape(shape) for name in _PER_OUTPUT},
+        **{name: trace.column(name) for name in _PER_STEP},
+    }
+    names = ("data", "indices", "indptr") if sparse.issparse(atoms) else ()
+    arrays.update({name: getattr(atoms, name) for name in names} or {"atoms": atoms})
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with writing(path) as file:
+        np.savez(file, header=text, **arrays)
+
+
+def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
+    """Read a path and its key; a file of something else, or a damaged one, is a ValueError."""
+    content = Path(path).read_bytes()
+    try:
+        arrays = _load(content)
+        header = json.loads(arrays["header"].tobytes())
+        if header["format"] != _FORMAT or header["version"] < _VERSION:
+            raise ValueError("a foreign header")
+        if header["version"] == _VERSION:
+            given = json.dumps(header["data"]), dict(header["parameters"])
+            trace, key = _trace(header, arrays), int(header["key"])
+    except _DAMAGE as error:
+        raise ValueError(
+            f"{path} is not a checkpoint of fcgboost, or is damaged ({type(error).__name__}: "
+            f"{error}). Delete it to start anew, or name another file."
+        ) from error
+    if header["version"] > _VERSION:
+        raise ValueError(
+            f"{path} was written by a later version of fcgboost (format {header['version']}, not "
+            f"{_VERSION}). Use that version, or delete the file to start anew."
+        )
+    _check_identity(path, *given, identity)
+    return trace, key
+
+
+def _load(content: bytes) -> dict[str, NDArray[Any]]:
+    """Read all arrays of an archive whose checksums are right."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        damaged = archive.testzip()
+    if damaged is not None:
+        raise ValueError(f"{damaged} is damaged")
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        return dict(file)
+
+
+def _check_identity(path: object, data: str, old: dict[str, str], identity: Identity) -> None:
+    # As texts, in which 1 is neither 1.0 nor True.
+    if data != json.dumps(list(identity.data)):
+        raise ValueError(
+            f"{path} is the checkpoint of a fit to other data: X, y, the weights or the rows held "
+            "out for validation are different. Name another file, or delete it to start anew."
+        )
+    new = identity.parameters
+    changed = [
+        f"{name} was {old.get(name, 'not there')} and is {new.get(name, 'not there')}"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{path} is the checkpoint of a fit with other parameters: {'; '.join(changed)}. Name "
+            "another file, or delete it to start anew."
+        )
+
+
+def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
+    """Put a path together."""
+    n_outputs, n_steps = len(header["endings"]), len(arrays["seconds"])
+    sizes = n_outputs * arrays["n_entered"]
+    coefs = np.split(arrays["coef"], np.cumsum(sizes)[:-1]) if n_steps else []
+    steps = []
+    for i, coef in enumerate(coefs):
+        removed, gone = (a[a[:, 0] == i + 1, 1:] for a in (arrays["removed"], arrays["gone"]))
+        rows = {name: arrays[name][i] for name in _PER_OUTPUT}
+        numbers = {name: arrays[name][i].item() for name in _PER_STEP}
+        score = float(arrays["validation_score"][i]) if arrays["is_scored"][i] else None
+        coef = coef.reshape(n_outputs, int(arrays["n_entered"][i]))
+        for protected in (coef, rows["intercept"]):
+            protected.setflags(write=False)
+        left: dict[str, Any] = {
+            "removed": removed.astype(np.intp),
+            "gone": gone[:, 0].astype(np.intp),
+        }
+        steps.append(Step(i + 1, coef=coef, **rows, **numbers, **left, validation_score=score))
+    atoms: Any = arrays.get("atoms")
+    if atoms is None:
+        parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        atoms = _SPARSE[header["atoms"]](parts, shape=header["shape"])
+        # SciPy may have taken shorter numbers.
+        _, atoms.indices, atoms.indptr = parts
+    endings = tuple(None if name is None else Status[name] for name in header["endings"])
+    entered, is_shared = arrays["entered"], bool(header["is_shared"])
+    return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
+
+
+class Writer:
+    """A watcher of the loop that writes the path to a file now and then.
+
+    It writes after the first step, and then for about a hundredth of the time of the fit.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], start: Start) -> None:
+        self._path, self._start, self._next = Path(path), start, -np.inf
+        folder = self._path.absolute().parent
+        if not folder.is_dir():
+            raise ValueError(f"The folder {folder} of the checkpoint {path} does not exist.")
+        if self._path.is_dir() or not os.access(folder, os.W_OK):
+            raise ValueError(f"The checkpoint {path} cannot be written: name a file elsewhere.")
+
+    def __call__(self, step: Step, path: Callable[[], Trace]) -> None:
+        """Write the path if it is time to."""
+        started = time.perf_counter()
+        if started >= self._next:
+            self.close(path())
+            ended = time.perf_counter()
+            self._next = ended + _PAUSE * (ended - started)
+
+    def close(self, trace: Trace) -> None:
+        """Write the path as it is at the end."""
+        write(self._path, trace, self._start.key, self._start.identity)

@@ -1,0 +1,164 @@
+"""What decision values say (classes, probabilities), and the score of a step on validation data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+
+from fcgboost.arrays import is_tensor
+from fcgboost.calibration import PowerLink
+from fcgboost.designs.blocks import row_blocks
+from fcgboost.dictionaries import Dictionary
+from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabilities
+from fcgboost.model import beside
+from fcgboost.trace import Validator
+from fcgboost.training.checks import Array, make_part, to_host
+from fcgboost.training.dataset import DataSet, counts_of
+
+# What a unit of the squared hinge counts beside the accuracy of a preset.
+_LOSS_SHARE = 0.5
+# Rows that are evaluated at once hold so many numbers: they stay in the cache.
+_BLOCK_ENTRIES = 1 << 17
+
+
+def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
+    """Return the class every row of decision values stands for.
+
+    For a tensor X the labels are a tensor on its device, but a NumPy array if they are no numbers.
+    """
+    codes = (decision > 0.0) * 1 if decision.ndim == 1 else decision.argmax(1)
+    if is_tensor(X) and classes.dtype.kind in "biuf":
+        return beside(classes, X)[beside(codes, X)]
+    return classes[to_host(codes)]
+
+
+def probabilities_of(loss: Any, link: PowerLink | None, decision: Any) -> Any:
+    """Return class probabilities by a link, or by the formula of a loss where there is none."""
+    return class_probabilities(loss, decision) if link is None else link.probabilities(decision)
+
+
+def has_probability(estimator: Any) -> bool:
+    """Whether the loss or the link determines probabilities; else raise an AttributeError."""
+    loss = vars(estimator).get("_loss_", estimator.loss)
+    link = vars(estimator).get("link_", vars(estimator).get("link") == "power")
+    if link or isinstance(make_part("loss", loss), ProbabilityLoss):
+        return True
+    raise AttributeError(
+        f"loss={loss!r} determines a class but no probability, so there is no "
+        "predict_proba. Use loss='squared_hinge', or link='power', which fits one to validation "
+        "data once the model is chosen."
+    )
+
+
+class _KnownDecision(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values are known already, for scikit-learn's scorers."""
+
+    def __init__(
+        self, loss: Any, classes: Any = None, decision: Any = None, link: Any = None
+    ) -> None:
+        self.loss, self.classes_, self.decision, self.link = loss, classes, decision, link
+
+    def fit(self, X: Any, y: Any) -> Self:
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        return self.decision
+
+    def predict(self, X: Any) -> Any:
+        return winners(self.decision, self.classes_)
+
+    def predict_proba(self, X: Any) -> Any:
+        if self.link is None:
+            has_probability(self)
+        return probabilities_of(self.loss, self.link, self.decision)
+
+
+def known(classifier: Any, decision: Any) -> Any:
+    """Return what a fitted classifier says where its decision values are known."""
+    return _KnownDecision(classifier._loss_, classifier.classes_, decision, classifier.link_)
+
+
+def check_score(scoring: Any, loss: Loss) -> None:
+    """Raise a ValueError for what is no score, or needs probabilities that there are not."""
+    if isinstance(scoring, list | tuple | set | dict):
+        raise ValueError(f"scoring must be one score, got {scoring!r}.")
+    scorer = check_scoring(_KnownDecision(loss), scoring=scoring)
+    if isinstance(scoring, str) and not isinstance(loss, ProbabilityLoss):
+        # A score that needs probabilities is refused here, not at the first step.
+        scorer(
+            _KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1]
+        )
+
+
+def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
+    """Return -1 and +1 for every output: each class against the rest, one of two alone."""
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
+
+
+def make_validator(
+    X: Any, dictionary: Dictionary, scale: Array, score: Callable[[Array], float]
+) -> Validator:
+    """Return what scores the steps of a path at the rows X, clipped as those of the training."""
+    width = 1 if sparse.issparse(X) else X.shape[1]
+    blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, width))
+
+    def evaluate(atom: Any) -> Array:
+        parts = [dictionary.evaluate(X[rows], atom, scale) for rows in blocks]
+        return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+
+    return Validator(evaluate, score)
+
+
+def make_score(
+    scoring: Any, is_steadied: bool, loss: Loss, classes: NDArray[Any], data: DataSet
+) -> Callable[[Array], float]:
+    """Return a function from decision values on validation data to a score.
+
+    Without `scoring` it is the accuracy; a steadied one is less half the squared hinge, which
+    breaks ties: the accuracy of some hundred rows alone is too coarse to choose by.
+    """
+    if scoring is not None:
+        return _make_scorer(scoring, loss, classes, data)
+    units, codes = counts_of(data.weights), np.arange(len(classes))
+    shares, total = data.weights / data.weights.sum(), float(units.sum())
+    targets = np.column_stack(make_targets(data.codes, len(classes)))
+
+    def score(decision: Array) -> float:
+        values = decision[:, 0] if len(classes) == 2 else decision
+        accuracy = float(units[winners(values, codes) == data.codes].sum()) / total
+        if not is_steadied:
+            return accuracy
+        losses = SquaredHinge().value(targets, decision)
+        return accuracy - _LOSS_SHARE * float((shares @ losses).mean())
+
+    return score
+
+
+def _make_scorer(
+    scoring: Any, loss: Loss, classes: NDArray[Any], data: DataSet
+) -> Callable[[Array], float]:
+    scorer, y = check_scoring(_KnownDecision(loss), scoring=scoring), classes[data.codes]
+    parameters = inspect.signature(scorer).parameters.values()
+    # A plain function need not know of weights.
+    takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+    options = {"sample_weight": data.weights} if takes_weights else {}
+
+    def score(decision: Array) -> float:
+        values = decision[:, 0] if len(classes) == 2 else decision
+        value = float(scorer(_KnownDecision(loss, classes, values), data.X, y, **options))
+        if np.isnan(value):
+            raise ValueError(
+                f"scoring={scoring!r} is not defined on the validation data (it gave NaN): does "
+                "every class occur there?"
+            )
+        return value
+
+    return score

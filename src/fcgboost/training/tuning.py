@@ -1,0 +1,171 @@
+"""The choice of the ridge and the number of steps: what "auto" means for them in a preset.
+
+Paths are fitted for several strengths of the ridge, weakest first, and one that falls far behind
+the best so far is given up. With validation data the best path is the result. Without, rows are set
+aside for the choice only (several times where there are few), and all rows are fitted again as was
+chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.stopping import FarBehind, Status, StoppingRule
+from fcgboost.trace import Trace
+from fcgboost.training.dataset import DataSet, can_be_split, split_data
+from fcgboost.training.fit import Fit, lay_out
+from fcgboost.training.settings import Settings
+
+# The share of the rows that is set aside for the choice, and how often: rows are few where a
+# single split leaves the choice to chance.
+_SHARE = 0.25
+_FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
+# A path whose score has not risen for k0 steps, but at least so many, is given up: that costs
+# nothing measurable and saves up to two thirds of the time.
+_PATIENCE = 20
+# The multiples of k0 at which a path that is a standard error behind the best is given up, which
+# costs nothing measurable either and saves half the time.
+_MARKS = (1, 2, 4)
+# The numbers of steps that are compared where paths of several splits have a vote.
+_MULTIPLES = tuple(i / 4 for i in range(1, 41))
+
+Ended = tuple[Trace, Status]
+
+
+def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
+    """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
+    n_ridges = len(settings.ridge.choices(n_rows))
+    return n_ridges if has_validation_data else n_ridges * _n_splits(n_rows)
+
+
+def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
+    """Return the fit with the ridge and the steps that do best, and its path if it is made already.
+
+    Some of the training rows are set aside where the fit has no validation data. The user's rules
+    end every path.
+    """
+    start, is_scored = fit.start, fit.layout.validator is not None
+    patience = _patience(fit) if is_scored else None
+    if start.path is not None and start.l2 is not None:
+        # The path that goes on has its ridge, and without validation data its number of steps.
+        n_steps = None if is_scored else len(start.path)
+        return fit.with_ridge(start.l2, n_steps, patience), None
+    if not is_scored:
+        return _vote(fit, train, rules), None
+    ridges = _ridges(fit)
+    paths = _race(fit, ridges, rules)
+    best = _best(fit, [trace for trace, _ in paths])
+    # With a file to write, the path is made again for it.
+    path = paths[best] if fit.settings.checkpoint is None else None
+    return fit.with_ridge(ridges[best], patience=patience), path
+
+
+def _race(fit: Fit, ridges: Sequence[float], rules: list[StoppingRule]) -> list[Ended]:
+    """Try every ridge; give up those that fall far behind the best of the weaker ones."""
+    paths: list[Ended] = []
+    leader, marks = np.zeros(0), [multiple * fit.k0 for multiple in _MARKS]
+    for l2 in reversed(ridges):
+        rule = FarBehind(leader, marks, fit.error)
+        paths.append(_trial(fit, l2, _patience(fit)).path([rule, *rules], None))
+        scores = paths[-1][0].column("validation_score")
+        if len(leader) == 0 or scores.max(initial=-np.inf) >= leader.max():
+            leader = scores
+    return paths[::-1]
+
+
+def _trial(fit: Fit, l2: float, patience: int | None) -> Fit:
+    """Return a fit with another ridge that begins at nothing and leaves no file behind."""
+    trial = fit.with_ridge(l2, patience=patience)
+    start, title = replace(fit.start, path=None), f"to choose, ridge {l2:.2g}: "
+    return replace(trial, start=start, is_written=False, title=title)
+
+
+def _best(fit: Fit, traces: Sequence[Trace]) -> int:
+    """Return the number of the strongest ridge, or that of the smallest model, that is as good."""
+    scores = (trace.column("validation_score") for trace in traces)
+    tops = [float(s.max()) if len(s) else -np.inf for s in scores]
+    best = max(tops)
+    good = [i for i, top in enumerate(tops) if top >= best - fit.slack(best)]
+    if not fit.settings.is_small:
+        return good[0]
+    sizes = {i: traces[i][fit.n_kept(traces[i], best) - 1].n_atoms for i in good if len(traces[i])}
+    return min(sizes, key=sizes.__getitem__) if sizes else 0
+
+
+def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+    """Choose the ridge and the number of steps that did best on rows set aside."""
+    settings, ridges = fit.settings, _ridges(fit)
+    if not can_be_split(train, needs_all=settings.scoring is not None):
+        # Nothing to choose by: a strong ridge makes up for many steps.
+        return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
+    total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
+    n_splits = _n_splits(fit.layout.design.total_weight)
+    splits = []
+    for i in range(n_splits):
+        kept, aside = split_data(train, _SHARE, hashing.derive(fit.start.key, -1 - i) >> 33)
+        layout = lay_out(settings, fit.layout.classes, kept, aside)
+        split = Fit.of(settings, layout, replace(fit.start, path=None))
+        splits.append((split, _compared(split, rules)))
+        for row, trace in zip(total, splits[-1][1], strict=True):
+            row += _at_multiples(trace, split.k0)
+    best, number = _winner(split, total / n_splits)
+    multiple = _MULTIPLES[number]
+    held_out = [
+        split.predicted(split.model(traces[best], _end(traces[best], multiple, split.k0)))
+        for split, traces in splits
+    ]
+    return replace(fit.with_ridge(ridges[best], round(multiple * fit.k0)), held_out=held_out)
+
+
+def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the place of the best of mean scores: a row per ridge, a column per number of steps.
+
+    Of small models, the fewest steps that are as good, and of these the best.
+    """
+    if fit.settings.is_small:
+        enough = float(scores.max()) - fit.slack(float(scores.max()))
+        fewest = int(np.argmax((scores >= enough).any(axis=0)))
+        return int(np.argmax(scores[:, fewest])), fewest
+    row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    return int(row), int(column)
+
+
+def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
+    """Return the paths of all ridges whose scores are compared, or the ends of them.
+
+    Where the number of steps is given, no other one matters.
+    """
+    if fit.settings.steps.is_free:
+        return [trace for trace, _ in _race(fit, _ridges(fit), rules)]
+    traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in _ridges(fit)]
+    return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
+
+
+def _ridges(fit: Fit) -> list[float]:
+    return fit.settings.ridge.choices(fit.layout.design.total_weight)
+
+
+def _n_splits(n_rows: float) -> int:
+    return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
+
+
+def _patience(fit: Fit) -> int:
+    return max(_PATIENCE, fit.k0)
+
+
+def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
+    """Return the scores after some multiples of k0; the last one where a path was given up."""
+    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace]
+    if not scores:
+        return np.zeros(len(_MULTIPLES))
+    return np.array([scores[_end(trace, multiple, k0) - 1] for multiple in _MULTIPLES])
+
+
+def _end(trace: Trace, multiple: float, k0: int) -> int:
+    """Return a multiple of k0 as a number of steps, from one to the whole path."""
+    return min(max(1, round(multiple * k0)), len(trace))
