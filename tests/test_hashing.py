@@ -76,12 +76,6 @@ def test_other_types_and_layouts_have_the_fingerprints_of_equal_float64():
     np.testing.assert_array_equal(fingerprint(GRID.astype(np.int8)), fingerprint(GRID))
 
 
-def test_blocks_of_rows_do_not_show(monkeypatch):
-    words = fingerprint(GRID)
-    monkeypatch.setattr(hashing, "_BLOCK_ENTRIES", 10)
-    np.testing.assert_array_equal(fingerprint(GRID), words)
-
-
 def test_different_rows_have_different_fingerprints():
     assert len(np.unique(fingerprint(GRID))) == len(GRID)
     X = np.random.default_rng(1).random((20_000, 3))
