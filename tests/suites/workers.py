@@ -36,14 +36,14 @@ class LocalWorkers(Workers):
 
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         message = cloudpickle.dumps((method, args))
-        self.sizes.append(len(message))
-        replies = []
-        for shard in self._shards:
-            name, values = cloudpickle.loads(message)
-            reply = cloudpickle.dumps(getattr(shard, name)(*values))
-            self.sizes.append(len(reply))
-            replies.append(cloudpickle.loads(reply))
-        return replies
+        replies = [shard.answer(message) for shard in self._shards]
+        self.sizes += [len(message), *map(len, replies)]
+        answers = []
+        for is_right, answer in map(cloudpickle.loads, replies):
+            if not is_right:
+                raise answer
+            answers.append(answer)
+        return answers
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:

@@ -33,39 +33,6 @@ class WorkerLostError(RuntimeError):
     """A worker that held rows is gone, and with it what it knew."""
 
 
-class ShardActor:
-    """The actor on a worker: a `Shard` that is spoken to in bytes.
-
-    What cannot be unpickled, here or there, must end in an answer: a message that Dask itself
-    cannot read is waited for without end.
-    """
-
-    def __init__(
-        self,
-        numbers: Sequence[Sequence[int]],
-        rows: Sequence[Sequence[LoadedRows]],
-        memory_limit: int,
-        n_threads: int,
-    ) -> None:
-        _keep_freed_memory()
-        tables = [dict(zip(*some, strict=True)) for some in zip(numbers, rows, strict=True)]
-        limit = int(_SHARE_STORED * memory_limit) if memory_limit else 2**62
-        self._shard = Shard(tables[0], tables[1], n_threads, limit)
-
-    def answer(self, message: bytes) -> bytes:
-        """Call a method of the shard."""
-        try:
-            method, args = cloudpickle.loads(message)
-            return bytes(cloudpickle.dumps((True, getattr(self._shard, method)(*args))))
-        except Exception as error:  # whatever it is, the client should hear of it
-            try:
-                told = cloudpickle.dumps((False, error))
-                cloudpickle.loads(told)
-            except Exception:
-                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
-            return bytes(told)
-
-
 def _keep_freed_memory() -> None:
     """Let the C library keep memory that arrays gave back, for the next ones.
 
@@ -109,19 +76,19 @@ class DaskWorkers(Workers):
     def _connect(self) -> None:
         """Make an actor on every worker that has rows, and say again what others were told."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
+        self._client.run(_keep_freed_memory, on_error="ignore")
         shares = [
             {} if table is None else share_out(self._client, table.parts, list(workers))
             for table in self._tables
         ]
         names = sorted({name for share in shares for name in share})
         for i, name in enumerate(names):
-            mine = [share.get(name, {}) for share in shares]
+            memory, n_threads = workers[name]["memory_limit"], workers[name]["nthreads"]
             future = self._client.submit(
-                ShardActor,
-                [list(some) for some in mine],
-                [list(some.values()) for some in mine],
-                workers[name]["memory_limit"],
-                workers[name]["nthreads"],
+                Shard,
+                *(share.get(name, {}) for share in shares),
+                n_threads,
+                int(_SHARE_STORED * memory) or 2**62,
                 # Never the same: a fit must not meet the actors of another one.
                 key=f"fcgboost-shard-{token}-{i}",
                 workers=[name],
