@@ -76,14 +76,14 @@ class DaskWorkers(Workers):
     def _connect(self) -> None:
         """Make an actor on every worker that has rows, and say again what others were told."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
-        self._client.run(_keep_freed_memory, on_error="ignore")
+        _ask(self._client, lambda: self._client.run(_keep_freed_memory, on_error="ignore"))
         shares = [
             {} if table is None else share_out(self._client, table.parts, list(workers))
             for table in self._tables
         ]
         names = sorted({name for share in shares for name in share})
         for i, name in enumerate(names):
-            memory, n_threads = workers[name]["memory_limit"], workers[name]["nthreads"]
+            memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
             future = self._client.submit(
                 Shard,
                 *(share.get(name, {}) for share in shares),
