@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from fcgboost import NewtonSolver
-from fcgboost.selection import PooledSelection
+from fcgboost.selection.fixed import PooledSelection
 from fcgboost.solvers import Solver
 from fcgboost.solvers.base import Solution
 

@@ -25,7 +25,7 @@ from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge
 from fcgboost.schemes import FullyCorrective, Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace

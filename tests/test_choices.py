@@ -35,7 +35,7 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
     StepDictionary,
 )
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.trace import Trace
 
 DICTIONARIES: dict[str, Dictionary] = {

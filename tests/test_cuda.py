@@ -85,7 +85,7 @@ def test_presets_learn_the_same_atoms_on_a_gpu(name: str):
     settings = {"dictionary": name, "max_iter": "auto"}
     here, there = (fit_on(device, X, y, **settings) for device in ("cpu", "cuda"))
     assert (there.l2_, there.n_iter_, there.n_atoms_) == (here.l2_, here.n_iter_, here.n_atoms_)
-    # Rounding grows from climb to climb: the first steps tell whether the climbs are the same.
+    # Rounding grows from atom to atom: the first ones tell whether they are refined alike.
     first, same = (model.truncate(5).atoms_ for model in (here, there))
     np.testing.assert_allclose(same, first, rtol=1e-6, atol=1e-9)
     assert (there.predict(X) == here.predict(X)).mean() > 0.995

@@ -27,7 +27,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
 )
 from fcgboost.greedy import fit_path
-from fcgboost.selection import AllCandidates, Selection
+from fcgboost.selection.fixed import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
 from fcgboost.trace import Trace, Validator
 

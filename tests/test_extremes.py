@@ -16,7 +16,7 @@ from fcgboost import (
 from fcgboost.designs import views
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, Sample
-from fcgboost.selection import Request
+from fcgboost.selection.fixed import Request
 from fcgboost.stopping import Status
 
 

@@ -37,7 +37,7 @@ from fcgboost.schemes import (
     Rescaled,
     Scheme,
 )
-from fcgboost.selection import AllCandidates, SampledCandidates, Selection
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates, Selection
 from fcgboost.solvers import InteriorPointSolver, NewtonSolver
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from fcgboost import _kernels
+from fcgboost.selection.gain import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
-SUITES = tuple(f"tests/test_{name}.py" for name in ("refine", "rows", "kernels", "trees"))
+SUITES = tuple(f"tests/test_{name}.py" for name in ("propose", "rows", "kernels", "trees"))
 
 
 def load_builder():
@@ -60,16 +61,20 @@ def test_builds_for_all_processors_have_the_same_bits(folder):
     if not (newer.exists() and _kernels._load_from(newer).fcg_has_v3()):
         pytest.skip("this processor has one build")
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 7)), rng.normal(size=500) / 500, rng.integers(1, 4, 500) * 1.0
-    start, leash = rng.normal(size=8), np.full(8, 0.01)
+    Z = _kernels.in_blocks(rng.normal(size=(500, 7)))
+    residual, weights = rng.normal(size=500) / 500, rng.integers(0, 4, 500) * 1.0
+    searches = [
+        _kernels.Search(family, 32, 3, 300, 30, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS)
+        for family in (_kernels.RELU, _kernels.GAUSS)
+    ]
+    arguments = Z, residual, weights, (0.1, 1000.0, True), 5
     shutil.copy(newer.with_name("kernels.so"), folder)
-    arguments = rows, (0.1, 1000.0, True), start, leash, 30
-    plain = [_kernels.refine(family, *arguments) for family in (_kernels.RELU, _kernels.GAUSS)]
+    plain = [_kernels.propose(search, *arguments) for search in searches]
     shutil.copy(newer, folder)
     _kernels.library.cache_clear()
-    for family, found in zip((_kernels.RELU, _kernels.GAUSS), plain, strict=True):
-        assert not np.array_equal(found, start)
-        np.testing.assert_array_equal(_kernels.refine(family, *arguments), found)
+    for search, found in zip(searches, plain, strict=True):
+        assert not np.array_equal(found[:3], found[3:])
+        np.testing.assert_array_equal(_kernels.propose(search, *arguments), found)
 
 
 def test_without_a_compiler_pip_is_asked_for_one(monkeypatch):

@@ -139,7 +139,7 @@ class TestFit:
 
 @pytest.fixture(scope="module")
 def data():
-    X, y = make_simulation(600, noise="uniform", level=0.2, random_state=0)
+    X, y = make_simulation(600, noise="uniform", level=0.2, random_state=1)
     return X[:300], y[:300], X[300:], y[300:]
 
 

@@ -25,7 +25,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.selection import default_selection
+from fcgboost.selection.fixed import default_selection
 from fcgboost.training.fit import Fit
 
 SCHEMES = ["fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"]

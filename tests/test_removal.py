@@ -19,7 +19,7 @@ from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.outputs import Group, Output, make_group
 from fcgboost.removal import eliminate_one, least_missed
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
 from fcgboost.trace import Trace, Validator

@@ -20,7 +20,7 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
 )
 from fcgboost.losses import SquaredHinge
-from fcgboost.selection import (
+from fcgboost.selection.fixed import (
     AllCandidates,
     Choice,
     Pool,

@@ -12,9 +12,9 @@ from fcgboost import FCGBoostClassifier, Removal, load_model
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path, fit_paths
-from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import SquaredHinge
-from fcgboost.selection import AllCandidates, Selection
+from fcgboost.selection.fixed import AllCandidates, Selection
+from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status

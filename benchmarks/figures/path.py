@@ -13,7 +13,7 @@ from benchmarks.measure import Record, interleaved, medians
 from benchmarks.stopwatches import phases
 from fcgboost import AdmmSolver, FCGBoostClassifier
 from fcgboost.datasets import make_simulation
-from fcgboost.selection import default_selection
+from fcgboost.selection.fixed import default_selection
 from paper.rivals import RIVALS
 
 THREADS = 2

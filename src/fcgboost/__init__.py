@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost.io import ModelFileError as ModelFileError
     from fcgboost.io import load_model as load_model
     from fcgboost.io import save_model as save_model
-    from fcgboost.learned import LearnedCandidates as LearnedCandidates
     from fcgboost.losses import CubedHinge as CubedHinge
     from fcgboost.losses import Hinge as Hinge
     from fcgboost.losses import Loss as Loss
@@ -37,8 +36,9 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost.schemes import Shrinkage as Shrinkage
     from fcgboost.schemes import Truncation as Truncation
     from fcgboost.search import FCGBoostClassifierCV as FCGBoostClassifierCV
-    from fcgboost.selection import AllCandidates as AllCandidates
-    from fcgboost.selection import SampledCandidates as SampledCandidates
+    from fcgboost.selection.fixed import AllCandidates as AllCandidates
+    from fcgboost.selection.fixed import SampledCandidates as SampledCandidates
+    from fcgboost.selection.learned import LearnedCandidates as LearnedCandidates
     from fcgboost.solvers import AdmmSolver as AdmmSolver
     from fcgboost.solvers import GradientDescentSolver as GradientDescentSolver
     from fcgboost.solvers import InteriorPointSolver as InteriorPointSolver
@@ -64,17 +64,18 @@ _NAMES = {
     ),
     "estimators": ("FCGBoostClassifier",),
     "io": ("ModelFileError", "load_model", "save_model"),
-    "learned": ("LearnedCandidates",),
     "losses": ("CubedHinge", "Hinge", "Loss", "Square", "SquaredHinge"),
     "removal": ("Removal",),
     "schemes": ("Epsilon", "FullyCorrective", "Original", "Rescaled", "Shrinkage", "Truncation"),
     "search": ("FCGBoostClassifierCV",),
-    "selection": ("AllCandidates", "SampledCandidates"),
+    "selection.fixed": ("AllCandidates", "SampledCandidates"),
+    "selection.learned": ("LearnedCandidates",),
     "solvers": ("AdmmSolver", "GradientDescentSolver", "InteriorPointSolver", "NewtonSolver"),
     "stopping": ("Status", "Step", "theory_steps"),
     "tables": ("TableEncoder",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {module.partition(".")[0] for module in _NAMES}
 
 try:
     __version__ = version("fcgboost")
@@ -86,7 +87,7 @@ if not TYPE_CHECKING:  # tools would take any name for one that is there
 
     def __getattr__(name: str) -> Any:
         """Load a name, or one of the modules with names, on first use."""
-        if name in _NAMES:
+        if name in _MODULES:
             return import_module(f"fcgboost.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module 'fcgboost' has no attribute {name!r}")
@@ -96,4 +97,4 @@ if not TYPE_CHECKING:  # tools would take any name for one that is there
 
 def __dir__() -> list[str]:
     """Return all names, also those that are not loaded."""
-    return sorted({*globals(), *_HOMES, *_NAMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

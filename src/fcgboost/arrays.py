@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 def namespace(array: Any) -> Any:
@@ -23,6 +24,20 @@ def is_tensor(array: Any) -> bool:
         return False
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
+
+
+def host(array: Any) -> Any:
+    """Return an array that is dense and in NumPy's memory."""
+    if is_tensor(array):
+        return array.cpu().numpy()
+    return array.toarray() if sparse.issparse(array) else array
+
+
+def beside(array: Any, other: Any) -> Any:
+    """Return a NumPy array where another array is."""
+    if not is_tensor(other):
+        return array
+    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
 
 
 def positive_part(array: Any) -> Any:

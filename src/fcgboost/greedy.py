@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design, Divisor
-from fcgboost.learning import Yardstick
 from fcgboost.losses import Loss
 from fcgboost.outputs import Group, Output, make_group
 from fcgboost.removal import Removal, eliminate, eliminate_one
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice, Chooser, Request, Selection
+from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
+from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Solution
-from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
+from fcgboost.stopping import NO_GAIN_STEPS, Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace
 
 # A score below this share of the first score, or of the loss of no model at all, is a sum of
@@ -184,8 +184,8 @@ def _choose(running: Sequence[tuple[_Path, Group, Output]], chooser: Chooser, k:
         points=[output.point(recipe.scheme, k) for _, _, output in running],
         excluded=[() if repeats else group.places for _, group, _ in running],
         divisor=divisor,
-        yardsticks=[
-            Yardstick(path.recipe.l2, recipe.fit_intercept, design.total_weight)
+        gains=[
+            Gain(path.recipe.l2, recipe.fit_intercept, design.total_weight)
             for path, _, _ in running
         ],
         is_joint=recipe.is_joint,
@@ -248,6 +248,8 @@ class _Path:
         ]
         self.outputs = [output for group in self.groups for output in group.outputs]
         self.start = np.array([output.intercept for output in self.outputs])
+        #: The objective of no model at all.
+        self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
@@ -256,11 +258,13 @@ class _Path:
 
     def _limit(self) -> Status | None:
         """Return why the path ends here, if so."""
+        if len(self.steps) >= self.recipe.max_iter:
+            return self.ending
         # Candidates made anew in every step never run out, even when nothing is left to fit.
         is_endless = not (self.recipe.selection.is_fixed or self.recipe.scheme.reselects)
-        if is_endless and gains_nothing(self.steps, sum(output.null for output in self.outputs)):
+        if is_endless and len(self.steps) > NO_GAIN_STEPS and gains_nothing(self.steps, self.null):
             return Status.NO_GAIN
-        return self.ending if len(self.steps) >= self.recipe.max_iter else None
+        return None
 
     @property
     def ending(self) -> Status:
@@ -273,11 +277,12 @@ class _Path:
         if all(output.status for output in self.outputs):
             self.status = self.ending
             return
-        step = self._scored(self._record(*self._correct(k), k))
-        self.steps.append(step)
-        endings = [rule(step) for rule in self.rules]
-        endings.append(self.watcher(step, self.trace) if self.watcher else None)
-        self.status = next((ending for ending in (*endings, self._limit()) if ending), None)
+        step = self._record(*self._correct(k), k)
+        # All of them hear of the step; the first answer counts.
+        for rule in self.rules:
+            self.status = self.status or rule(step)
+        ending = self.watcher(step, self.trace) if self.watcher else None
+        self.status = self.status or ending or self._limit()
 
     def prune(self) -> None:
         """Let atoms of every output leave one by one until one is left: a step each time."""
@@ -291,12 +296,7 @@ class _Path:
                 removed += self._pairs(group, gone)
             if not removed:
                 return
-            self.steps.append(self._scored(self._record(solutions, removed, k)))
-
-    def _scored(self, step: Step) -> Step:
-        if self.validator is None:
-            return step
-        return replace(step, validation_score=self.validator(step, self.registry.rows))
+            self._record(solutions, removed, k)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
@@ -336,30 +336,38 @@ class _Path:
         return [(number, place) for place in gone for number in numbers]
 
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
-        """Write down a step."""
-        coef = np.zeros((len(self.outputs), len(self.registry.rows)))
-        owners = [group for group in self.groups for _ in group.outputs]
-        for row, group, output in zip(coef, owners, self.outputs, strict=True):
-            row[group.atoms] = output.atom_coef
-        intercept = np.array([output.intercept for output in self.outputs])
-        for values in (coef, intercept):
-            values.setflags(write=False)
-        choices = [output.choice if output.status is None else None for output in self.outputs]
-        places = [self.registry.positions[c.id] if c is not None else -1 for c in choices]
-        return Step(
+        """Write down a step, and score it."""
+        n_outputs = len(self.outputs)
+        coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.empty((3, n_outputs))
+        chosen = np.full(n_outputs, -1)
+        c = 0
+        for group in self.groups:
+            for output in group.outputs:
+                coef[c, group.atoms], choice = output.atom_coef, output.choice
+                small[:, c] = 0.0, output.objective, output.intercept
+                if choice is not None and output.status is None:
+                    chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
+                c += 1
+        small.setflags(write=False)
+        coef.setflags(write=False)
+        step = Step(
             k=k,
-            chosen=np.array(places),
-            scores=np.array([c.score if c is not None else 0.0 for c in choices]),
-            objectives=np.array([output.objective for output in self.outputs]),
+            chosen=chosen,
+            scores=small[0],
+            objectives=small[1],
             coef=coef,
-            intercept=intercept,
-            solver_iterations=sum(solution.n_iter for solution in solutions),
-            residual=max(solution.residual for solution in solutions),
-            is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
+            intercept=small[2],
+            solver_iterations=sum([solution.n_iter for solution in solutions]),
+            residual=max([solution.residual for solution in solutions]),
+            is_corrected=all(s.status is Status.CONVERGED for s in solutions),
             seconds=time.perf_counter() - self.started,
-            removed=np.array(removed, dtype=np.intp).reshape(-1, 2),
-            gone=self._gone(),
         )
+        if self.recipe.removal is not None:
+            step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
+        if self.validator is not None:
+            step.validation_score = self.validator(step, self.registry.rows)
+        self.steps.append(step)
+        return step
 
     def _gone(self) -> NDArray[np.intp]:
         """Return the positions of the atoms that no output has."""

@@ -41,9 +41,9 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "interior_point": "solvers:InteriorPointSolver",
     },
     "selection": {
-        "all": "selection:AllCandidates",
-        "sampled": "selection:SampledCandidates",
-        "learned": "learned:LearnedCandidates",
+        "all": "selection.fixed:AllCandidates",
+        "sampled": "selection.fixed:SampledCandidates",
+        "learned": "selection.learned:LearnedCandidates",
     },
     "removal": {"backward": "removal:Removal"},
 }

@@ -11,11 +11,12 @@ import numpy as np
 from fcgboost.designs.base import Array, Columns, Design, Point
 from fcgboost.losses import Loss
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Choice
+from fcgboost.selection.fixed import Choice
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 
 _LABELS = np.array([-1.0, 1.0])
+_ZERO = np.zeros(1)
 
 
 @dataclass(eq=False)
@@ -48,7 +49,7 @@ class Output:
     def atom_coef(self) -> Array:
         """The coefficients of atoms (not of columns), the constant left out."""
         columns = self.problem.columns
-        return (self.coef * columns.factors)[int(columns.has_constant) :]
+        return (self.coef * columns.factors)[columns.has_constant :]
 
     @property
     def intercept(self) -> float:
@@ -86,7 +87,7 @@ class Group:
     @property
     def objective(self) -> float:
         """The sum of the outputs' objectives."""
-        return sum(output.objective for output in self.outputs)
+        return sum([output.objective for output in self.outputs])
 
     def take(self, position: int, atom: Any, id_: int) -> int:
         """Return the column of an atom, appending it if it is not there yet."""
@@ -95,7 +96,7 @@ class Group:
             self.atoms.append(position)
             self.columns.append(atom)
             for output in self.outputs:
-                output.coef = np.append(output.coef, 0.0)
+                output.coef = np.concatenate((output.coef, _ZERO))
         return self.places[id_]
 
     def drop(self, column: int) -> int:

@@ -38,6 +38,14 @@ def check_positive(part: Part, *names: str) -> None:
             refuse(part, name, "a positive number")
 
 
+def check_not_negative(part: Part, *names: str) -> None:
+    """Raise a ValueError unless some parameters are 0 or positive finite numbers."""
+    for name in names:
+        value = getattr(part, name)
+        if not is_positive(value) and (isinstance(value, bool | str) or value != 0):
+            refuse(part, name, "a number of at least 0")
+
+
 def check_count(part: Part, *names: str) -> None:
     """Raise a ValueError unless some parameters are whole numbers from 1 on."""
     for name in names:

@@ -26,7 +26,7 @@ from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# So many steps that together gain less than this share of what the first one gained end a path.
-_NO_GAIN_STEPS, _NO_GAIN_SHARE = 10, 1e-6
+#: So many steps that together gain less than a share of what the first one gained end a path.
+NO_GAIN_STEPS = 10
+_NO_GAIN_SHARE = 1e-6
+_NONE_REMOVED, _NONE_GONE = np.zeros((0, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
 
 
 class Status(Enum):
@@ -44,7 +46,7 @@ class Status(Enum):
         return Status, (self.value,)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Step:
     """What is known after one step of the greedy loop.
 
@@ -92,8 +94,8 @@ class Step:
     is_corrected: bool
     seconds: float
     validation_score: float | None = None
-    removed: NDArray[np.intp] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
-    gone: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    removed: NDArray[np.intp] = field(default_factory=lambda: _NONE_REMOVED)
+    gone: NDArray[np.intp] = field(default_factory=lambda: _NONE_GONE)
 
     def __repr__(self) -> str:
         found = self.validation_score
@@ -142,13 +144,13 @@ def gains_nothing(steps: Sequence[Step], null: float) -> bool:
     Parameters
     ----------
     steps : sequence of Step
+        More than NO_GAIN_STEPS.
     null : float
         The objective of no model at all: the first step gains what the constant gains, too.
     """
-    if len(steps) <= _NO_GAIN_STEPS:
-        return False
-    first, before, now = (float(steps[i].objectives.sum()) for i in (0, -1 - _NO_GAIN_STEPS, -1))
-    return before - now <= _NO_GAIN_SHARE * (null - first)
+    before, now = steps[-1 - NO_GAIN_STEPS].objectives.sum(), steps[-1].objectives.sum()
+    first = steps[0].objectives.sum()
+    return bool(before - now <= _NO_GAIN_SHARE * (null - first))
 
 
 class NoImprovement:

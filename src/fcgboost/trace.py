@@ -10,8 +10,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.designs.base import Array
 from fcgboost.clipping import Limits
+from fcgboost.designs.base import Array
 from fcgboost.dictionaries import Dictionary, stack_rows
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step

@@ -23,7 +23,7 @@ from fcgboost.schemes import (
     Shrinkage,
     Truncation,
 )
-from fcgboost.selection import AllCandidates, SampledCandidates
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace

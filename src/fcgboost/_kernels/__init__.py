@@ -7,7 +7,17 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,11 +29,11 @@ from scipy.linalg import cython_blas, cython_lapack
 from fcgboost._kernels.sources import FOLDER, source_hash
 
 Array = NDArray[np.float64]
-Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 _ADVICE = "Build it with: python -m pip install --editable ."
 
-RELU, GAUSS = 0, 1
+RELU, GAUSS, BLOCK = 0, 1, 64
 
 
 class _Blas(Structure):
@@ -41,15 +51,33 @@ class _Columns(Structure):
     )
 
 
-class _Gain(Structure):
-    _fields_ = (("ridge", c_double), ("total_weight", c_double), ("is_centered", c_int32))
+class Search(Structure):
+    """How atoms are drawn and refined; `kernels.h` says what every number is."""
+
+    _fields_ = (
+        *((name, c_int64) for name in ("family", "size", "n_improved", "n_rows", "max_steps")),
+        *((name, c_double) for name in ("pull", "pull_times_weight")),
+        *(("max_features", c_int64), ("low", c_double), ("high", c_double)),
+        *((name, c_int64) for name in ("memory", "n_shorter")),
+        *((name, c_double) for name in ("rounding", "increase", "shorter", "little")),
+        *((name, c_double) for name in ("first_step", "nudge", "tie")),
+    )
 
 
-class _Bins(Structure):
+class Bins(Structure):
+    """Binned rows of the tables' owner, who keeps them as long as this is used."""
+
     _fields_ = (
         *((name, c_int64) for name in ("n_rows", "n_features")),
         *((name, c_void_p) for name in ("codes", "n_numbers", "offsets", "edges", "is_category")),
     )
+
+    @classmethod
+    def of(cls, tables: Any) -> Bins:
+        """Return where the tables of `dictionaries.trees.binning.Bins` lie."""
+        n_features, n_rows = tables.codes.shape
+        held = tables.codes, tables.n_numbers, tables.offsets, tables.edges, tables.is_category
+        return cls(n_rows, n_features, *map(_at, held))
 
 
 class _TreeRules(Structure):
@@ -70,30 +98,26 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
             *(POINTER(c_double), POINTER(c_double)),
         ),
     ),
-    "fcg_refine": (
+    "fcg_sample": (c_int64, (c_int64, c_void_p, c_int64, c_int64, c_uint64, *[c_void_p] * 2)),
+    "fcg_draw": (None, (POINTER(Search), c_int64, c_void_p, c_uint64, c_void_p)),
+    "fcg_propose": (
         c_int32,
-        (c_int32, c_int64, c_int64, *[c_void_p] * 3, POINTER(_Gain), c_void_p, c_int64, c_void_p),
+        (
+            *(POINTER(Search), c_int64, c_int64, c_void_p, c_void_p, c_void_p),
+            *(c_double, c_double, c_int32, c_uint64, c_void_p),
+        ),
     ),
     "fcg_grow_tree": (
         c_int64,
         (
-            *(POINTER(_Bins), POINTER(_TreeRules), c_void_p, c_void_p),
+            *(POINTER(Bins), POINTER(_TreeRules), c_void_p, c_void_p),
             *(c_int64, c_void_p, c_int64, c_void_p),
         ),
     ),
     "fcg_check_trees": (c_int64, (c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p)),
     "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
-    "fcg_gauss_dots": (
-        c_int32,
-        (
-            *(c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p),
-            *(c_int64, c_void_p, c_void_p, c_void_p),
-        ),
-    ),
-    "fcg_stored_dots": (
-        c_int32,
-        (c_int64, c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_int64, c_void_p),
-    ),
+    "fcg_fingerprint": (None, (c_int64, c_int64, *[c_void_p] * 3)),
+    "fcg_gauss_values": (None, (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 3)),
 }
 
 
@@ -150,6 +174,8 @@ class HingeSums:
         self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
         self._held = _Columns(m=len(y), blas=ctypes.pointer(_blas()))
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
+        #: The coefficients that the last run ended at, as long as no other point was looked at.
+        self._last: Array | None = None
         self.resize(storage)
 
     def resize(self, storage: Array) -> None:
@@ -171,11 +197,13 @@ class HingeSums:
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one."""
         k = self._held.n_known
-        return 0 < k == len(coef) and np.array_equal(self._coef[:k], coef)
+        is_same = coef is self._last or np.array_equal(self._coef[:k], coef)
+        return is_same and 0 < k == len(coef)
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
-        self._held.k = k = len(coef)
+        self._held.k, self._last = len(coef), None
+        k = len(coef)
         _check(library().fcg_look(byref(self._held), _at(coef)))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
@@ -190,6 +218,7 @@ class HingeSums:
             *(_at(end), byref(objective), byref(residual)),
         )
         _check(n_iter)
+        self._last = end
         return end, objective.value, residual.value, n_iter
 
     def drop(self, position: int) -> None:
@@ -200,48 +229,67 @@ class HingeSums:
             self._small[:, : known - 1] = self._small[:, kept]
             self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
             self._held.n_known = known - 1
-        self._coef[0] = np.nan  # so that the next point is another one
+        self._coef[0], self._last = np.nan, None  # so that the next point is another one
 
 
-def refine(
-    family: int,
-    rows: tuple[Array, Array, Array],
+def in_blocks(Z: Array) -> Array:
+    """Lay rows out as `propose` takes them, of shape (n_blocks, n_features, BLOCK)."""
+    n, d = Z.shape
+    padded = np.zeros((-(-n // BLOCK), BLOCK, d))
+    padded.reshape(-1, d)[:n] = Z
+    return np.ascontiguousarray(padded.transpose(0, 2, 1))
+
+
+def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
+    """Return some rows that have a weight, points among these, and how many rows have one."""
+    rows, points = np.empty(min(n_rows, len(weights)), np.int64), np.empty(n_points, np.int64)
+    n_active = library().fcg_sample(
+        len(weights), _at(weights), n_rows, n_points, key, _at(rows), _at(points)
+    )
+    return rows[: max(1, n_active)], points, n_active
+
+
+def draw(search: Search, points: Array, key: int) -> Array:
+    """Return atoms at points, vectors without constraints of shape (n_points, n_features + 1)."""
+    atoms = np.empty((len(points), points.shape[1] + 1))
+    library().fcg_draw(search, points.shape[1], _at(points), key, _at(atoms))
+    return atoms
+
+
+def propose(
+    search: Search,
+    Z: Array,
+    residual: Array,
+    weights: Array,
     gain: tuple[float, float, bool],
-    start: Array,
-    leash: Array,
-    max_steps: int,
+    key: int,
 ) -> Array:
-    """Return where a climb of one atom ends.
+    """Return refined atoms, if there are steps, and behind them those that they were made of.
 
     Parameters
     ----------
-    family : {RELU, GAUSS}
-    rows : ndarrays of shape (n_rows, n_features), (n_rows,) and (n_rows,)
-        Standardised rows, the residual and the weights.
+    search : Search
+    Z : ndarray of shape (n_blocks, n_features, BLOCK)
+        Standardised rows, as `in_blocks` lays them out.
+    residual, weights : ndarray of shape (n_rows,)
     gain : tuple
         The ridge, the total weight, and whether a constant is fitted.
-    start, leash : ndarray of shape (n_parameters,)
-        Parameters without constraints, and how strongly each entry is held.
-    max_steps : int
+    key : int
     """
-    Z, residual, weights = (np.ascontiguousarray(part, dtype=np.float64) for part in rows)
-    theta, held = np.array(start, dtype=np.float64), np.ascontiguousarray(leash)
-    measure = _Gain(*gain)
-    _check(
-        library().fcg_refine(
-            *(family, *Z.shape, _at(Z), _at(residual), _at(weights), byref(measure)),
-            *(_at(held), max_steps, _at(theta)),
-        )
-    )
-    return theta
+    d, n_best = Z.shape[1], search.n_improved
+    atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
+    vectors = _at(Z), _at(residual), _at(weights)
+    _check(library().fcg_propose(search, residual.size, d, *vectors, *gain, key, _at(atoms)))
+    return atoms
 
 
 def grow_tree(
-    bins: Any,
+    bins: Bins,
     rules: tuple[int, float, float, float],
     residual: Array,
     weights: Array,
     room: Array,
+    nodes: Array,
 ) -> Array:
     """Return the nodes of a tree, four numbers each.
 
@@ -252,20 +300,15 @@ def grow_tree(
         The depth, the least weight of a leaf, the smoothing, and the largest value.
     residual, weights : ndarray of shape (n_rows,)
         Weights are exact: no order of sums changes them.
-    room : ndarray of shape (n_histograms, n_bins, 2)
+    room, nodes : ndarray of shape (n_histograms, n_bins, 2) and (most_nodes, 4)
         Memory to work in.
     """
-    n_features, n_rows = bins.codes.shape
-    # No leaf has less than a row.
-    max_nodes = max(1, min(2 * n_rows - 1, 2 ** (rules[0] + 1) - 1))
-    nodes = np.empty((max_nodes, 4))
-    tables = (bins.codes, bins.n_numbers, bins.offsets, bins.edges, bins.is_category)
     n_nodes = library().fcg_grow_tree(
-        *(byref(_Bins(n_rows, n_features, *map(_at, tables))), byref(_TreeRules(*rules))),
-        *(_at(residual), _at(weights), len(room), _at(room), max_nodes, _at(nodes)),
+        *(bins, _TreeRules(*rules), _at(residual), _at(weights)),
+        *(room.shape[0], _at(room), nodes.shape[0], _at(nodes)),
     )
     _check(n_nodes)
-    return nodes[:n_nodes].reshape(-1)
+    return nodes[:n_nodes].flatten()
 
 
 def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
@@ -301,33 +344,26 @@ def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
     return values
 
 
-def gauss_dots(Z: Floats, centers: Floats, factors: Floats, R: Floats) -> tuple[Array, Array]:
-    """Return the inner products of Gauss atoms, and of their sizes, with residuals."""
-    dots, sizes = np.zeros((2, len(centers), R.shape[1]))
-    _check(
-        library().fcg_gauss_dots(
-            *(*Z.shape, _at(Z), len(centers), _at(centers), _at(factors)),
-            *(R.shape[1], _at(R), _at(dots), _at(sizes)),
-        )
-    )
-    return dots, sizes
+def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a word per row, from the words of the columns."""
+    words = np.empty(len(X), dtype=np.uint64)
+    library().fcg_fingerprint(*X.shape, _at(X), _at(columns), _at(words))
+    return words
 
 
-def stored_dots(G: Floats, rows: NDArray[np.int64], r: Floats, start: int, n: int) -> Array:
-    """Return the inner products of n stored columns from start on with a residual."""
-    dots = np.zeros(n)
-    _check(
-        library().fcg_stored_dots(
-            *(G.shape[1], _at(G), len(rows), _at(rows), _at(r), start, n, _at(dots))
-        )
+def gauss_values(X: Array, centers: Array, units: Array) -> Array:
+    """Return exp(-|(x - c) u|^2), of shape (n_rows, n_atoms)."""
+    values = np.empty((len(X), len(centers)))
+    library().fcg_gauss_values(
+        *X.shape, _at(X), len(centers), _at(centers), _at(units), _at(values)
     )
-    return dots
+    return values
 
 
 def _at(array: NDArray[Any]) -> int:
     """Return where an array lies; what is no plain array in one piece is our mistake."""
     assert array.flags.c_contiguous
-    return int(array.ctypes.data)
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def _check(returned: int) -> None:

@@ -2,7 +2,7 @@
  *
  * Arrays are C-ordered and belong to the caller. Nothing keeps state, starts a thread or needs
  * Python's lock. Sums run in an order that depends on neither the processor nor the compiler's
- * vector width, so every build gives the same bits (screen.c excepted, whose sums are estimates).
+ * vector width, so every build gives the same bits (but for what BLAS and LAPACK add to newton.c).
  */
 #ifndef FCGBOOST_KERNELS_H
 #define FCGBOOST_KERNELS_H
@@ -21,6 +21,16 @@
 FCG_API const char *fcg_source_hash(void);
 /* Whether the processor runs code for x86-64-v3. */
 FCG_API int32_t fcg_has_v3(void);
+
+/* rows.c */
+
+/* Write a word per row that depends on its values alone: the mixed sum of its mixed entries, each
+ * with the word of its column; zeros count nothing. */
+FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X,
+                             const uint64_t *columns, uint64_t *words);
+/* Write exp(-|(x - c) u|^2), of shape (n_rows, n_atoms); centers and units are rows. */
+FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
+                              const double *centers, const double *units, double *values);
 
 /* newton.c */
 
@@ -60,22 +70,38 @@ FCG_API int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *
                            double tol, int64_t max_iter, double *coef, double *objective,
                            double *residual);
 
-/* refine.c */
+/* draw.c and refine.c: atoms that are drawn, and refined on a residual */
 
-enum { FCG_RELU = 0, FCG_GAUSS = 1 };
+enum { FCG_RELU = 0, FCG_GAUSS = 1, FCG_BLOCK = 64 };
 
-/* What gains are measured with: the ridge, the total weight, and whether a constant is fitted. */
+/* How atoms are searched. An atom is (w, b), or (c, log s): a vector without constraints. */
 typedef struct {
-    double ridge, total_weight;
-    int32_t is_centered;
-} fcg_gain;
+    int64_t family;
+    int64_t size, n_improved;  /* atoms that are drawn, and refined: as many, or fewer */
+    int64_t n_rows, max_steps; /* rows that are looked at, and steps of BFGS, at most */
+    double pull, pull_times_weight; /* the pull, and what it is at most times the weight of rows */
+    int64_t max_features;      /* weights of a ReLU atom that are not zero, at most */
+    double low, high;          /* the logarithms of the least and the largest width */
+    int64_t memory, n_shorter; /* the constants of `selection/gain.py` */
+    double rounding, increase, shorter, little, first_step, nudge, tie;
+} fcg_search;
 
-/* Climb from theta along the gradient of the logarithm of the gain, by limited-memory BFGS; theta
- * is overwritten by where the climb ends. A leash says how strongly every entry is held where it
- * started. Returns 0, or -1 if there is no memory. */
-FCG_API int32_t fcg_refine(int32_t family, int64_t n_rows, int64_t n_features, const double *Z,
-                           const double *residual, const double *weights, const fcg_gain *gain,
-                           const double *leash, int64_t max_steps, double *theta);
+/* Sample at most n_rows of the rows that have a weight, in order, and n_points of these, distinct
+ * where there are as many; row 0 if no row has a weight. Returns how many have one. */
+FCG_API int64_t fcg_sample(int64_t n, const double *weights, int64_t n_rows, int64_t n_points,
+                           uint64_t key, int64_t *rows, int64_t *points);
+
+/* Draw search->size atoms: unit directions with hinges at points, or centres there. */
+FCG_API void fcg_draw(const fcg_search *search, int64_t d, const double *points, uint64_t key,
+                      double *atoms);
+
+/* Sample rows, draw atoms there, and refine the best. Z has the shape (n_blocks, d, FCG_BLOCK),
+ * and zeros behind the n rows. Written are the refined atoms, if max_steps > 0, and then those that
+ * they were made of, as rows (w, b) of largest value 1, or (c, s). Gains are measured with a ridge,
+ * a total weight, and with or without a constant. Returns 0, or -1 if there is no memory. */
+FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, const double *Z,
+                            const double *residual, const double *weights, double ridge,
+                            double total_weight, int32_t is_centered, uint64_t key, double *atoms);
 
 /* trees.c */
 
@@ -117,18 +143,5 @@ FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
                       const int64_t *depths, int64_t n_rows, int64_t n_features, const double *X,
                       double *values);
-
-/* screen.c */
-
-/* Add to dots and sizes, of shape (n, n_outputs), what Gauss atoms 2^(factor |z - c|^2) and the
- * residuals give; float32 over blocks of rows. Returns 0, or -1 if there is no memory. */
-FCG_API int32_t fcg_gauss_dots(int64_t n_rows, int64_t n_features, const float *Z, int64_t n,
-                               const float *centers, const float *factors, int64_t n_outputs,
-                               const float *R, double *dots, double *sizes);
-/* Add to dots the products of stored columns start, ..., start + n - 1 with a residual, over some
- * rows, whose number is a multiple of 8. Returns 0, or -1 if there is no memory. */
-FCG_API int32_t fcg_stored_dots(int64_t n_columns, const float *G, int64_t n_rows,
-                                const int64_t *rows, const float *r, int64_t start, int64_t n,
-                                double *dots);
 
 #endif

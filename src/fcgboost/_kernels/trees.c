@@ -1,8 +1,7 @@
 /* Trees: grown level by level on binned rows, and walked along.
  *
- * Residuals and weights are rounded to multiples of powers of two, so that no sum over rows is ever
- * rounded: a tree depends neither on the order of the rows nor on who adds them up, and the sums of
- * a node are exactly those of its parent less those of its sibling.
+ * Residuals are rounded to whole steps, so that with whole weights no sum over rows is rounded, and
+ * the sums of a node are exactly those of its parent less those of its sibling.
  */
 #include "kernels.h"
 

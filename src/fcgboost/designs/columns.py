@@ -57,10 +57,11 @@ class MemoryColumns(Columns):
         self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
         sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
         self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
-        self._factors, self._norms = np.ones(0), np.ones(0)
-        self._first_gradients = np.zeros((self.n_outputs, 0))
-        #: Factors, norms and first gradients that were not waited for yet.
-        self._unread: list[tuple[Any, Any, Any]] = []
+        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
+        self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
+        self._n_read = 0
+        #: Those that were not waited for yet.
+        self._unread: list[Any] = []
         is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
         self._sums = [HingeSums(self._storage, y, design.shares) for y in self._y if is_compiled]
         self._states: dict[int, _State] = {}
@@ -75,20 +76,19 @@ class MemoryColumns(Columns):
     @property
     def factors(self) -> Array:
         """Coefficient of the atom = factor x coefficient of its column."""
-        self._read()
-        return self._factors
+        factors: Array = self._known()[0]
+        return factors
 
     @property
     def norms(self) -> Array:
         """The empirical norm of every column."""
-        self._read()
-        return self._norms
+        norms: Array = self._known()[1]
+        return norms
 
     @property
     def first_gradients(self) -> Array:
         """The gradients where all coefficients are 0."""
-        self._read()
-        return self._first_gradients
+        return self._known()[2:]
 
     def append(self, atoms: Any) -> None:
         """Evaluate, scale and store columns."""
@@ -98,7 +98,7 @@ class MemoryColumns(Columns):
         """Put columns behind those that are there."""
         design, xp = self._design, self._device.xp
         norms = xp.sqrt(design.shares @ (values * values))
-        factors = xp.ones_like(norms)
+        factors = norms**0
         if scaling != "none":
             sizes = norms if scaling == "norm" else xp.amax(xp.abs(values), axis=0)
             factors = 1.0 / xp.where(sizes > 0.0, sizes, 1.0)
@@ -112,28 +112,30 @@ class MemoryColumns(Columns):
             for sums in self._sums:
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T
-        self._unread.append((factors, norms, self._first_slopes @ values))
+        self._unread.append(
+            xp.concatenate([factors[None], norms[None], self._first_slopes @ values])
+        )
+
+    def _known(self) -> Array:
+        if self._unread:
+            self._read()
+        return self._facts[:, : self.n_columns]
 
     def _read(self, *arrays: Any) -> list[Any]:
         """Wait for arrays, and for what is known of new columns along with them."""
         unread, self._unread = self._unread, []
-        waiting = [*(array for sizes in unread for array in sizes), *arrays]
-        found = self._device.fetch(*waiting) if waiting else []
-        for i in range(len(unread)):
-            factors, norms, gradients = found[3 * i : 3 * i + 3]
-            self._factors = np.concatenate([self._factors, factors])
-            self._norms = np.concatenate([self._norms, norms])
-            self._first_gradients = np.hstack([self._first_gradients, gradients])
-        return found[3 * len(unread) :]
+        found = self._device.fetch(*unread, *arrays)
+        for facts in found[: len(unread)]:
+            first, self._n_read = self._n_read, self._n_read + facts.shape[1]
+            self._facts[:, first : self._n_read] = facts
+        return found[len(unread) :]
 
     def drop(self, position: int) -> None:
         """Take a column out; those behind it move up."""
-        self._read()
-        self._factors, self._norms = (
-            np.delete(vector, position) for vector in (self._factors, self._norms)
-        )
-        self._first_gradients = np.delete(self._first_gradients, position, axis=1)
+        facts = self._known()
+        facts[:, position:-1] = facts[:, position + 1 :].copy()
         self.n_columns -= 1
+        self._n_read -= 1
         # One after the other: what is read and what is written must not overlap.
         for j in range(position, self.n_columns):
             self._storage[j] = self._storage[j + 1]
@@ -164,10 +166,9 @@ class MemoryColumns(Columns):
         """Run the compiled method, where there is one."""
         if not self._sums:
             return None
-        scale = float(np.abs(self.first_gradients[output]).max(initial=0.0)) or 1.0
-        return Corrected(
-            *self._sums[output].newton(coef, penalty, self.norms, scale, tol, max_iter)
-        )
+        facts = self._known()
+        scale = float(abs(facts[2 + output]).max()) or 1.0
+        return Corrected(*self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter))
 
     def residual(self, output: int, coef: Array) -> Any:
         """Return the negative gradient of the mean loss in the values, an m-vector."""

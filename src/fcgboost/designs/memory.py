@@ -90,6 +90,8 @@ class MemoryDesign(Design):
         self._circles: dict[int, hashing.Circle] = {}
         #: Values of atoms that were looked at in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
+        #: The points of the last residuals, and these.
+        self._residuals: tuple[Any, Any] = (None, None)
 
     @property
     def n_distinct(self) -> int:
@@ -138,11 +140,12 @@ class MemoryDesign(Design):
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Add up over the rows; the columns are kept for whoever enters."""
+        R, values = self.residuals(points), self.evaluate(atoms)
+        active = (R != 0.0) * self.weights[:, None]
+        sums = (values.T @ R, values.T @ active, (values * values).T @ active, active.sum(0))
         self.forget_columns()
-        R, xp, n = self.residuals(points), self.device.xp, atoms.shape[0]
-        weights = xp.where(R != 0.0, self.weights[:, None], 0.0)
-        values = xp.stack([self.column(atoms[j : j + 1]) for j in range(n)]) if n else R.T[:0]
-        sums = (values @ R, values @ weights, (values * values) @ weights, weights.sum(0))
+        if not sparse.issparse(atoms):
+            self._columns = {atom.tobytes(): values[:, j] for j, atom in enumerate(atoms)}
         return Sums(*self.device.fetch(*sums))
 
     @cached_property
@@ -210,22 +213,26 @@ class MemoryDesign(Design):
 
     def residuals(self, points: Sequence[Point]) -> Any:
         """Return the residuals at points, of shape (n_rows, n_points)."""
+        if self._residuals[0] is points:  # those of a step are asked for more than once
+            return self._residuals[1]
         vectors = []
         for columns, output, coef in points:
             assert isinstance(columns, MemoryColumns)
             vectors.append(columns.residual(output, coef))
         # Each of them contiguous: sums over the rows are several times faster so.
-        return vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
+        R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
+        self._residuals = (points, R)
+        return R
 
     def evaluate(self, atoms: Any) -> Any:
         """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
         X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
-        # Dense inputs are copied on the way to the values, sparse ones are not.
-        width = atoms.shape[0] if sparse.issparse(X) else max(X.shape[1], atoms.shape[0])
-        blocks = row_blocks(self.n_rows, device.block_entries // width)
-        if len(blocks) <= 1:
+        # Dense inputs are copied on the way to the values.
+        size = device.block_entries // max(X.shape[1], atoms.shape[0])
+        if self.n_rows <= size:
             return self.dictionary.evaluate(X, here, self.units)
+        blocks = row_blocks(self.n_rows, size)
         values = device.empty(self.n_rows, atoms.shape[0])
 
         def fill(block: slice) -> None:
@@ -251,7 +258,7 @@ class MemoryDesign(Design):
 
     def forget_columns(self) -> None:
         """Drop the kept columns: those that were chosen have entered."""
-        self._columns.clear()
+        self._columns = {}
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Do independent pieces of work, in threads where allowed; results in their order."""

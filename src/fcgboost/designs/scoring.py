@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost import _kernels
 from fcgboost.designs.base import TIE, Array, Best, Candidates, Divisor, Point
 from fcgboost.designs.blocks import BLOCK, row_blocks
-from fcgboost.designs.views import WORTH_FUSING, View
+from fcgboost.designs.views import View
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
@@ -43,8 +42,6 @@ MANY = 32
 _WORTH_GATHERING = 0.8
 # Single precision may lose smaller numbers altogether.
 _TINY = 1e-30
-# Stored rows of one piece of work.
-_STORED_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ class Contest:
     def __post_init__(self) -> None:
         self._n_points = self.allowed.shape[1]
         if self.is_joint:
-            self.allowed = self.allowed.all(axis=1, keepdims=True)
+            self.allowed = np.asarray(self.allowed.all(axis=1, keepdims=True))
         #: The indices of those who can.
         self.left = np.flatnonzero(self.allowed.any(axis=1))
 
@@ -252,8 +249,6 @@ class MemoryCandidates(Candidates):
             some = [view.extents(G[part], shares[part], divisor) for part in parts]
             join = device.xp.maximum if divisor == "max" else add
             (self._extents[divisor],) = device.fetch(reduce(join, some))
-        if view.dtype == "float32" and not device.is_torch and G.size >= WORTH_FUSING:
-            return _stored_dots(self._design, G, W), self._extents.get(divisor)
         each = self._design.each(lambda part: view.sums(G[part], W[part]), parts)
         return reduce(add, each), self._extents.get(divisor)
 
@@ -268,7 +263,7 @@ class MemoryCandidates(Candidates):
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
         if divisor == "none" and view.is_fused(len(W) * atoms.shape[0]):
-            return view.gauss_sums(placed, W, self._design.each), None
+            return view.gauss_sums(placed, W), None
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
         blocks = row_blocks(atoms.shape[0], view.at_once)
         width = max(blocks[0].stop, 1 if sparse.issparse(view.inputs) else view.inputs.shape[1])
@@ -290,20 +285,6 @@ class MemoryCandidates(Candidates):
             return device.xp.concatenate(sums), None
         sizes = [reduce(join, [extent for _, extent in group]) for group in grouped]
         return device.xp.concatenate(sums), device.fetch(device.xp.concatenate(sizes))[0]
-
-
-def _stored_dots(design: MemoryDesign, G: Any, W: Any) -> Any:
-    """Return G^T W over the rows that have a residual; threads share the rows."""
-    sums = []
-    for w in W.T:
-        rows = np.flatnonzero(w)
-        # Rows that count 0 times fill the last group of eight.
-        rows = np.concatenate([rows, np.zeros(-len(rows) % 8, np.intp)])
-        r = np.where(np.arange(len(rows)) < np.count_nonzero(w), w[rows], np.float32(0.0))
-        parts = row_blocks(len(rows), _STORED_ROWS)
-        dots = design.each(lambda p: _kernels.stored_dots(G, rows[p], r[p], 0, G.shape[1]), parts)  # noqa: B023
-        sums.append(sum(dots, np.zeros(G.shape[1])))
-    return np.stack(sums, axis=1)
 
 
 def is_worth_storing(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from fcgboost import _kernels
 from fcgboost.arrays import is_tensor, namespace, squared_norms
 from fcgboost.dictionaries.base import (
     Array,
@@ -18,6 +19,7 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
     check_range,
+    ends_of,
     log_uniform,
 )
 from fcgboost.dictionaries.planes import (
@@ -69,19 +71,26 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.hstack([centers, widths])
 
     def _widths(self, sample: Sample, n: int, key: int) -> Array:
-        if isinstance(self.width, Real):
-            return np.full(n, float(self.width))
-        scale = np.sqrt(sample.n_features * sample.variance / 2.0) or 1.0
-        if isinstance(self.width, str):
-            return np.full(n, scale)
-        return scale * log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
+        if isinstance(self.width, Real | str):
+            return np.full(n, self.width_range(sample)[0])
+        draw = log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
+        return self._unit(sample) * draw
+
+    def width_range(self, sample: Sample) -> tuple[float, float]:
+        """Return the least and the largest width in standardised units."""
+        unit = 1.0 if isinstance(self.width, Real) else self._unit(sample)
+        low, high = ends_of(1.0 if self.width == "scale" else self.width)
+        return float(low * unit), float(high * unit)
+
+    def _unit(self, sample: Sample) -> float:
+        return float(np.sqrt(sample.n_features * sample.variance / 2.0)) or 1.0
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
         is_sparse = sparse.issparse(X) or sparse.issparse(centers)
-        if len(widths) == 1 and not is_sparse:
-            return _one(X, centers, widths, scale)
+        if len(widths) <= _FEW and not is_sparse:
+            return _few(X, centers, widths, scale)
         steepness = 0.5 / widths**2
         if is_sparse:
             X, centers = _divide(X, scale), _divide(centers, scale)
@@ -90,8 +99,6 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
             exponents -= _squared_norms(X)[:, None] * steepness
             exponents -= _squared_norms(centers) * steepness
             return _decay(exponents)
-        if len(widths) <= _FEW:
-            return _few(X, centers, steepness, scale)
         # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
         # from cancelling where the columns lie far from the origin.
         origin = centers.mean(axis=0)
@@ -124,8 +131,10 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return the centres in the other coordinates; widths are in units already."""
-        centers, widths = split_last(atoms)
-        return np.hstack([(centers - origin) / unit, widths[:, None]])
+        moved = np.array(atoms)
+        moved[:, :-1] -= origin
+        moved[:, :-1] /= unit
+        return moved
 
     def free(self, atoms: Any) -> Any:
         """Return (c, log sigma)."""
@@ -236,23 +245,17 @@ def _shifted(X: Any, origin: Any, scale: Array) -> Any:
     return X
 
 
-def _one(X: Any, center: Any, width: Array, scale: Array) -> Array:
-    """Evaluate one atom by differences; a product adds up their squares, faster than a sum."""
-    gaps = X - center
-    gaps *= 0.5**0.5 / (width * scale)
-    # Where squares overflow, the atom is 0.
-    with np.errstate(over="ignore"):
-        gaps *= gaps
-    return _decay(-(gaps @ namespace(gaps).ones_like(gaps[:1].T)))
-
-
-def _few(X: Any, centers: Any, steepness: Array, scale: Array) -> Array:
+def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
     """Evaluate a few atoms by differences, which are exact where an atom is large."""
+    units = 0.5**0.5 / (widths[:, None] * scale)
+    if isinstance(X, np.ndarray) and X.dtype == np.float64:
+        rows, centers = np.ascontiguousarray(X), np.ascontiguousarray(centers, dtype=np.float64)
+        return _kernels.gauss_values(rows, centers, units)
     squares: Any = 0.0
     for column in range(X.shape[1]):
-        gap = (X[:, column : column + 1] - centers[:, column]) / scale[column]
+        gap = (X[:, column : column + 1] - centers[:, column]) * units[:, column]
         squares = squares + gap * gap
-    return _decay(squares * -steepness)
+    return _decay(-squares)
 
 
 def _inputs_side(X: Any) -> Any:

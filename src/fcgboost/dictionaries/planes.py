@@ -72,8 +72,10 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 
 def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
     """Return rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
-    weights, offsets = split_last(atoms)
-    return np.hstack([weights * unit, (offsets + weights @ origin)[:, None]])
+    moved = np.array(atoms)
+    moved[:, -1] += atoms[:, :-1] @ origin
+    moved[:, :-1] *= unit
+    return moved
 
 
 def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
@@ -108,9 +110,13 @@ def product_on_one_thread(X: Any, columns: Any) -> Any:
 
 def affine(X: Any, atoms: Any) -> Array:
     """Return <w, x> + b for rows (w, b), a fresh dense array."""
-    if isinstance(X, np.ndarray) and isinstance(atoms, np.ndarray) and len(atoms) >= _MANY:
-        # One more column in the product takes less time than adding the offsets.
-        return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
+    if type(X) is type(atoms) is np.ndarray:
+        if len(atoms) >= _MANY:
+            # One more column in the product takes less time than adding the offsets.
+            return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
+        values: Array = X @ atoms[:, :-1].T
+        values += atoms[:, -1]
+        return values
     weights, offsets = split_last(atoms)
     z = dense_product(X, weights)
     z += offsets

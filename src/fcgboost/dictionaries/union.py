@@ -63,6 +63,11 @@ class UnionDictionary(Dictionary):
         return wrapped(0, self.families[0].candidates(sample, n, key))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        numbers = set(atoms[:, 0].tolist())
+        if len(numbers) == 1:
+            # Mostly there is one atom, and its family the only one that need be asked.
+            family = self.families[int(*numbers)]
+            return family.evaluate(X, atoms[:, 1 : 1 + family.n_parameters(X.shape[1])], scale)
         members = self.members(atoms, X.shape[1])
         columns = ((at, self.families[i].evaluate(X, rows, scale)) for i, at, rows in members)
         return _arranged(columns, (X.shape[0], atoms.shape[0]))
@@ -82,7 +87,6 @@ class UnionDictionary(Dictionary):
         """Yield the number of every family that has atoms, their positions and their own rows."""
         numbers = atoms[:, 0]
         numbers = numbers.cpu().numpy() if is_tensor(numbers) else numbers
-        # Mostly there is one atom, and its family the only one that need be asked.
         present = set(numbers.tolist())
         for number, family in enumerate(self.families):
             if number not in present:
@@ -107,12 +111,15 @@ def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) 
 
 def wrapped(number: int, rows: Any) -> Array:
     """Return rows of a union from rows of its family of some number."""
-    dense = rows.toarray() if sparse.issparse(rows) else rows
-    return np.hstack([np.full((dense.shape[0], 1), float(number)), dense])
+    union = np.empty((rows.shape[0], 1 + rows.shape[1]))
+    union[:, 0], union[:, 1:] = number, rows if isinstance(rows, np.ndarray) else rows.toarray()
+    return union
 
 
 def stack_rows(rows: Sequence[Any]) -> Any:
     """Put at least one array of rows above each other, short ones filled up with zeros."""
+    if len(rows) == 1:
+        return rows[0]
     if any(map(sparse.issparse, rows)):
         return sparse.vstack(rows, "csr")
     width = max(part.shape[1] for part in rows)

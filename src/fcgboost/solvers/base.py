@@ -100,8 +100,9 @@ class Problem:
     @property
     def penalty(self) -> Array:
         """Lambda for every column, 0 for the constant; a k-vector."""
-        penalty = np.full(self.columns.n_columns, self.l2)
-        penalty[: int(self.columns.has_constant)] = 0.0
+        penalty = np.empty(self.columns.n_columns)
+        penalty.fill(self.l2)
+        penalty[: self.columns.has_constant] = 0.0
         return penalty
 
     @property
@@ -137,7 +138,7 @@ class Iteration:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Solution:
     """What a solver or scheme returns.
 

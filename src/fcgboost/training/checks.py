@@ -21,7 +21,7 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.removal import Removal
 from fcgboost.schemes import Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.training.presets import preset_of
 

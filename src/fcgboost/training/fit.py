@@ -15,15 +15,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from fcgboost import threads
-from fcgboost.designs.base import Design
-from fcgboost.designs.memory import MemoryDesign
-from fcgboost.designs.moments import moments_of
-from fcgboost.designs.devices import find_device
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
 from fcgboost.clipping import Limits, zeros_in
+from fcgboost.designs.base import Design
+from fcgboost.designs.devices import find_device
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.moments import moments_of
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.model import Model
-from fcgboost.selection import Selection, default_selection
+from fcgboost.selection.fixed import Selection, default_selection
 from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
 from fcgboost.trace import StepScore, Trace, fresh
 from fcgboost.training.checks import Array, class_weights

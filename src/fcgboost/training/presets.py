@@ -18,8 +18,8 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.learned import LearnedCandidates
 from fcgboost.removal import Removal
+from fcgboost.selection.learned import LearnedCandidates
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from fcgboost.arrays import is_tensor
-from fcgboost.designs.blocks import row_blocks
 from fcgboost.calibration import PowerLink
+from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabilities
 from fcgboost.model import beside

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
-from fcgboost.learned import LearnedCandidates
 from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
 from fcgboost.removal import Removal
 from fcgboost.schemes import FullyCorrective, Scheme
-from fcgboost.selection import Selection
+from fcgboost.selection.fixed import Selection
+from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.stopping import theory_steps
 from fcgboost.training.checks import check_number, check_word, make_part, make_solver
 from fcgboost.training.presets import PLAIN, Preset, preset_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from fcgboost.dictionaries.trees.nodes import (
     trimmed_rows,
 )
 from fcgboost.dictionaries.trees.walking import values_of
-from fcgboost.parts import check_count, check_positive, is_positive, refuse
+from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
 _SHALLOW = 3
@@ -91,9 +92,7 @@ class TreeDictionary(GrownDictionary):
             check_count(self, "depth")
             if self.depth > _DEEPEST:
                 refuse(self, "depth", f"at most {_DEEPEST}")
-        is_zero = not isinstance(self.smoothing, bool) and self.smoothing == 0
-        if not (is_zero or is_positive(self.smoothing)):
-            refuse(self, "smoothing", "a number of at least 0")
+        check_not_negative(self, "smoothing")
         listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
         if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
             wanted = "None, a list of truth values or a list of indices of features"
@@ -112,7 +111,7 @@ class TreeDictionary(GrownDictionary):
         depth = self.depth
         if isinstance(depth, str):
             fewer = _SHALLOW if depth == "shallow" else 0
-            depth = min(_DEEPEST, max(1, round(np.log2(n_rows) / 2.0) - fewer))
+            depth = min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
         return int(depth), float(self.min_leaf), float(self.smoothing), float(self.peak)
 
     def check_rows(self, X: Any) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Best, Candidates, Design, Divisor, Point
-from fcgboost.learning import Yardstick
 from fcgboost.parts import Part, check_choice, check_count
+from fcgboost.selection.gain import Gain
 
 # Samples from this size on share one order of the rows.
 _SAMPLE_OF_MANY = 64
@@ -39,7 +39,7 @@ class Pool:
     allowed: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Choice:
     """The best candidate for one output."""
 
@@ -48,7 +48,7 @@ class Choice:
     score: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Request:
     """What a step wants: an atom for every output.
 
@@ -62,7 +62,7 @@ class Request:
         For every output the ids that it must not choose.
     divisor : {"none", "max", "norm"}
         What atoms are divided by before they are scored, where they are drawn.
-    yardsticks : sequence of Yardstick
+    gains : sequence of Gain
         What they are divided by where they are learned, for every output.
     is_joint : bool
         Whether all outputs take one atom, the one with the largest root of the sum of the squared
@@ -73,7 +73,7 @@ class Request:
     points: Sequence[Point]
     excluded: Sequence[Collection[int]]
     divisor: Divisor
-    yardsticks: Sequence[Yardstick]
+    gains: Sequence[Gain]
     is_joint: bool = False
 
 

@@ -1,0 +1,1 @@
+"""Which atom enters: candidates of a fixed dictionary or a sample, or atoms that are learned."""

@@ -1,0 +1,143 @@
+"""What an atom gains, and how it is refined to gain more.
+
+An atom g that enters a model lowers the squared hinge, to second order, by a multiple of
+
+    gain(g) = <r, g>^2 / (v(g) + lambda),   v(g) = (sum s g^2 - (sum s g)^2 / sum s) / m,
+
+r being the residual, and the sums going over the active rows, those whose residual is not zero:
+only there does the loss bend. The constant in the model takes the mean of the atom (the second
+term). The score of an atom is the root of its gain. It is refined along the gradient of the
+logarithm of the gain, less a pull back to where it started, which keeps small data from being
+learned by heart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.linalg import norm
+
+from fcgboost.arrays import beside, host, namespace
+from fcgboost.designs.base import TIE, Array
+from fcgboost.dictionaries import LearnableDictionary
+
+#: A share of an atom's mean square, or a largest value, below this is rounding.
+ROUNDING = 1e-12
+#: Directions that are remembered, and the length of the first step as a share of the atom's.
+MEMORY, FIRST_STEP = 6, 0.1
+#: Sufficient increase, how often steps are shortened, to which share, and what ends them.
+INCREASE, N_SHORTER, SHORTER, LITTLE = 1e-4, 4, 0.4, 1e-3
+#: How far offsets are moved before the first step, as a share of the atom's length: of a hinge that
+#: goes through a row, rounding would decide whether the row has a slope.
+NUDGE = 1e-7
+#: All of them, as `_kernels.Search` takes them.
+CONSTANTS = (MEMORY, N_SHORTER, ROUNDING, INCREASE, SHORTER, LITTLE, FIRST_STEP, NUDGE, TIE)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What gains are measured with: the ridge lambda, whether a constant is fitted, and m."""
+
+    ridge: float
+    is_centered: bool
+    total_weight: float
+
+    def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
+        """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
+        xp, size = namespace(dots), self.size(firsts, squares, active)
+        is_there = size > ROUNDING * squares / self.total_weight
+        return is_there * (abs(dots) / xp.where(is_there, size, 1.0) ** 0.5)
+
+    def size(self, firsts: Any, squares: Any, active: Any) -> Any:
+        """Return v(g) + lambda."""
+        if self.is_centered:
+            # A column that is constant on the active rows gains nothing that is not there.
+            spread = squares - firsts * firsts / max(active, ROUNDING)
+            squares = spread * (spread > ROUNDING * squares)
+        return squares / self.total_weight + self.ridge
+
+
+@dataclass(frozen=True)
+class Task:
+    """What atoms are to go along with: standardised active rows, their residual and weights."""
+
+    dictionary: LearnableDictionary
+    Z: Any
+    residual: Any
+    weights: Any
+    gain: Gain
+
+    def scores(self, G: Any) -> Any:
+        """Return the scores of atoms that have these values."""
+        dots, firsts, squares = self.residual @ G, self.weights @ G, self.weights @ (G * G)
+        return self.gain.scores(dots, firsts, squares, self.weights.sum())
+
+    def look(self, theta: Array) -> tuple[float, Array]:
+        """Return the logarithm of the gain of a vector without constraints, and its gradient."""
+        Z, dictionary, weights, total = self.Z, self.dictionary, self.weights, self.weights.sum()
+        row, ones = beside(dictionary.bound(theta[None]), Z), beside(np.ones(Z.shape[1]), Z)
+        g = dictionary.evaluate(Z, row, ones)
+        (score,) = self.scores(g)
+        if not score > 0.0:
+            return -math.inf, np.zeros(len(theta))
+        first = weights @ g
+        size = self.gain.size(first, weights @ (g * g), total) * self.gain.total_weight
+        mean = first / total if self.gain.is_centered else 0.0
+        V = self.residual[:, None] * (2.0 / (self.residual @ g))
+        V = V - weights[:, None] * (g - mean) * (2.0 / size)
+        (slope,) = host(dictionary.free_gradient(Z, beside(theta[None], Z), V))
+        return 2.0 * math.log(score), np.asarray(slope)
+
+
+def refine(task: Task, start: Array, max_steps: int, pull: float) -> Array:
+    """Move theta uphill by limited-memory BFGS; all but its last entry (offset, width) are held."""
+    hold = np.full(len(start), pull / (start[:-1] @ start[:-1] or 1.0))
+    hold[-1] = 0.0
+
+    def look(theta: Array) -> tuple[float, Array]:
+        (height, slope), away = task.look(theta), theta - start
+        return height - float(hold @ away**2), slope - 2.0 * hold * away
+
+    theta, (height, slope) = start, look(start)
+    moves: list[tuple[Array, Array, float]] = []
+    for _ in range(max_steps):
+        direction = _direction(theta, slope, moves)
+        # Uphill, or not at all; and not farther than the atom is long.
+        direction = direction if direction @ slope > 0.0 else slope
+        rise = float(direction @ slope)
+        if not rise > 0.0:
+            break
+        step = min(1.0, float(norm(theta) / norm(direction)))
+        for _ in range(N_SHORTER + 1):
+            trial = theta + step * direction
+            tried, after = look(trial)
+            if tried >= height + INCREASE * step * rise:
+                break
+            step *= SHORTER
+        else:
+            break
+        moved, bent, gained = trial - theta, slope - after, tried - height
+        moves = [*moves[1 - MEMORY :], (moved, bent, float(moved @ bent))]
+        theta, height, slope = trial, tried, after
+        if not gained > LITTLE:
+            break
+    return theta
+
+
+def _direction(theta: Array, slope: Array, moves: list[tuple[Array, Array, float]]) -> Array:
+    """Return the inverse curvature times the slope, as far as the last moves tell."""
+    if not moves:
+        return slope * (FIRST_STEP * norm(theta) / (norm(slope) or 1.0))
+    q, used = slope, []
+    for moved, bent, curvature in reversed(moves):
+        share = moved @ q / curvature if curvature > 0.0 else 0.0
+        q = q - share * bent
+        used.append((share, moved, bent, curvature))
+    _, bent, curvature = moves[-1]
+    q = q * (curvature / (bent @ bent) if curvature > 0.0 else 1.0)
+    for share, moved, bent, curvature in reversed(used):
+        q = q + (share - bent @ q / curvature) * moved if curvature > 0.0 else q
+    return q

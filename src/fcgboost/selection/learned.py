@@ -1,0 +1,258 @@
+"""Atoms that are learned before they enter.
+
+Families propose on a subsample of the data: those that draw atoms refine the best of some, those
+that grow atoms grow one on the residual. What they propose is scored exactly on all rows, and the
+best of it enters: a refined atom competes with the one it was made of, so it is never worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal
+
+import numpy as np
+
+from fcgboost import _kernels, hashing
+from fcgboost.arrays import beside, host, is_tensor, namespace
+from fcgboost.designs.base import TIE, Array, Design, Sums
+from fcgboost.dictionaries import (
+    GaussDictionary,
+    GrownDictionary,
+    LearnableDictionary,
+    ReluDictionary,
+    Sample,
+    UnionDictionary,
+    stack_rows,
+    wrapped,
+)
+from fcgboost.parts import check_count, check_not_negative
+from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
+from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
+
+# Numbers that a subsample of sparse or wide rows may hold.
+_ENTRIES = 1 << 25
+# The pull on few rows; and on n rows so much over n, as of many rows less is learned by heart.
+_PULL, _PULL_TIMES_WEIGHT = 0.3, 40.0
+
+
+class LearnedCandidates(Selection):
+    """Improve the best of a fresh sample on its own parameters before it enters.
+
+    Parameters
+    ----------
+    size : int, default=128
+        Atoms that a family draws in a step.
+    n_improved : int, default=1
+        How many of them, the best ones, are improved.
+    max_steps : int, default=30
+        The most steps of limited-memory BFGS; 0 improves nothing.
+    pull : float or "auto", default="auto"
+        How strongly an atom is held where it started: `pull` |w - w0|^2 / |w0|^2 is taken off the
+        logarithm of its gain. "auto" is 40 / n, n being the weight of the rows on which the atom is
+        improved, but at most 0.3.
+    n_rows : int, default=16384
+        Active rows on which atoms are drawn, compared and improved, other ones in every step.
+    max_rows : int, default=131072
+        Rows that are looked at closely at all, and that trees are grown on; of more rows, these
+        are drawn once. What was learned is scored on all of them.
+    """
+
+    is_fixed = False
+
+    def __init__(
+        self,
+        size: int = 128,
+        n_improved: int = 1,
+        max_steps: int = 30,
+        pull: float | Literal["auto"] = "auto",
+        n_rows: int = 16_384,
+        max_rows: int = 131_072,
+    ) -> None:
+        self.size = size
+        self.n_improved = n_improved
+        self.max_steps = max_steps
+        self.pull = pull
+        self.n_rows = n_rows
+        self.max_rows = max_rows
+
+    def check_parameters(self) -> None:
+        """Check the counts and the pull."""
+        check_count(self, "size", "n_improved", "n_rows", "max_rows")
+        is_auto = isinstance(self.pull, str) and self.pull == "auto"
+        check_not_negative(self, "max_steps", *(() if is_auto else ("pull",)))
+
+    def chooser(self, design: Design, n: int, key: int) -> Chooser:
+        """Look at rows that stay the same during the fit."""
+        name = (_Learner, key, *vars(self).values())
+        learner = design.once(name, lambda: _Learner(self, design, key))
+        return partial(learner.choose, design)
+
+    def pulls(self) -> tuple[float, float]:
+        """Return the pull, and what it is at most times the weight of the rows."""
+        return (_PULL, _PULL_TIMES_WEIGHT) if self.pull == "auto" else (self.pull, np.inf)
+
+
+class _Learner:
+    """What one fit learns its atoms with; all its paths learn with the same."""
+
+    def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
+        self._key, dictionary = key, design.dictionary
+        self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
+        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
+        self._subsample = design.subsample(n_rows, key)
+        data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weight)
+        families = [dictionary] if self._union is None else self._union.families
+        self._families = [
+            (_Grown if isinstance(family, GrownDictionary) else _Drawn)(family, selection, data)
+            for family in families
+        ]
+
+    def choose(self, design: Design, request: Request) -> list[Choice | None]:
+        """Let the families propose, and take the best on all rows."""
+        residuals, active = self._subsample.residuals(request.points)
+        numbers = [0] if self._union is None else self._union.at_step(request.k)
+        proposals, owners = [], []
+        for c, gain in enumerate(request.gains):
+            for number in numbers:
+                key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
+                rows = self._families[number].propose(residuals[:, c], active[:, c], gain, key)
+                proposals += [rows if self._union is None else wrapped(number, rows)]
+                owners += [c] * rows.shape[0]
+        atoms = stack_rows(proposals)
+        sums = design.sums(atoms, request.points)
+        return _best(atoms, owners, sums, request)
+
+
+def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[Choice | None]:
+    """Take for every output the best of what was proposed for it, or for all the best for all."""
+    ids, chosen = hashing.fingerprint(atoms).tolist(), []
+    scores = [
+        gain.scores(sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c])
+        for c, gain in enumerate(request.gains)
+    ]
+    if request.is_joint:
+        scores = [sum(own * own for own in scores) ** 0.5 for _ in scores]
+    for c, own in enumerate(scores):
+        for j, id_ in enumerate(ids):
+            if id_ in request.excluded[c] or not (request.is_joint or owners[j] == c):
+                own[j] = -1.0
+        j, score = _take_best(own)
+        chosen.append(None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score))
+    return chosen
+
+
+def _take_best(scores: Array) -> tuple[int, float]:
+    """Return the first of those as good as the best, up to rounding, and its score; it is out."""
+    j = int((scores >= (1.0 - TIE) * scores.max()).argmax())
+    score, scores[j] = float(scores[j]), -1.0
+    return j, score
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The rows that atoms are learned on, raw, the shape of the data, and the rows' weight."""
+
+    rows: Any
+    frame: Sample
+    weight: float
+
+    @cached_property
+    def standardized(self) -> Any:
+        rows = self.rows if is_tensor(self.rows) else host(self.rows)
+        return (rows - beside(self.frame.shift, rows)) / beside(self.frame.scale, rows)
+
+    @cached_property
+    def blocks(self) -> Array:
+        return _kernels.in_blocks(self.standardized)
+
+
+class _Grown:
+    """A family whose atoms are grown."""
+
+    def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
+        self._rows = np.ascontiguousarray(host(data.rows), dtype=np.float64)
+        self._grower = family.grower(replace(data.frame, rows=self._rows))
+
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
+        if not isinstance(residual, np.ndarray):
+            residual, active = host(residual), host(active)
+        return self._grower.grow(self._rows, residual, active, key)
+
+
+class _Drawn:
+    """A family whose atoms are drawn, and refined where it knows how."""
+
+    def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
+        self._family, self._selection, self._data = family, selection, data
+        self._search = _search(family, selection, data.frame)
+        self._is_here = not is_tensor(data.rows)
+        # The way back from standardised coordinates.
+        self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
+
+    def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
+        """Return raw rows: what was refined, and behind it what that was made of."""
+        data, search = self._data, self._search
+        if search is None or not self._is_here:
+            return self.propose_any(residual, active, gain, key)
+        residual, active = np.ascontiguousarray(residual), np.ascontiguousarray(active)
+        measure = gain.ridge, data.weight, gain.is_centered
+        atoms = _kernels.propose(search, data.blocks, residual, active, measure, key)
+        return self._family.moved(atoms, *self._back)
+
+    def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
+        """Do what `propose` does, for arrays of any kind and any dictionary."""
+        family, selection, data = self._family, self._selection, self._data
+        weights = np.ascontiguousarray(host(active))
+        rows, points, n_active = _kernels.sample(weights, selection.n_rows, selection.size, key)
+        weight = data.weight * min(1.0, selection.n_rows / max(1, n_active))
+        gain = Gain(gain.ridge, gain.is_centered, weight)
+        task = Task(family, data.standardized[rows], residual[rows], active[rows], gain)
+        atoms = self._drawn(points, key)
+        scores = host(task.scores(self._values(data.rows[rows], atoms)))
+        n_improved = min(selection.n_improved, len(atoms))
+        atoms = atoms[[_take_best(scores)[0] for _ in range(n_improved)]]
+        if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
+            pull, most = selection.pulls()
+            pull = min(pull, most / max(float(weights[rows].sum()), ROUNDING))
+            atoms = np.vstack([*(self._refined(task, atom, pull) for atom in atoms), atoms])
+        if family.scaled(atoms[:1], np.ones(1)) is None:
+            return atoms
+        values = self._values(data.rows, atoms)
+        largest = host(namespace(values).amax(abs(values), 0))
+        return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > ROUNDING, largest, 1.0)))
+
+    def _values(self, X: Any, atoms: Array) -> Any:
+        return self._family.evaluate(X, beside(atoms, X), beside(self._data.frame.scale, X))
+
+    def _drawn(self, points: Any, key: int) -> Array:
+        if self._search is None:
+            sample = replace(self._data.frame, rows=host(self._data.rows[points]))
+            return np.asarray(host(self._family.candidates(sample, len(points), key)))
+        at = np.ascontiguousarray(host(self._data.standardized[points]))
+        theta = _kernels.draw(self._search, at, key)
+        return np.asarray(self._family.moved(self._family.bound(theta), *self._back))
+
+    def _refined(self, task: Task, atom: Array, pull: float) -> Array:
+        """Return what became of an atom, or the atom if that is not finite."""
+        family, frame = self._family, self._data.frame
+        theta = np.array(family.free(family.moved(atom[None], frame.shift, frame.scale))[0])
+        theta[-1] += NUDGE * np.sqrt(theta @ theta)
+        theta = refine(task, theta, int(self._selection.max_steps), pull)
+        raw = family.moved(family.bound(theta[None]), *self._back)[0]
+        return raw if np.isfinite(raw).all() else atom
+
+
+def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | None:
+    """Return how the library draws and refines atoms of a family; None if it does not."""
+    d, low, high = frame.n_features, 0.0, 0.0
+    # Of a class derived from these nobody knows what it evaluates.
+    if type(family) is ReluDictionary and family.weights == "sparse":
+        number, d = _kernels.RELU, min(family.max_features or d, d)
+    elif type(family) is GaussDictionary and family.centers == "data":
+        number, (low, high) = _kernels.GAUSS, np.log(family.width_range(frame))
+    else:
+        return None
+    n_improved = min(selection.n_improved, selection.size)
+    counts = selection.size, n_improved, selection.n_rows, int(selection.max_steps)
+    return _kernels.Search(number, *counts, *selection.pulls(), d, low, high, *CONSTANTS)
