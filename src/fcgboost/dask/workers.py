@@ -15,7 +15,7 @@ from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.dask.collections import Table
 from fcgboost.dask.design import Workers
-from fcgboost.dask.shard import LoadedRows, Shard
+from fcgboost.dask.shard import Shard
 
 # So many times in a row workers may be lost without an answer in between.
 _LOSSES = 6
@@ -263,27 +263,21 @@ def share_out(
     """
     futures = client.compute(list(parts))
     await_all(client, futures)
+    keys = [future.key for future in futures]
     who_has = _ask(client, lambda: client.who_has(futures))
-    keys = [f"fcgboost-count-{uuid.uuid4().hex}" for _ in futures]
-    counts = [client.submit(_n_rows, f, key=k) for f, k in zip(futures, keys, strict=True)]
-    await_all(client, counts)
-    sizes = client.gather(counts)
+    sizes = _ask(client, lambda: client.nbytes(keys, summary=False))
+    if not all(who_has.get(key) and key in sizes for key in keys):
+        raise WorkerLostError("a partition was lost after it was loaded")
     shares: dict[str, dict[int, Future]] = {}
-    taken, most = dict.fromkeys(names, 0), sum(sizes) / len(names)
+    taken, most = dict.fromkeys(names, 0), sum(sizes[key] for key in keys) / len(names)
     # The largest first: what is left to be moved is small.
-    for i in sorted(range(len(futures)), key=lambda i: -sizes[i]):
-        holders = who_has.get(futures[i].key) or ()
-        if not holders:
-            raise WorkerLostError("a partition was lost after it was loaded")
+    for i, key in sorted(enumerate(keys), key=lambda pair: -sizes[pair[1]]):
         # A worker that came later has no share in this fit.
         freest = min(names, key=taken.__getitem__)
-        name = min((h for h in holders if h in taken), key=taken.__getitem__, default=freest)
-        if taken[name] + sizes[i] > most and taken[freest] < taken[name]:
+        holders = [name for name in who_has[key] if name in taken]
+        name = min(holders, key=taken.__getitem__, default=freest)
+        if taken[name] + sizes[key] > most and taken[freest] < taken[name]:
             name = freest
         shares.setdefault(name, {})[i] = futures[i]
-        taken[name] += sizes[i]
+        taken[name] += sizes[key]
     return shares
-
-
-def _n_rows(rows: LoadedRows) -> int:
-    return len(rows.y)
