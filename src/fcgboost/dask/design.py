@@ -7,6 +7,7 @@ scaled here.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, reduce
@@ -37,26 +38,65 @@ from fcgboost.losses import Loss
 _LABELS = np.array([-1.0, 1.0])
 # Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
+# So many times in a row workers may be lost without an answer in between.
+_LOSSES = 6
 # The circle of hashes.
 _ROUND = 2**64
 
 
+class WorkerLostError(RuntimeError):
+    """A worker that held rows is gone, and with it what it knew."""
+
+
 class Workers(ABC):
-    """The workers that have the rows, and what has to be said again if some are lost."""
+    """The workers that have the rows; where some are lost, others take their places."""
 
     def __init__(self) -> None:
         #: How often they were asked.
         self.n_rounds = 0
         #: What shards remember, and the answers where they must be the same again.
         self.log: list[tuple[tuple[Any, ...], list[Any] | None]] = []
+        self._is_connected = False
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Load the rows, and make a shard on every worker."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the workers forget the rows."""
 
     @abstractmethod
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Call a method of every worker's shard; return the answers by partition."""
+        """Call a method of every shard; return the answers by partition, or WorkerLostError."""
 
-    @abstractmethod
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Do the same, also if shards are lost and have to be made again."""
+        """Ask all shards; if one is lost, make all of them again and repeat what they were told."""
+        for _ in range(_LOSSES):
+            try:
+                if not self._is_connected:
+                    self.connect()
+                    self._repeat()
+                    self._is_connected = True
+                return self.ask_all(method, *args)
+            except WorkerLostError as error:
+                last, self._is_connected = error, False
+                self.close()
+                message = f"{error}: rows are loaded again, and the fit goes on."
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+        raise RuntimeError(
+            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
+            "memory?"
+        ) from last
+
+    def _repeat(self) -> None:
+        for call, answers in self.log:
+            again = _in_order(self.ask_all(*call))
+            if answers is not None and again != answers:
+                raise RuntimeError(
+                    "The partitions gave other rows when they were loaded again. They must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
 
     def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
         """Call a method of every worker's shard; return the partitions' answers in their order.
@@ -76,16 +116,6 @@ class Workers(ABC):
     def ask_validation(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
         """Ask all partitions for validation."""
         return self.round("ask_validation", method, *args, lasts=lasts)
-
-    def repeat(self) -> None:
-        """Bring new shards to where the last ones were."""
-        for call, answers in self.log:
-            again = _in_order(self.ask_all(*call))
-            if answers is not None and again != answers:
-                raise RuntimeError(
-                    "The partitions gave other rows when they were loaded again. They must be the "
-                    "same every time: set seeds, leave files alone, or persist the collection."
-                )
 
 
 def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:

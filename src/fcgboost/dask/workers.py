@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,11 +13,9 @@ import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import Workers
+from fcgboost.dask.design import WorkerLostError, Workers
 from fcgboost.dask.shard import Shard
 
-# So many times in a row workers may be lost without an answer in between.
-_LOSSES = 6
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -27,10 +24,6 @@ _SHARE_STORED = 0.15
 # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: other arenas than the
 # first one give memory back whatever the thresholds say.
 _MALLOPT = ((-1, 2**29), (-3, 2**25), (-8, 1))
-
-
-class WorkerLostError(RuntimeError):
-    """A worker that held rows is gone, and with it what it knew."""
 
 
 def _keep_freed_memory() -> None:
@@ -48,7 +41,7 @@ def _keep_freed_memory() -> None:
 
 
 class DaskWorkers(Workers):
-    """Actors, one per worker that has rows; they come into being with the first question."""
+    """Actors, one per worker that has rows."""
 
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
         super().__init__()
@@ -56,25 +49,8 @@ class DaskWorkers(Workers):
         self._futures: list[Future] = []
         self._actors: list[Actor] = []
 
-    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Ask all actors; if a worker is lost, load the rows again and repeat what was said."""
-        for _ in range(_LOSSES):
-            try:
-                if not self._actors:
-                    self._connect()
-                return self.ask_all(method, *args)
-            except WorkerLostError as error:
-                last = error
-                self.close()
-                message = f"{error}: rows are loaded again, and the fit goes on."
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
-        raise RuntimeError(
-            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
-            "memory?"
-        ) from last
-
-    def _connect(self) -> None:
-        """Make an actor on every worker that has rows, and say again what others were told."""
+    def connect(self) -> None:
+        """Make an actor on every worker that has rows."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
         _ask(self._client, lambda: self._client.run(_keep_freed_memory, on_error="ignore"))
         shares = [
@@ -99,7 +75,6 @@ class DaskWorkers(Workers):
             self._futures.append(future)
         await_all(self._client, self._futures, names)
         self._actors = [future.result() for future in self._futures]
-        self.repeat()
 
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         """Ask all actors at once."""
