@@ -137,9 +137,9 @@ def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = Non
     if mean is not None:
         terms = ((X.data - mean[columns]) * factors[columns]) ** 2
         not_stored = np.maximum(shares.sum() - np.bincount(columns, heavy, n_features), 0.0)
-        # Not a rounding error of sums, where a column has no zeros.
-        not_stored[np.bincount(columns, minlength=n_features) == X.shape[0]] = 0.0
-        others = not_stored * (mean * factors) ** 2
+        # Rounding is no weight where all is stored.
+        is_full = np.bincount(columns, minlength=n_features) == X.shape[0]
+        others = np.where(is_full, 0.0, not_stored) * (mean * factors) ** 2
     high, low = (np.bincount(columns, half, n_features) for half in _halves(terms * heavy))
     return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62) + others)
 
