@@ -7,7 +7,17 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,9 +46,9 @@ _FUNCTIONS = {
     "look": "bpp",
     "newton": "bpppddippp",
     "sample": "iipiiupp",
-    "draw": "-pipup",
-    "propose": "bpiipppddbup",
-    "grow_tree": "ippppipip",
+    "draw": "-Sipup",
+    "propose": "bSiipppddbup",
+    "grow_tree": "iBRppipip",
     "check_trees": "iiipipp",
     "walk": "-iippiipp",
     "fingerprint": "-iippp",
@@ -86,6 +96,9 @@ class Bins(Structure):
 
 class _TreeRules(Structure):
     _fields_ = _fields("i: depth; d: min_leaf smoothing peak")
+
+
+_TYPES |= {"S": POINTER(Search), "B": POINTER(Bins), "R": POINTER(_TreeRules)}
 
 
 @cache
@@ -212,7 +225,7 @@ def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, 
 def draw(search: Search, points: Array, key: int) -> Array:
     """Return atoms at points, vectors without constraints of shape (n_points, n_features + 1)."""
     atoms = np.empty((len(points), points.shape[1] + 1))
-    library().fcg_draw(byref(search), points.shape[1], _at(points), key, _at(atoms))
+    library().fcg_draw(search, points.shape[1], _at(points), key, _at(atoms))
     return atoms
 
 
@@ -232,7 +245,7 @@ def propose(
     d, n_best = Z.shape[1], search.n_improved
     atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
     data = residual.size, d, _at(Z), _at(residual), _at(weights)
-    _check(library().fcg_propose(byref(search), *data, *gain, key, _at(atoms)))
+    _check(library().fcg_propose(search, *data, *gain, key, _at(atoms)))
     return atoms
 
 
@@ -249,7 +262,7 @@ def grow_tree(
     The rules are the depth, the least weight of a leaf, the smoothing and the peak. Histograms, of
     shape (n_histograms, n_bins, 2), and nodes, (most_nodes, 4), are memory to work in.
     """
-    data = byref(bins), byref(_TreeRules(*rules)), _at(residual), _at(weights)
+    data = bins, _TreeRules(*rules), _at(residual), _at(weights)
     n_nodes = library().fcg_grow_tree(*data, len(room), _at(room), len(nodes), _at(nodes))
     _check(n_nodes)
     return nodes[:n_nodes].flatten()
