@@ -7,17 +7,7 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import (
-    POINTER,
-    Structure,
-    byref,
-    c_char_p,
-    c_double,
-    c_int32,
-    c_int64,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,8 +27,8 @@ RELU, GAUSS, BLOCK = 0, 1, 64
 
 # Letters for types, and what the functions return and take, in that order.
 _TYPES: dict[str, Any] = {
-    **{"p": c_void_p, "d": c_double, "i": c_int64, "u": c_uint64, "b": c_int32},
-    **{"s": c_char_p, "-": None},
+    **{"p": c_void_p, "d": c_double, "i": c_int64, "s": c_char_p, "-": None},
+    **{"u": ctypes.c_uint64, "b": ctypes.c_int32},
 }
 _FUNCTIONS = {
     "source_hash": "s",
