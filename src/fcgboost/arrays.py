@@ -52,5 +52,8 @@ def sort(array: Any) -> Any:
 
 def squared_norms(rows: Any) -> Any:
     """Return the squared Euclidean norm of every row."""
+    if sparse.issparse(rows):
+        numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        return np.bincount(numbers, rows.data**2, minlength=rows.shape[0])
     # torch's einsum takes this for a product of many matrices, and ten times as long.
     return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)
