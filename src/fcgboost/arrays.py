@@ -34,10 +34,13 @@ def host(array: Any) -> Any:
 
 
 def beside(array: Any, other: Any) -> Any:
-    """Return a NumPy array where another array is."""
-    if not is_tensor(other):
+    """Return an array in the memory of another: itself, or a tensor on the other's device."""
+    if not is_tensor(other) or is_tensor(array):
         return array
-    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
+    if array.dtype.kind == "f":
+        # Apple's devices have no double precision.
+        array = array.astype(np.float32 if other.device.type == "mps" else np.float64)
+    return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
 
 
 def positive_part(array: Any) -> Any:
