@@ -18,8 +18,8 @@ from fcgboost import (
     NewtonSolver,
     SquaredHinge,
 )
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.solvers import Problem
 
 # %%
@@ -33,9 +33,9 @@ from fcgboost.solvers import Problem
 def problem(noise, width, n_atoms, l2):
     X, y = make_simulation(1000, noise=noise, level=0.3, random_state=0)
     design = MemoryDesign(GaussDictionary(width), X, np.ones(len(y)), standardize=False)
-    columns = design.columns(n_atoms, has_constant=False)
+    columns = design.columns([y], SquaredHinge(), n_atoms, has_constant=False)
     columns.append(design.dictionary.candidates(design.sample(n_atoms, 0), n_atoms, 0))
-    return Problem(SquaredHinge(), y, design.weights, columns, l2)
+    return Problem(columns, 0, l2)
 
 
 solvers = {
@@ -83,8 +83,8 @@ def away(f, g):
 
 for noise in ("uniform", None):
     task, ridged = problem(noise, 0.35, 30, 0.0), problem(noise, 0.35, 30, 1e-3)
-    A = np.column_stack([task.columns.column(j) for j in range(30)])
-    least_squares = A @ np.linalg.solve(A.T @ A + np.eye(30), A.T @ task.y)
+    A, y = task.rows().A, task.rows().y
+    least_squares = A @ np.linalg.solve(A.T @ A + np.eye(30), A.T @ y)
     minimiser = A @ NewtonSolver().solve(ridged, np.zeros(30)).coef
     admm = A @ AdmmSolver().solve(task, np.zeros(30)).coef
     print(

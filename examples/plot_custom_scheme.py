@@ -46,9 +46,10 @@ class Backfitting(Scheme):
             for position in [newest, *range(len(coef))]:
                 coef[position] += line_search(problem, coef, position)
         # A solution says how far it is from optimal, so that a trace can be judged later.
-        residual = np.abs(problem.gradient(coef)).max() / problem.gradient_scale()
+        point = problem.look(coef)
+        residual = np.abs(point.gradient).max() / problem.gradient_scale
         status = Status.CONVERGED if residual < 1e-10 else Status.NOT_CONVERGED
-        return Solution(coef, problem.objective(coef), status, self.n_sweeps, residual)
+        return Solution(coef, point.objective, status, self.n_sweeps, residual)
 
 
 # %%

@@ -8,8 +8,8 @@ import pytest
 from strategies import load_example
 from suites.solvers import make_problem, solve
 
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.losses import CubedHinge, Hinge, Square, SquaredHinge
 from fcgboost.solvers import AdmmSolver, InteriorPointSolver, NewtonSolver

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, SampledCandidates
+from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import TorchDevice
-from fcgboost.datasets import make_simulation
 
 torch = pytest.importorskip("torch")
 pytestmark = [

@@ -1,25 +1,20 @@
-"""Columns on a torch device: the same suite, the same paths, and hardly ever a wait."""
+"""Columns on a torch device: the same suite and the same paths as NumPy's."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
-from suites.designs import CHECKS, Backend
-from suites.reference import full_matrix, reference_best
+from suites.designs import CHECKS, Place, make_codes
+from suites.paths import make_recipe
+from suites.reference import full_matrix, given_residuals, reference_best
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.backends import candidates as candidates_module
-from fcgboost.backends import columns as columns_module
-from fcgboost.backends import memory as memory_module
-from fcgboost.backends import values as values_module
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.places import Place, TorchPlace, place_for
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.devices import TorchDevice, find_device
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,
@@ -29,18 +24,29 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
     StepDictionary,
 )
-from fcgboost.solvers import GradientDescentSolver, newton
+from fcgboost.greedy import fit_path
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates
+from fcgboost.solvers import GradientDescentSolver
 from fcgboost.trace import Trace
-from fcgboost.training import fit as fit_module
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.extras
 
 
-class SinglePlace(TorchPlace):
+class SmallDevice(TorchDevice):
+    """A device that works in small blocks."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.block_entries = 64
+
+
+class SingleDevice(TorchDevice):
     """A device without float64, as Apple's are; asking for it there is an error."""
 
-    has_float64 = False
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.has_float64 = False
 
     def put(self, values: Any, dtype: str = "float64") -> Any:
         assert dtype != "float64"
@@ -51,38 +57,21 @@ class SinglePlace(TorchPlace):
         return super().empty(n_rows, n_columns, dtype)
 
 
-def make_backend(place: type[TorchPlace]) -> Backend:
-    return Backend(
-        lambda *args, **options: MemoryDesign(*args, place=place("cpu"), **options),
-        lambda vector: torch.tensor(vector),
-        lambda tensor: tensor.numpy(),
+DEVICES = [TorchDevice, SmallDevice, SingleDevice]
+
+
+def make_place(device: type[TorchDevice]) -> Place:
+    return Place(
+        lambda *args, **options: MemoryDesign(*args, device=device("cpu"), **options),
+        lambda classes: [np.where(make_codes() == c, 1.0, -1.0) for c in classes],
         takes_sparse=False,
     )
 
 
-BACKENDS = {"torch": make_backend(TorchPlace), "single": make_backend(SinglePlace)}
-
-
-def shrink_everything(patch: pytest.MonkeyPatch) -> None:
-    """Leave hardly any room: what was not foreseen must be done again."""
-    patch.setattr("fcgboost.backends.blocks.BLOCK", 16)
-    patch.setattr(values_module, "_AT_ONCE_AHEAD", 7)
-    patch.setattr(candidates_module, "_SHORTLIST", 2)
-    patch.setattr(candidates_module, "_ROWS", 13)
-    patch.setattr(columns_module, "_LEAST_ROOM", 2)
-    patch.setattr(columns_module, "_COLUMNS_AT_FIRST", 3)
-    patch.setattr(memory_module, "_SPARE_ROWS", 0)
-
-
-@pytest.mark.parametrize("is_small", [False, True], ids=["usual", "small"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", BACKENDS)
-def test_every_design_passes(
-    name: str, check: Callable[[Backend], None], is_small: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if is_small:
-        shrink_everything(monkeypatch)
-    check(BACKENDS[name])
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_design_passes(device: type[TorchDevice], check: Callable[[Place], None]) -> None:
+    check(make_place(device))
 
 
 # Whole paths
@@ -160,179 +149,63 @@ def test_the_path_is_that_of_numpy(name: str, n_classes: int) -> None:
     assert_same_path(fit(n_classes, device="torch", **SETTINGS[name]).trace_, expected)
 
 
-@pytest.mark.parametrize("name", DICTIONARIES)
+@pytest.mark.covering
 @pytest.mark.parametrize("normalize", [False, True])
-def test_the_path_is_the_same_if_nothing_fits_its_room(
-    name: str, normalize: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parameters = {"dictionary": DICTIONARIES[name], "normalize": normalize}
-    expected = fit(3, **parameters).trace_
-    shrink_everything(monkeypatch)
-    assert_same_path(fit(3, device="torch", **parameters).trace_, expected)
-
-
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("selection", ["all", "sampled"])
+@pytest.mark.parametrize("selection", [AllCandidates(), SampledCandidates(40)], ids=repr)
 @pytest.mark.parametrize("name", DICTIONARIES)
-def test_a_device_without_float64_gives_the_same_path(
-    name: str, selection: str, normalize: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("device", [SmallDevice, SingleDevice])
+def test_the_path_does_not_depend_on_what_the_device_can_do(
+    device: type[TorchDevice], name: str, selection: Any, normalize: bool
 ) -> None:
-    parameters = {
-        "dictionary": DICTIONARIES[name],
-        "normalize": normalize,
-        "selection": selection,
-    }
-    expected = fit(**parameters).trace_
-    made: list[Place] = []
-
-    def place(device: str) -> Place:
-        made.append(SinglePlace("cpu"))
-        return made[-1]
-
-    monkeypatch.setattr(fit_module, "place_for", place)
-    assert_same_path(fit(device="mps", **parameters).trace_, expected)
-    assert made
+    X, y = make_data()
+    settings = {"selection": selection, "normalize": normalize, "max_iter": 14, "l2": 1e-2}
+    recipe = make_recipe(n_candidates=150, fit_intercept=True, **settings)
+    found, expected = (
+        fit_path(
+            MemoryDesign(DICTIONARIES[name], X, np.ones(len(y)), True, device=some), [y], recipe
+        )
+        for some in (device("cpu"), None)
+    )
+    assert_same_path(found[0], expected[0])
+    assert found[1] is expected[1]
 
 
-@pytest.mark.parametrize("share", [1.0, 0.3, 0.02])
+@pytest.mark.covering
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.0])
 @pytest.mark.parametrize("store", [True, False])
-@pytest.mark.parametrize("place", [TorchPlace, SinglePlace])
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", DICTIONARIES)
 def test_the_best_candidate_is_that_of_the_full_matrix(
-    name: str, place: type[TorchPlace], store: bool, share: float
+    name: str, device: type[TorchDevice], store: bool, share: float
 ) -> None:
     rng = np.random.default_rng(0)
     X, dictionary = rng.standard_normal((1100, 3)), DICTIONARIES[name]
-    design = MemoryDesign(dictionary, X, np.ones(1100), True, place=place("cpu"))
+    design = MemoryDesign(dictionary, X, np.ones(1100), True, device=device("cpu"))
     atoms = dictionary.candidates(design.sample(200, 0), 200, 0)
     candidates = design.candidates(atoms, reuse=True, store=store)
-    host = MemoryDesign(dictionary, X, np.ones(1100), True)
-    values = full_matrix(host, atoms)
+    values = full_matrix(MemoryDesign(dictionary, X, np.ones(1100), True), atoms)
+    R = rng.standard_normal((1100, 2)) * (rng.random((1100, 1)) < share)
+    allowed = rng.random((len(atoms), 2)) < 0.7
     for divisor in ("none", "norm", "max"):
-        for _ in range(3):  # room is made for the rows of the last time
-            R = rng.standard_normal((1100, 2)) * (rng.random((1100, 1)) < share)
-            allowed = rng.random((len(atoms), 2)) < 0.7
-            found = candidates.best(torch.tensor(R), divisor, allowed)
-            expected = reference_best(values, np.ones(1100), R, divisor, allowed)
+        for is_joint in (False, True):
+            with given_residuals(design, R) as points:
+                found = candidates.best(points, divisor, allowed, is_joint)
+            expected = reference_best(values, np.ones(1100), R, divisor, allowed, is_joint)
             assert [b.index for b in found] == [b.index for b in expected]
             for one, other in zip(found, expected, strict=True):
                 assert one.score == pytest.approx(other.score, rel=1e-9)
 
 
-# Waiting
-
-#: What makes Python wait for a device, beside a transfer.
-WAITING = ["item", "cpu", "numpy", "tolist", "nonzero", "__array__"]
-WAITING += ["__bool__", "__float__", "__int__", "__index__"]
-
-
-@contextmanager
-def watched() -> Iterator[tuple[list[list[int]], Counter[str]]]:
-    """Collect the sizes of what every fetch brings, and all other waits."""
-    fetched: list[list[int]] = []
-    waits: Counter[str] = Counter()
-    is_inside = [False]
-    fetch, getitem = TorchPlace.fetch, torch.Tensor.__getitem__
-
-    def watched_fetch(self: TorchPlace, *arrays: Any) -> Any:
-        is_inside[0] = True
-        try:
-            found = fetch(self, *arrays)
-        finally:
-            is_inside[0] = False
-        fetched.append([array.size for array in found])
-        return found
-
-    def watch(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*args: Any, **options: Any) -> Any:
-            if not is_inside[0]:
-                waits[name] += 1
-            return original(*args, **options)
-
-        return counted
-
-    def watched_getitem(self: Any, index: Any) -> Any:
-        parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(part, torch.Tensor) and part.dtype == torch.bool for part in parts):
-            waits["mask"] += 1  # how many rows a mask leaves is only known to the device
-        return getitem(self, index)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TorchPlace, "fetch", watched_fetch)
-        for name in WAITING:
-            patch.setattr(torch.Tensor, name, watch(name, getattr(torch.Tensor, name)))
-        patch.setattr(torch, "nonzero", watch("torch.nonzero", torch.nonzero))
-        patch.setattr(torch.Tensor, "__getitem__", watched_getitem)
-        yield fetched, waits
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("selection", ["all", "sampled"])
-@pytest.mark.parametrize("dictionary", ["gauss", "relu", "sigmoid", "polynomial"])
-def test_a_step_waits_once_for_its_choice_and_once_for_every_point_of_the_solver(
-    dictionary: str, selection: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parameters = {"selection": selection, "n_candidates": 400, "max_iter": 10}
-    X, y = make_data(n_classes, m=700)
-    model = FCGBoostClassifier(dictionary, device="torch", random_state=0, **parameters)
-    looks: list[int] = []
-    look = newton._look
-    monkeypatch.setattr(
-        newton, "_look", lambda *args, **line: looks.append(len(args)) or look(*args, **line)
+def test_standardised_inputs_have_the_bits_of_the_host() -> None:
+    X = np.random.default_rng(0).standard_normal((700, 5)) * [1.0, 20.0, 1e-3, 1.0, 3.0] + 7.0
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 700)
+    here, *there = (
+        MemoryDesign(GaussDictionary(), X, weights, True, device=device).view("float32").inputs
+        for device in (None, *(device("cpu") for device in DEVICES))
     )
-    with watched() as (fetched, waits):
-        model.fit(X, y)
-    trace, n_outputs = model.trace_, 1 if n_classes == 2 else n_classes
-    n_solves = sum(int((step.chosen >= 0).sum()) for step in trace)
-    n_trials = looks.count(3)  # the first look of a solve asks for more
-    assert n_trials <= 1.2 * sum(step.solver_iterations for step in trace)
-    n_points = n_solves + n_trials
-    # Each output starts with the sums of its weights, its labels' weights, its objective, and the
-    # size of its first residual.
-    assert len(fetched) <= 4 * n_outputs + len(trace) + n_points
-    assert len(fetched) >= len(trace) + n_points
-    assert not waits
-    k = len(trace) + 1
-    assert max(sum(sizes) for sizes in fetched) <= k * k + 6 * k + 10
-    assert k * k + 6 * k + 10 < 400
-
-
-def test_normalised_atoms_are_measured_without_another_wait() -> None:
-    X, y = make_data(m=700)
-    counts = []
-    for normalize in (False, True):
-        model = FCGBoostClassifier(
-            "relu", device="torch", normalize=normalize, max_iter=10, random_state=0
-        )
-        with watched() as (fetched, waits):
-            model.fit(X, y)
-        n_points = sum(step.solver_iterations for step in model.trace_) + len(model.trace_)
-        counts.append(len(fetched) - len(model.trace_) - n_points)
-        assert not waits
-    assert counts[1] <= counts[0] + 1  # the mean and the largest norm of the rows
-
-
-def test_every_fetch_is_counted() -> None:
-    place = TorchPlace("cpu")
-    one, two, three = place.fetch(torch.arange(4).reshape(2, 2), torch.tensor(2.5), 7.0)
-    assert place.n_fetches == 1
-    np.testing.assert_array_equal(one, [[0.0, 1.0], [2.0, 3.0]])
-    assert one.dtype == np.float64
-    assert (float(two), float(three)) == (2.5, 7.0)
-    assert two.shape == three.shape == ()
-
-
-@pytest.mark.parametrize("room", [None, 1, 3, 4, 9])
-def test_positions_are_found_in_order_and_counted(room: int | None) -> None:
-    mask = np.array([False, True, True, False, True, False, False, True, False])
-    positions, count = TorchPlace("cpu").find(torch.tensor(mask), room)
-    expected = np.flatnonzero(mask)
-    assert int(count) == 4
-    if room is not None:
-        padded = np.zeros(room, dtype=int)
-        padded[: min(room, 4)] = expected[:room]
-        expected = padded
-    np.testing.assert_array_equal(positions.numpy(), expected)
+    for inputs in there:
+        assert inputs.dtype == torch.float32
+        np.testing.assert_array_equal(inputs.numpy(), here)
 
 
 # The border
@@ -348,9 +221,9 @@ def test_an_unknown_device_is_refused_by_its_name(device: str) -> None:
 
 def test_torch_on_the_processor_has_two_names() -> None:
     for name in ("torch", "cpu:0"):
-        place = place_for(name)
-        assert isinstance(place, TorchPlace)
-        assert place.device.type == "cpu"
+        device = find_device(name)
+        assert isinstance(device, TorchDevice)
+        assert device.device.type == "cpu"
 
 
 def test_sparse_inputs_on_a_device_are_refused_with_a_way_out() -> None:

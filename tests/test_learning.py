@@ -13,8 +13,8 @@ from strategies import Data, seeds, training_sets
 from test_learnable import LEARNABLE, difference_quotients, each_learnable
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.backends.base import TIE
-from fcgboost.backends.memory import MemoryDesign
+from fcgboost.designs.base import TIE
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

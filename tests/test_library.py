@@ -15,7 +15,7 @@ from fcgboost.selection.gain import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
-SUITES = tuple(f"tests/test_{name}.py" for name in ("propose", "rows", "kernels", "trees"))
+SUITES = tuple(f"tests/test_{name}.py" for name in ("propose", "newton", "kernels", "trees"))
 
 
 def load_builder():
@@ -56,25 +56,38 @@ def test_a_library_without_sources_is_taken_as_it_is(folder, monkeypatch):
     assert _kernels.library().fcg_source_hash()
 
 
+def results():
+    """Return what every kind of loop makes of the same numbers."""
+    rng = np.random.default_rng(0)
+    X, residual = rng.normal(size=(500, 7)), rng.normal(size=500) / 500
+    weights = rng.integers(0, 4, 500) * 1.0
+    for family in (_kernels.RELU, _kernels.GAUSS):
+        search = _kernels.Search(family, 32, 3, 300, 30, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS)
+        rows = _kernels.in_blocks(X)
+        yield _kernels.propose(search, rows, residual, weights, (0.1, 1000.0, True), 5)
+    yield _kernels.gauss_values(X, X[:3].copy(), np.full((3, 7), 0.3))
+    yield _kernels.fingerprint(X, np.arange(7, dtype=np.uint64)).astype(np.float64)
+    # BLAS is the same one for both.
+    A, y = rng.normal(size=(9, 500)), rng.choice([-1.0, 1.0], 500)
+    sums, shares = _kernels.HingeSums(A, y, np.full(500, 1.0 / 500)), np.full(9, 1e-3)
+    for _ in range(3):
+        coef, *ending = sums.newton(0.1 * rng.normal(size=9), shares, np.ones(9), 1.0, 1e-12, 9)
+        yield coef
+        yield np.array(ending)
+        yield sums.look(coef)[2]
+
+
 def test_builds_for_all_processors_have_the_same_bits(folder):
     newer = SOURCES / "kernels_v3.so"
     if not (newer.exists() and _kernels._load_from(newer).fcg_has_v3()):
         pytest.skip("this processor has one build")
-    rng = np.random.default_rng(0)
-    Z = _kernels.in_blocks(rng.normal(size=(500, 7)))
-    residual, weights = rng.normal(size=500) / 500, rng.integers(0, 4, 500) * 1.0
-    searches = [
-        _kernels.Search(family, 32, 3, 300, 30, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS)
-        for family in (_kernels.RELU, _kernels.GAUSS)
-    ]
-    arguments = Z, residual, weights, (0.1, 1000.0, True), 5
     shutil.copy(newer.with_name("kernels.so"), folder)
-    plain = [_kernels.propose(search, *arguments) for search in searches]
+    plain = list(results())
     shutil.copy(newer, folder)
     _kernels.library.cache_clear()
-    for search, found in zip(searches, plain, strict=True):
-        assert not np.array_equal(found[:3], found[3:])
-        np.testing.assert_array_equal(_kernels.propose(search, *arguments), found)
+    for found, expected in zip(results(), plain, strict=True):
+        assert np.ptp(found) > 0.0
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_without_a_compiler_pip_is_asked_for_one(monkeypatch):

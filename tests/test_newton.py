@@ -24,8 +24,10 @@ def naive_sums(A: Array, y: Array, shares: Array, coef: Array) -> tuple[float, A
     """Return the risk, its gradient and its Hessian."""
     gap = np.maximum(0.0, 1.0 - y * (A @ coef))
     active = A * (gap > 0.0)[:, None]
-    return float(shares @ gap**2), A.T @ (-2.0 * shares * y * gap), 2.0 * active.T @ (
-        shares[:, None] * active
+    return (
+        float(shares @ gap**2),
+        A.T @ (-2.0 * shares * y * gap),
+        2.0 * active.T @ (shares[:, None] * active),
     )
 
 
@@ -133,11 +135,30 @@ def test_sums_are_right_wherever_the_point_and_the_columns_go(
 def test_hundreds_of_small_moves_leave_no_trace() -> None:
     """Far more than the 64 after which sums are added up anew."""
     walk = Walk(seed=1, m=400, has_constant=True)
+    (sums,), n_updates = walk.problem.columns._sums, []
     for step in range(500):
         if step % 25 == 0 and len(walk.here) < 35:
             walk.append()
+        if step == 50:
+            walk.move(0.5)  # to where margins are on both sides
         walk.move(0.003)
         walk.check()
+        n_updates.append(sums._held.n_updates)
+    assert 50 < max(n_updates) < 64
+
+
+def test_margins_that_follow_many_steps_are_computed_anew() -> None:
+    rng = np.random.default_rng(2)
+    A, y, weights = make_rows(rng, 200, 6)
+    A /= np.abs(A).max(axis=0)
+    problem = make_problem(SquaredHinge(), A, y, 0.0, weights)
+    (sums,), coef, n_moves = problem.columns._sums, np.zeros(6), []
+    for _ in range(200):
+        penalty = 10.0 ** rng.uniform(-4.0, 0.0, 6)  # so that every call has a way to go
+        coef = problem.columns.newton(0, coef, penalty, 1e-12, 1).coef
+        np.testing.assert_allclose(sums.f, A @ coef, atol=1e-13)
+        n_moves.append(sums._held.n_moves)
+    assert 50 < max(n_moves) <= 65
 
 
 def test_a_column_that_loses_its_rows_keeps_its_digits() -> None:
@@ -228,13 +249,14 @@ def test_what_is_ill_conditioned_is_left_to_the_generic_way() -> None:
     A = rng.standard_normal((80, 5))
     y = np.where(A[:, 0] + rng.standard_normal(80) > 0.0, 1.0, -1.0)
     twice = np.column_stack([A, A, A @ rng.standard_normal((5, 3))])
-    problem = make_problem(SquaredHinge(), twice, y, 0.0)
-    stopped = problem.columns.newton(0, np.zeros(13), problem.penalty, 1e-10, 100)
-    assert stopped is not None
-    assert stopped.residual > 1e-10
+    for off in (1e-6, 0.0):
+        problem = make_problem(SquaredHinge(), twice + off * rng.random(twice.shape), y, 0.0)
+        stopped = problem.columns.newton(0, np.zeros(13), problem.penalty, 1e-10, 100)
+        assert stopped is not None
+        assert stopped.n_iter == 0
+        assert stopped.residual > 1e-10
     solution, plain = (
-        solve(NewtonSolver(), some)
-        for some in (problem, make_problem(SquaredHinge(), A, y, 0.0))
+        solve(NewtonSolver(), some) for some in (problem, make_problem(SquaredHinge(), A, y, 0.0))
     )
     assert solution.status is Status.CONVERGED
     assert solution.objective == pytest.approx(plain.objective, rel=1e-10)

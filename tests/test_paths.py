@@ -15,9 +15,9 @@ from fcgboost import (
     Status,
     theory_steps,
 )
+from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import Host
-from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

@@ -121,10 +121,10 @@ def test_with_validation_data_the_best_of_paths_wins(
         make(name, l2=l2, **settings).fit(X, y, X_val=X_val, y_val=y_val)
         for l2 in ridges(name, len(y))
     ]
-    scores = [path.trace_.forward().column("validation_score") for path in paths]
+    scores = [path.trace_.column("validation_score") for path in paths]
     scores = raced(name, scores, theory_steps(len(y)), len(y_val))
     pairs = list(zip(scores, paths, strict=True))
-    is_whole = [len(own) == len(path.trace_.forward()) for own, path in pairs]
+    is_whole = [len(own) == len(path.trace_) for own, path in pairs]
     tops = [
         path.trace_.column("validation_score").max() if whole else own.max()
         for own, path, whole in zip(scores, paths, is_whole, strict=True)
@@ -268,7 +268,7 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
         for l2 in ridges(name, m):
             one = make(name, l2=l2, n_iter_no_change=patience_of(m))
             one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
-            scores.append(one.trace_.forward().column("validation_score"))
+            scores.append(one.trace_.column("validation_score"))
         ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
         for j, own in enumerate(raced(name, scores, theory_steps(m), len(aside.codes))):
             total[j] += own[np.minimum(ks, len(own)) - 1]

@@ -12,20 +12,20 @@ from suites.paths import DICTIONARIES, FULL, SELECTIONS, make_recipe, run_on_dat
 from suites.solvers import MatrixDictionary
 
 from fcgboost import FCGBoostClassifier, Removal, theory_steps
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy import fit_path
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.outputs import Group, Output, make_group
-from fcgboost.removal import eliminate_one, least_missed
+from fcgboost.removal import eliminate, least_missed
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
 from fcgboost.trace import Trace, Validator
 from fcgboost.training.resume import Identity, read, write
 
-REMOVALS = [Removal(prune=False), Removal(share=0.9, prune=False)]
+REMOVALS = [Removal(), Removal(share=0.9)]
 
 
 def solve(problem: Problem) -> tuple[np.ndarray, float]:
@@ -85,7 +85,10 @@ def test_a_group_without_a_column_is_one_that_never_had_it(loss: Loss, n_outputs
         return solution
 
     for _ in range(4):
-        solutions, (gone,) = eliminate_one(group, correct)
+        found = least_missed(group, (), np.inf)
+        assert found is not None
+        newest = [j for j in range(1, len(kept) + 1) if j != found.column]
+        solutions, (gone,) = eliminate(group, newest, np.inf, correct)
         assert len(solutions) == n_outputs
         kept.remove(gone)
         assert group.atoms == kept
@@ -107,11 +110,6 @@ def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
     assert found.objective == pytest.approx(group.objective, rel=1e-6)
 
 
-def test_the_last_atom_stays() -> None:
-    A, y = np.random.default_rng(4).standard_normal((20, 1)), np.ones(20)
-    assert eliminate_one(solved(A, [y], Square(), 0.1, constant=True), None) == ([], [])
-
-
 def test_an_atom_that_two_others_replace_leaves() -> None:
     # The target is a + b, and c is close to it: c comes first, a and b make it superfluous.
     rng = np.random.default_rng(3)
@@ -120,7 +118,7 @@ def test_an_atom_that_two_others_replace_leaves() -> None:
     a, b = y * (Q[:, 0] > 0.0), y * (Q[:, 0] <= 0.0)
     c = y + 0.4 * Q[:, 2]
     A = np.column_stack([a, b, c])
-    changes = {"loss": Square(), "max_iter": 3, "removal": Removal(prune=False)}
+    changes = {"loss": Square(), "max_iter": 3, "removal": Removal()}
     trace, _ = run_on_matrix(A, y, **changes)
     assert trace.atoms[int(trace[0].chosen[0])].argmax() == 2
     (last,) = [step for step in trace if len(step.removed)]
@@ -260,15 +258,12 @@ def assert_same_path(first: Trace, second: Trace) -> None:
 
 
 @pytest.mark.parametrize("selection", SELECTIONS, ids=repr)
-@pytest.mark.parametrize("prune", [False, True])
-def test_a_path_goes_on_as_if_it_had_never_ended(
-    selection: Selection, prune: bool, tmp_path: Path
-) -> None:
+def test_a_path_goes_on_as_if_it_had_never_ended(selection: Selection, tmp_path: Path) -> None:
     X, y = noisy(n=100)
     targets = [y.astype(float), np.where(X[:, 0] > 0.5, 1.0, -1.0)]
     design = MemoryDesign(GaussDictionary(width=0.5), X, np.ones(len(y)), standardize=True)
     changes: dict[str, Any] = {"selection": selection, "l2": 0.01, "fit_intercept": True}
-    changes["removal"] = Removal(share=0.9, prune=prune)
+    changes["removal"] = Removal(share=0.9)
     short, long = (make_recipe(max_iter=k, n_candidates=100, **changes) for k in (13, 26))
 
     def validator() -> Validator:
@@ -287,16 +282,15 @@ def test_a_path_goes_on_as_if_it_had_never_ended(
     resumed, resumed_status = fit_path(design, targets, long, validator=validator(), resume=stored)
     assert resumed_status is status
     assert_same_path(resumed, whole)
-    assert len(whole.forward()) == 26
-    assert (len(whole) > 26) == prune
+    assert len(whole) == 26
 
 
-def test_an_estimator_goes_on_and_prunes_again() -> None:
+def test_an_estimator_goes_on() -> None:
     X, y = noisy()
     settings = {"validation_fraction": 0.3, "removal": "backward", "random_state": 0}
     at_once = FCGBoostClassifier("relu", max_iter=20, **settings).fit(X, y)
     model = FCGBoostClassifier("relu", max_iter=10, warm_start=True, **settings).fit(X, y)
-    assert len(model.trace_) > 10
+    assert len(model.trace_) == 10
     model.set_params(max_iter=20).fit(X, y)
     assert_same_path(model.trace_, at_once.trace_)
     assert model.n_iter_ == at_once.n_iter_
@@ -305,53 +299,23 @@ def test_an_estimator_goes_on_and_prunes_again() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_pruning_takes_the_least_missed_atoms_one_by_one(n_classes: int) -> None:
+def test_the_smallest_of_the_best_is_kept(n_classes: int) -> None:
     X, y = noisy(n_classes)
     X_val, y_val = noisy(n_classes, seed=1)
     model = FCGBoostClassifier("relu", max_iter=12, removal="backward", random_state=0)
     model.fit(X, y, X_val=X_val, y_val=y_val)
-    trace = model.trace_
-    n_outputs = len(trace.start)
-    sizes = [[len(present(trace, k, c)) for c in range(n_outputs)] for k in range(13)]
-    backward = trace[12:]
-    assert len(backward) == max(sizes[12]) - 1
-    for i, step in enumerate(backward, 1):
-        assert step.is_backward
-        expected = [max(1, n - i) for n in sizes[12]]
-        assert [len(present(trace, step.k, c)) for c in range(n_outputs)] == expected
-    # The smallest of the best.
-    scores, n_atoms = trace.column("validation_score"), trace.column("n_atoms")
-    best = scores == scores.max()
-    assert model.n_atoms_ == n_atoms[best].min()
+    scores, n_atoms = (model.trace_.column(name) for name in ("validation_score", "n_atoms"))
+    assert model.n_atoms_ == n_atoms[scores == scores.max()].min()
     assert scores[model.n_iter_ - 1] == scores.max()
-    plain = FCGBoostClassifier(
-        "relu", max_iter=12, removal=Removal(prune=False), random_state=0
-    ).fit(X, y, X_val=X_val, y_val=y_val)
-    assert len(plain.trace_) == 12
-
-
-def test_without_validation_data_nothing_is_pruned() -> None:
-    X, y = noisy()
-    model = FCGBoostClassifier("relu", max_iter=12, removal="backward", random_state=0).fit(X, y)
-    assert len(model.trace_) == model.n_iter_ == 12
 
 
 def test_where_atoms_leave_and_steps_are_chosen_a_path_may_be_twice_as_long() -> None:
     X, y = make_simulation(80, noise="uniform", level=0.3, random_state=0)
-    made = FCGBoostClassifier("gauss", removal=Removal(prune=False), random_state=0)
+    made = FCGBoostClassifier("gauss", removal=Removal(), random_state=0)
     k0 = theory_steps(60)
     model = made.fit(X[:60], y[:60], X_val=X[60:], y_val=y[60:])
     assert len(model.trace_) == 10 * k0
     assert len(made.fit(X[:60], y[:60]).trace_) == 5 * k0
-
-
-def test_a_callback_that_ends_a_fit_ends_it_without_pruning() -> None:
-    X, y = noisy()
-    seen = []
-    settings = {"max_iter": 12, "validation_fraction": 0.3, "removal": 0.5, "random_state": 0}
-    model = FCGBoostClassifier("relu", **settings)
-    model.set_callbacks(lambda step: seen.append(step.n_atoms) or step.k == 5).fit(X, y)
-    assert len(model.trace_) == len(seen) == 5
 
 
 def test_without_removal_a_path_is_what_it_was() -> None:
@@ -361,7 +325,6 @@ def test_without_removal_a_path_is_what_it_was() -> None:
     trace, _ = fit_path(design, [y.astype(float)], recipe)
     assert [step.n_atoms for step in trace] == list(range(1, 16))
     assert all(step.removed.shape == (0, 2) and len(step.gone) == 0 for step in trace)
-    assert trace.forward() is trace
 
 
 @pytest.mark.parametrize(
@@ -371,7 +334,6 @@ def test_without_removal_a_path_is_what_it_was() -> None:
         ({"removal": True}, "removal must be one of"),
         ({"removal": 0.0}, "share must be a positive number"),
         ({"removal": 1.0}, "share must be less than 1"),
-        ({"removal": Removal(prune="no")}, "prune must be True or False"),
         ({"removal": 0.5, "scheme": "original"}, "removal needs full correction"),
         ({"removal": 0.5, "loss": "hinge"}, "removal needs .*second derivative"),
     ],

@@ -23,8 +23,8 @@ from fcgboost import (
     SampledCandidates,
     theory_steps,
 )
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.greedy import fit_path, fit_paths
 from fcgboost.training.scoring import make_targets
 

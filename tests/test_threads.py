@@ -10,9 +10,9 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from fcgboost import AllCandidates, FCGBoostClassifier
+from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import Host
-from fcgboost.datasets import make_simulation
 from fcgboost.threads import SharedLimit, allowed
 
 

@@ -1,52 +1,94 @@
-"""What a step asks of a device: few operations, and the next draw while the device is busy."""
+"""How often a step waits for a device, counted, and what it asks of it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
+from suites.paths import make_recipe
 
-from fcgboost import FCGBoostClassifier, GaussDictionary, SampledCandidates
-from fcgboost.backends import memory, values
-from fcgboost.backends.memory import MemoryDesign
-from fcgboost.backends.places import Place, TorchPlace
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.base import Point
+from fcgboost.designs.columns import MemoryColumns
+from fcgboost.designs.devices import TorchDevice
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.designs.scoring import Contest, Scores
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    PolynomialDictionary,
+    ReluDictionary,
+    SigmoidDictionary,
+)
+from fcgboost.greedy import fit_path
 from fcgboost.losses import SquaredHinge
-from fcgboost.solvers import newton
+from fcgboost.selection.fixed import AllCandidates, SampledCandidates, Selection
+from fcgboost.trace import Trace
 
 torch = pytest.importorskip("torch")
 python_dispatch = pytest.importorskip("torch.utils._python_dispatch")
 pytestmark = pytest.mark.extras
 
+X, LABELS = make_simulation(700, noise="uniform", level=0.2, random_state=0)
+Y = [LABELS.astype(float), np.where(X[:, 0] > 0.4, 1.0, -1.0), np.where(X[:, 1] > 0.6, 1.0, -1.0)]
+
+#: What makes Python wait for a device, beside a fetch.
+WAITING = ["item", "cpu", "numpy", "tolist", "nonzero", "__array__"]
+WAITING += ["__bool__", "__float__", "__int__", "__index__"]
 # These give another view of a tensor, or a tensor without values.
 VIEWS = {"_unsafe_view", "alias", "detach", "empty", "empty_like", "empty_strided", "expand"}
 VIEWS |= {"lift_fresh", "permute", "select", "slice", "squeeze", "squeeze_", "t", "transpose"}
 VIEWS |= {"unbind", "unsqueeze", "view"}
 
 
-def slow_gauss_sums(Z: Any, centers: Any, steepness: Any, R: Any) -> tuple[Any, Any]:
-    """Do what the fused kernel does, with operations that do not count."""
-    with python_dispatch._disable_current_modes():
-        squares = ((Z[:, None].double() - centers.double()) ** 2).sum(2)
-        G = torch.exp(-squares * steepness.double()).T
-        return G @ R.double(), G @ R.double().abs()
-
-
-@pytest.fixture
-def _fused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Go the way of a GPU on the processor."""
-
-    def find(dictionary: Any, place: Place, n_values: int, n_features: int) -> Any:
-        return slow_gauss_sums if place.is_ahead else None
-
-    for module in (values, memory):
-        monkeypatch.setattr(module, "gauss_sums", find)
+def make_design(dictionary: Dictionary) -> MemoryDesign:
+    return MemoryDesign(dictionary, X, np.ones(len(X)), True, device=TorchDevice("cpu"))
 
 
 @contextmanager
-def counted(names: list[str]) -> Iterator[None]:
+def counted_waits() -> Iterator[Counter[str]]:
+    """Count fetches, looks, and all other waits by their names."""
+    waits: Counter[str] = Counter()
+    is_inside = [False]
+    fetch, getitem = TorchDevice.fetch, torch.Tensor.__getitem__
+
+    def watched_fetch(self: TorchDevice, *arrays: Any) -> Any:
+        is_inside[0] = True
+        try:
+            return fetch(self, *arrays)
+        finally:
+            is_inside[0] = False
+            waits["fetch"] += 1
+
+    def watch(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any, **options: Any) -> Any:
+            if not is_inside[0]:
+                waits[name] += 1
+            return original(*args, **options)
+
+        return watched
+
+    def watched_getitem(self: Any, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, torch.Tensor) and part.dtype == torch.bool for part in parts):
+            waits["mask"] += 1  # how many rows a mask leaves is only known to the device
+        return getitem(self, index)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TorchDevice, "fetch", watched_fetch)
+        patch.setattr(MemoryColumns, "look", watch("look", MemoryColumns.look))
+        for name in WAITING:
+            patch.setattr(torch.Tensor, name, watch(name, getattr(torch.Tensor, name)))
+        patch.setattr(torch.Tensor, "__getitem__", watched_getitem)
+        yield waits
+
+
+@contextmanager
+def counted_operations() -> Iterator[list[str]]:
+    names: list[str] = []
+
     class Mode(python_dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, operation, types, args=(), options=None):
             name = operation._schema.name.split("::")[1]
@@ -55,128 +97,122 @@ def counted(names: list[str]) -> Iterator[None]:
             return operation(*args, **(options or {}))
 
     with Mode():
-        yield
+        yield names
 
 
-def fit(device: str = "torch", n_steps: int = 20, **parameters: Any) -> FCGBoostClassifier:
-    X, y = make_simulation(1500, noise="uniform", level=0.2, random_state=0)
-    settings = {
-        "dictionary": "gauss",
-        "selection": SampledCandidates(64),
-        "random_state": 0,
-        **parameters,
-    }
-    return FCGBoostClassifier(max_iter=n_steps, device=device, **settings).fit(X, y)
+def fit(design: MemoryDesign, n_outputs: int = 1, **changes: Any) -> Trace:
+    recipe = make_recipe(**{"l2": 1e-2, "fit_intercept": True, "n_candidates": 400, **changes})
+    return fit_path(design, Y[:n_outputs], recipe)[0]
 
 
-@pytest.mark.usefixtures("_fused")
-def test_a_step_is_few_operations(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: list[str] = []
-    per_trial: list[int] = []
-    look = newton._look
-
-    def watched_look(*args: Any, **line: Any) -> Any:
-        before = len(names)
-        found = look(*args, **line)
-        per_trial.append(len(names) - before)
-        return found
-
-    monkeypatch.setattr(newton, "_look", watched_look)
-    with counted(names):
-        model = fit()
-    assert model.n_iter_ == 20
-    # One that makes the Gram matrix anew takes fewer or twice as many.
-    assert np.median(per_trial) <= 33
-    assert (len(names) - sum(per_trial)) / 20 <= 130
-    np.testing.assert_array_equal(model.atoms_, fit("cpu").atoms_)
+def test_the_best_of_many_candidates_takes_two_waits() -> None:
+    for dictionary in (GaussDictionary(), ReluDictionary(), PolynomialDictionary()):
+        design = make_design(dictionary)
+        atoms = dictionary.candidates(design.sample(300, 0), 300, 0)
+        columns = design.columns(Y, SquaredHinge(), 4, has_constant=True)
+        points = [Point(columns, c, np.full(1, 0.1)) for c in range(3)]
+        allowed = np.ones((300, 3), dtype=bool)
+        design.rounding(atoms, "float32")  # what the rows alone decide is known once
+        for store in (False, True):
+            candidates = design.candidates(atoms, reuse=True, store=store)
+            for divisor in ("none", "max", "norm"):
+                for is_joint in (False, True):
+                    with counted_waits() as waits:
+                        assert all(candidates.best(points, divisor, allowed, is_joint))
+                    assert waits == {"fetch": 2}
 
 
-@pytest.mark.parametrize("size", [16, 64, 1000])
-def test_the_next_draw_is_made_before_the_choice_is_waited_for(
-    size: int, monkeypatch: pytest.MonkeyPatch
+def test_appending_takes_no_wait_and_a_look_one_for_any_number_of_points() -> None:
+    design = make_design(ReluDictionary(scaling="norm"))
+    atoms = design.dictionary.candidates(design.sample(9, 0), 9, 0)
+    columns = design.columns(Y, SquaredHinge(), 9, has_constant=True)
+    for first, n_points in ((0, 1), (3, 2), (6, 7)):
+        with counted_waits() as waits:
+            columns.append(atoms[first : first + 2])
+            columns.append(atoms[first + 2 : first + 3])
+        assert not waits
+        coef = np.full(columns.n_columns, 0.01)
+        with counted_waits() as waits:
+            columns.look([(c % 3, (c + 1.0) * coef) for c in range(n_points)])
+            assert len(columns.factors) == len(columns.norms) == columns.n_columns
+            assert columns.first_gradients.shape == (3, columns.n_columns)
+        assert waits == {"fetch": 1, "look": 1}
+    with counted_waits() as waits:
+        columns.triangle(1, coef, is_lifted=False)
+        design.sums(atoms, [Point(columns, c, coef) for c in range(3)])
+    assert waits == {"fetch": 2}
+
+
+@pytest.mark.covering
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("selection", [AllCandidates(), SampledCandidates(64)], ids=repr)
+@pytest.mark.parametrize(
+    "dictionary",
+    [GaussDictionary(), ReluDictionary(), SigmoidDictionary(), PolynomialDictionary()],
+    ids=repr,
+)
+def test_a_step_takes_two_waits_and_one_for_every_look(
+    dictionary: Dictionary,
+    selection: Selection,
+    is_shared: bool,
+    n_outputs: int,
+    normalize: bool,
 ) -> None:
-    events: list[str] = []
-    fetch, draw = TorchPlace.fetch, MemoryDesign.draw
+    changes = {"selection": selection, "normalize": normalize, "is_shared": is_shared}
+    coarse: list[int] = []
+    narrow = Contest.narrow
 
-    def watched_fetch(self: TorchPlace, *arrays: Any) -> Any:
-        events.append("fetch")
-        return fetch(self, *arrays)
+    def watched(self: Contest, scores: Scores) -> None:
+        coarse.append(len(self.left))
+        narrow(self, scores)
 
-    def watched_draw(self: MemoryDesign, n: int, key: int, turn: int) -> Any:
-        events.append(f"draw {n}")
-        return draw(self, n, key, turn)
-
-    expected = fit("cpu", 10, selection=SampledCandidates(size))
-    with monkeypatch.context() as patch:
-        patch.setattr(TorchPlace, "fetch", watched_fetch)
-        patch.setattr(MemoryDesign, "draw", watched_draw)
-        found = fit("torch", 10, selection=SampledCandidates(size))
-    np.testing.assert_array_equal(found.atoms_, expected.atoms_)
-    # That of the first step, and one in the wait of every step; and larger ones, where atoms came
-    # that were there already.
-    draws = [i for i, event in enumerate(events) if event == f"draw {size}"]
-    assert len(draws) == 1 + 10
-    assert all(events[i + 1] == "fetch" for i in draws[1:])
-
-
-def test_nothing_is_drawn_ahead_where_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    draws: Counter[int] = Counter()
-    draw = MemoryDesign.draw
-
-    def watched_draw(self: MemoryDesign, n: int, key: int, turn: int) -> Any:
-        draws[n] += 1
-        return draw(self, n, key, turn)
-
-    monkeypatch.setattr(MemoryDesign, "draw", watched_draw)
-    fit("cpu", 10)
-    assert draws[64] == 10
+    with counted_waits() as waits, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Contest, "narrow", watched)
+        trace = fit(make_design(dictionary), n_outputs, **changes)
+    assert len(trace) == 10
+    # One more where single precision leaves more candidates than can be looked at one by one.
+    n_coarse = len(coarse) - 10
+    assert n_coarse == 0 or (isinstance(selection, AllCandidates) and n_outputs == 3)
+    n_groups = 1 if is_shared else n_outputs
+    # The weights of the labels of every group; and the largest norm of the rows, once.
+    start = n_groups + (not isinstance(dictionary, PolynomialDictionary))
+    assert waits["fetch"] == start + 2 * 10 + n_coarse + waits["look"]
+    # A correction looks where it starts and once for every iteration; hardly any looks twice.
+    n_solves = sum(len(step.objectives) for step in trace)
+    n_iter = sum(step.solver_iterations for step in trace)
+    assert n_solves + n_iter <= waits["look"] <= n_solves + 1.2 * n_iter
+    assert set(waits) == {"fetch", "look"}
 
 
-def test_a_draw_made_ahead_is_given_once_and_only_to_who_asks_for_it() -> None:
-    X = np.random.default_rng(0).standard_normal((300, 3))
-    here, there = (
-        MemoryDesign(GaussDictionary(), X, np.ones(300), True, place=place)
-        for place in (None, TorchPlace("cpu"))
-    )
-    for design in (here, there):
-        design.expect(20, 3, 7)
-        design.use_the_wait()
-        design.use_the_wait()
-    made = list(there._expected.values())
-    assert not here._expected
-    assert there.sample(20, 3, 8) is not made[0]
-    assert there.with_dictionary(GaussDictionary()).sample(20, 3, 7) is not made[0]
-    assert there.sample(20, 3, 7) is made[0]
-    assert there.sample(20, 3, 7) is not made[0]
-    for draw in ((20, 3, 7), (20, 3, 8), (21, 3, 7)):
-        np.testing.assert_array_equal(there.sample(*draw).rows, here.sample(*draw).rows)
-
-
-def test_single_precision_inputs_are_those_of_the_host() -> None:
-    X = np.random.default_rng(0).standard_normal((700, 5)) * [1.0, 20.0, 1e-3, 1.0, 3.0] + 7.0
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, 700)
-    here, there = (
-        MemoryDesign(GaussDictionary(), X, weights, True, place=place).screen_inputs
-        for place in (None, TorchPlace("cpu"))
-    )
-    assert there[0].dtype == torch.float32
-    assert there[0].is_contiguous()
-    np.testing.assert_array_equal(there[0].numpy(), here[0])
-    np.testing.assert_allclose(there[1].numpy(), here[1], rtol=1e-14)
-
-
-@pytest.mark.parametrize("device", ["cpu", "torch"])
-def test_slopes_of_the_last_point_are_not_computed_again(
-    device: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slopes_of_the_last_point_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    gradient = SquaredHinge.gradient
+    terms = SquaredHinge.terms
+    monkeypatch.setattr(
+        SquaredHinge, "terms", lambda self, y, f: calls.append(len(y)) or terms(self, y, f)
+    )
+    with counted_waits() as waits:
+        fit(make_design(GaussDictionary()))
+    # At zero, and at the constant where every path starts; a correction starts where the last one
+    # ended, with one more column.
+    assert len(calls) <= waits["look"] + 2
 
-    def watched(self: SquaredHinge, y: Any, f: Any) -> Any:
-        calls.append(len(y))
-        return gradient(self, y, f)
 
-    monkeypatch.setattr(SquaredHinge, "gradient", watched)
-    fit(device, 10)
-    # At zero, the unit of residuals, and at the constant that every path starts from.
-    assert len(calls) == 2
+def test_a_look_is_few_operations() -> None:
+    design = make_design(ReluDictionary())
+    columns = design.columns(Y[:1], SquaredHinge(), 9, has_constant=True)
+    columns.append(design.dictionary.candidates(design.sample(9, 0), 9, 0))
+    columns.look([(0, np.zeros(10))])
+    with counted_operations() as names:
+        columns.look([(0, np.full(10, 0.01))])
+    assert 5 <= len(names) <= 30
+
+
+def test_every_fetch_is_counted() -> None:
+    device = TorchDevice("cpu")
+    one, two = device.fetch(torch.arange(4).reshape(2, 2), torch.tensor(2.5))
+    assert device.n_waits == 1
+    np.testing.assert_array_equal(one, [[0.0, 1.0], [2.0, 3.0]])
+    assert one.dtype == np.float64
+    assert (float(two), two.shape) == (2.5, ())

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fcgboost import GaussDictionary
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.datasets import make_simulation
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import (
     AdmmSolver,

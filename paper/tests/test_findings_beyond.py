@@ -99,11 +99,10 @@ def newton(A, y, l2):
     """Solve by the package's exact solver: columns as linear functions of themselves."""
     dictionary = LinearDictionary()
     design = MemoryDesign(dictionary, A, np.ones(len(A)), standardize=False)
-    columns = design.columns(A.shape[1], has_constant=True)
+    columns = design.columns([y], SquaredHinge(), A.shape[1], has_constant=True)
     for j in range(A.shape[1]):
         columns.append(np.append(np.eye(A.shape[1])[j], 0.0)[None, :])
-    problem = Problem(SquaredHinge(), y, design.weights, columns, l2)
-    return NewtonSolver().solve(problem, np.zeros(A.shape[1] + 1)).coef
+    return NewtonSolver().solve(Problem(columns, 0, l2), np.zeros(A.shape[1] + 1)).coef
 
 
 def test_leaf_values_are_those_of_the_exact_solver():

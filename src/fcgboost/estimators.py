@@ -77,9 +77,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     removal : {"backward"}, float, Removal or None, default=None
         Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
         least leave if what it gave is at most half of what the step has gained; a number is
-        another share than a half. With validation data atoms also leave one by one at the end of
-        the path. None: every atom stays, but with "compact" a quarter is the share. Needs full
-        correction.
+        another share than a half. None: every atom stays, but with "compact" a quarter is the
+        share. Needs full correction.
     multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
         With more than two classes: whether each class has atoms of its own, or all classes share
         one sequence of atoms, each with its own coefficients: in a step the three best of what the

@@ -20,7 +20,7 @@ from fcgboost import hashing
 from fcgboost.designs.base import Array, Design, Divisor
 from fcgboost.losses import Loss
 from fcgboost.outputs import Group, Output, make_group
-from fcgboost.removal import Removal, eliminate, eliminate_one
+from fcgboost.removal import Removal, eliminate
 from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import Gain
@@ -116,10 +116,6 @@ def fit_path(
     """
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
-    is_pruned = recipe.removal is not None and recipe.removal.prune
-    is_given_up = path.status in (Status.CALLBACK, Status.TIME_LIMIT, Status.BEHIND)
-    if is_pruned and validator is not None and not is_given_up:
-        path.prune()
     return path.trace(), path.status or path.ending
 
 
@@ -253,7 +249,7 @@ class _Path:
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
         if resume is not None and len(resume):
-            self._replay(resume.forward())
+            self._replay(resume)
         self.status = self._limit()
 
     def _limit(self) -> Status | None:
@@ -283,20 +279,6 @@ class _Path:
             self.status = self.status or rule(step)
         ending = self.watcher(step, self.trace) if self.watcher else None
         self.status = self.status or ending or self._limit()
-
-    def prune(self) -> None:
-        """Let atoms of every output leave one by one until one is left: a step each time."""
-        while True:
-            k, solutions, removed = len(self.steps) + 1, [], []
-            for output in self.outputs:
-                output.choice = None
-            for group in self.groups:
-                corrections, gone = eliminate_one(group, partial(self._move, k))
-                solutions += corrections
-                removed += self._pairs(group, gone)
-            if not removed:
-                return
-            self._record(solutions, removed, k)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""

@@ -44,23 +44,16 @@ class Removal(Part):
     ----------
     share : float, default=0.5
         Between 0 and 1.
-    prune : bool, default=True
-        Whether, with validation data, atoms also leave one by one at the end of the path: each
-        time the one that is missed least. These models are steps of the path as well, and the
-        smallest one with the best validation score is kept.
     """
 
-    def __init__(self, share: float = 0.5, prune: bool = True) -> None:
+    def __init__(self, share: float = 0.5) -> None:
         self.share = share
-        self.prune = prune
 
     def check_parameters(self) -> None:
-        """Check share and prune."""
+        """Check share."""
         check_positive(self, "share")
         if self.share >= 1.0:
             raise ValueError(f"Removal: share must be less than 1, got {self.share!r}.")
-        if not isinstance(self.prune, bool | np.bool_):
-            raise ValueError(f"Removal: prune must be True or False, got {self.prune!r}.")
 
     def limit(self, before: float, after: float) -> float:
         """Return what the objective may rise to again after a step that lowered it."""
@@ -130,7 +123,7 @@ def _inverse_hessian(output: Output) -> Array:
     return inverse
 
 
-#: Corrects the coefficients of an output; is given the column of the newest atom, -1 for none.
+#: Corrects the coefficients of an output; is given the column of the newest atom.
 Correct = Callable[[Output, int], Solution]
 
 
@@ -159,28 +152,10 @@ def eliminate(
     while (found := least_missed(group, newest, limit)) is not None:
         newest = [j - (j > found.column) for j in newest]
         gone.append(group.drop(found.column))
-        solutions += _correct_without(group, found, newest[-1], correct)
+        for output, point in zip(group.outputs, found.points, strict=True):
+            output.coef = start = np.delete(point.coef, found.column)
+            solutions.append(correct(output, newest[-1]))
+            if output.objective > point.objective:
+                # A solver that is stopped early may end above where it began.
+                output.coef, output.objective = start, point.objective
     return solutions, gone
-
-
-def eliminate_one(group: Group, correct: Correct) -> tuple[list[Solution], list[int]]:
-    """Let the atom that is missed least leave, whatever it gave, if it is not the last one."""
-    found = least_missed(group, (), np.inf) if len(group.atoms) > 1 else None
-    if found is None:
-        return [], []
-    gone = group.drop(found.column)
-    return _correct_without(group, found, -1, correct), [gone]
-
-
-def _correct_without(
-    group: Group, found: Departure, newest: int, correct: Correct
-) -> list[Solution]:
-    """Correct the columns that are left, from the points without the one that went."""
-    solutions = []
-    for output, point in zip(group.outputs, found.points, strict=True):
-        output.coef = start = np.delete(point.coef, found.column)
-        solutions.append(correct(output, newest))
-        if output.objective > point.objective:
-            # A solver that is stopped early may end above where it began.
-            output.coef, output.objective = start, point.objective
-    return solutions

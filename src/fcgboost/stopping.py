@@ -112,11 +112,6 @@ class Step:
         """The number of distinct atoms in the model."""
         return self.n_entered - len(self.gone)
 
-    @property
-    def is_backward(self) -> bool:
-        """Whether atoms only left."""
-        return bool((self.chosen < 0).all())
-
 
 StoppingRule = Callable[[Step], Status | None]
 

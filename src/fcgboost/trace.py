@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, overload
 
@@ -77,13 +77,6 @@ class Trace(Sequence[Step]):
             kept = np.delete(np.arange(coef.shape[1]), self.steps[k - 1].gone)
         atoms, entered = self.atoms[kept], self.entered[kept]
         return Model(dictionary, atoms, coef[:, kept], intercept, scale, entered, limits)
-
-    def forward(self) -> Trace:
-        """Return the path without the steps at its end in which atoms only left."""
-        n_steps = len(self)
-        while n_steps and self.steps[n_steps - 1].is_backward:
-            n_steps -= 1
-        return self if n_steps == len(self) else replace(self, steps=self.steps[:n_steps])
 
 
 class Presence:

@@ -135,7 +135,7 @@ def test_a_fit_makes_as_many_paths_as_were_planned(settings: dict[str, Any]) -> 
     clf.set_callbacks(lambda step: firsts.append(step.k) if step.k == 1 else None).fit(X, y)
     plan = plan_of(clf, 80, 2)
     assert len(firsts) == plan.n_paths
-    assert len(clf.trace_.forward()) <= plan.n_steps
+    assert len(clf.trace_) <= plan.n_steps
 
 
 class Clock:

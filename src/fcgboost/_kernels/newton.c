@@ -37,6 +37,16 @@ typedef struct {
     int *whole;
 } room;
 
+static double *numbers(int64_t n) { return malloc((size_t)(n + 1) * sizeof(double)); }
+
+static int64_t *places(int64_t n) { return malloc((size_t)(n + 1) * sizeof(int64_t)); }
+
+static void copy(int64_t n, const double *from, double *to) {
+    memcpy(to, from, (size_t)n * sizeof(double));
+}
+
+static void clear(int64_t n, double *x) { memset(x, 0, (size_t)n * sizeof(double)); }
+
 static double dot(int64_t n, const double *a, const double *b) {
     double parts[4] = {0.0, 0.0, 0.0, 0.0};
     int64_t i = 0;
@@ -50,7 +60,7 @@ static double dot(int64_t n, const double *a, const double *b) {
 static void product(const columns *c, const double *x, double *out) {
     int m = (int)c->m, k = (int)c->k, one = 1;
     double unit = 1.0, zero = 0.0;
-    if (k == 0) memset(out, 0, sizeof(double) * c->m); /* where BLAS does nothing */
+    if (k == 0) clear(c->m, out); /* where BLAS does nothing */
     else c->blas->gemv("N", &m, &k, &unit, c->A, &m, x, &one, &zero, out, &one);
 }
 
@@ -90,11 +100,11 @@ static void note_peaks(columns *c) {
 static int renew(columns *c) {
     if (c->k == 0) return 0;
     int64_t k = c->k, size = BLOCK / (k + 1) + 1, n = 0;
-    int64_t *rows = malloc(sizeof *rows * size);
-    double *block = malloc(sizeof *block * size * (k + 1)), unit = 1.0;
+    int64_t *rows = places(size);
+    double *block = numbers(size * k), unit = 1.0;
     int ld = (int)c->room, columns_ = (int)k;
     if (rows && block) {
-        for (int64_t j = 0; j < k; j++) memset(c->gram + j * c->room, 0, sizeof(double) * k);
+        for (int64_t j = 0; j < k; j++) clear(k, c->gram + j * c->room);
         for (int64_t i = 0; i <= c->m; i++) {
             if (i < c->m && c->h[i] > 0.0) rows[n++] = i;
             if (n && (n == size || i == c->m)) {
@@ -121,7 +131,7 @@ static int renew(columns *c) {
 
 /* Bring in the columns that are new. */
 static int extend(columns *c) {
-    double *weighted = malloc(sizeof *weighted * (c->m + 1));
+    double *weighted = numbers(c->m);
     if (!weighted) return -1;
     int64_t all = c->k;
     for (int64_t j = c->n_known; j < all; j++) {
@@ -151,7 +161,7 @@ static int is_here(const columns *c, const double *coef) {
 static int follow(columns *c, const point *to) {
     int64_t n = to->n_changed, k = c->k;
     int taken = (int)n, columns_ = (int)k, ld = (int)c->room;
-    double *weighted = malloc(sizeof *weighted * (n * k + 1)), unit = 1.0;
+    double *weighted = numbers(n * k), unit = 1.0;
     if (!weighted) return -1;
     for (int64_t r = 0; r < n; r++) {
         double step = to->h[to->changed[r]] - c->h[to->changed[r]];
@@ -169,11 +179,8 @@ static int follow(columns *c, const point *to) {
 /* Make a point the columns' last one. */
 static int accept(columns *c, const point *to) {
     int status = to->rows ? follow(c, to) : 0, is_lost = !to->rows || c->n_updates >= UPDATES;
-    memcpy(c->f, to->f, sizeof(double) * c->m);
-    memcpy(c->g, to->g, sizeof(double) * c->m);
-    memcpy(c->h, to->h, sizeof(double) * c->m);
-    memcpy(c->coef, to->coef, sizeof(double) * c->k);
-    memcpy(c->gradient, to->gradient, sizeof(double) * c->k);
+    copy(c->m, to->f, c->f), copy(c->m, to->g, c->g), copy(c->m, to->h, c->h);
+    copy(c->k, to->coef, c->coef), copy(c->k, to->gradient, c->gradient);
     c->risk = to->risk;
     for (int64_t j = 0; j < c->k; j++) is_lost |= c->gram[j * c->room + j] < LOSS * c->peak[j];
     if (is_lost) return status ? status : renew(c);
@@ -193,7 +200,7 @@ static int look_at(columns *c, point *to) {
     to->n_changed = n;
     free(to->rows), to->rows = NULL;
     if (2 * to->n_changed > n_active) return 0;
-    to->rows = malloc(sizeof(double) * (to->n_changed * c->k + 1));
+    to->rows = numbers(to->n_changed * c->k);
     if (!to->rows) return -1;
     gather(c, to->n_changed, to->changed, to->rows);
     return 0;
@@ -206,8 +213,8 @@ static void drop_room(room *r) {
 static int make_room(const columns *c, room *r) {
     int64_t m = c->m, k = c->k;
     memset(r, 0, sizeof *r);
-    double *all = r->along = malloc(sizeof(double) * (5 * m + k * k + 8 * k));
-    r->next.changed = malloc(sizeof(int64_t) * (m + 1)), r->whole = malloc(sizeof(int) * (k + 1));
+    double *all = r->along = numbers(5 * m + k * k + 8 * k);
+    r->next.changed = places(m), r->whole = malloc((size_t)(k + 1) * sizeof(int));
     if (!all || !r->next.changed || !r->whole) return drop_room(r), -1;
     r->next.f = all + m, r->next.g = all + 2 * m, r->next.h = all + 3 * m;
     r->next.rest = all + 4 * m, all += 5 * m;
@@ -223,7 +230,7 @@ static int go_to(columns *c, room *r, const double *coef) {
     int is_first = c->n_known == 0;
     if (!is_first && extend(c)) return -1;
     product(c, coef, to->f);
-    memcpy(to->coef, coef, sizeof(double) * c->k);
+    copy(c->k, coef, to->coef);
     if (look_at(c, to)) return -1;
     if (is_first) free(to->rows), to->rows = NULL;
     back(c, 0, to->g, to->gradient);
@@ -343,7 +350,7 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
         if (found != 1) break;
         c->n_moves++, n_iter++;
     }
-    memcpy(coef, c->coef, sizeof(double) * c->k);
+    copy(c->k, c->coef, coef);
     drop_room(&r);
     return status ? -1 : n_iter;
 }

@@ -167,8 +167,8 @@ class MemoryCandidates(Candidates):
         self._design = design
         self._dtype = "float32" if design.is_screened else "float64"
         self._stored: Any = None
-        #: The sizes of all stored atoms, by what they are divided by.
-        self._extents: dict[Divisor, Array] = {}
+        #: The sizes of all stored atoms, where they are stored, by what they are divided by.
+        self._extents: dict[Divisor, Any] = {}
         self._errors: dict[str, Array | None] = {}
         if is_stored and atoms.shape[0]:
             view = design.view(self._dtype)
@@ -209,12 +209,15 @@ class MemoryCandidates(Candidates):
         unit = device.xp.clip(device.xp.amax(device.xp.abs(R)), _TINY, None)
         W = view.device.put(R / unit, dtype)
         if self._stored is not None and dtype == self._dtype:
-            sums, extents = self._stored_sums(view, W, divisor)
-            sums = sums if len(left) == len(sums) else sums[view.device.put(left, "int64")]
-            extents = None if extents is None else extents[left]
+            found = self._stored_sums(view, W, divisor)
+            if len(left) < self.atoms.shape[0]:
+                places = view.device.put(left, "int64")
+                found = [array[places] for array in found]
         else:
-            sums, extents = self._fresh_sums(view, W, divisor, self.atoms[left])
-        dots, masses = device.fetch(device.put(sums) * unit, device.xp.abs(R).sum(0))
+            found = self._fresh_sums(view, W, divisor, self.atoms[left])
+        sums, *sizes = (device.put(array) for array in found)
+        dots, masses, *sizes = device.fetch(sums * unit, device.xp.abs(R).sum(0), *sizes)
+        extents = sizes[0] if sizes else None
         roundoff = self._roundoff(left, dtype)
         if roundoff is None:
             slack = np.full_like(dots, _UNKNOWN * np.abs(dots).max(initial=0.0))
@@ -240,22 +243,21 @@ class MemoryCandidates(Candidates):
         errors = self._errors[dtype]
         return None if errors is None else errors[left]
 
-    def _stored_sums(self, view: View, W: Any, divisor: Divisor) -> tuple[Any, Array | None]:
-        """Return products with the stored values, and the atoms' sizes."""
+    def _stored_sums(self, view: View, W: Any, divisor: Divisor) -> list[Any]:
+        """Return products with the stored values, and the atoms' sizes if they are divided."""
         G, device, n = self._stored, view.device, self._stored.shape[1]
         parts = row_blocks(len(G), max(1, 8 * device.block_entries // n // BLOCK) * BLOCK)
         if divisor != "none" and divisor not in self._extents:
             shares = device.put(self._design.shares, view.dtype)[:, None]
             some = [view.extents(G[part], shares[part], divisor) for part in parts]
             join = device.xp.maximum if divisor == "max" else add
-            (self._extents[divisor],) = device.fetch(reduce(join, some))
+            self._extents[divisor] = reduce(join, some)
+        sizes = [] if divisor == "none" else [self._extents[divisor]]
         each = self._design.each(lambda part: view.sums(G[part], W[part]), parts)
-        return reduce(add, each), self._extents.get(divisor)
+        return [reduce(add, each), *sizes]
 
-    def _fresh_sums(
-        self, view: View, W: Any, divisor: Divisor, atoms: Any
-    ) -> tuple[Any, Array | None]:
-        """Evaluate atoms, and return products of their values, and their sizes."""
+    def _fresh_sums(self, view: View, W: Any, divisor: Divisor, atoms: Any) -> list[Any]:
+        """Evaluate atoms, and return products of their values, and their sizes if divided."""
         device, placed, rows = view.device, view.placed(atoms), None
         if divisor == "none" and not device.is_torch:
             rows = np.flatnonzero((W != 0.0).any(axis=1))
@@ -263,7 +265,7 @@ class MemoryCandidates(Candidates):
         if rows is not None:
             view, W = replace(view, inputs=view.inputs[rows]), W[rows]
         if divisor == "none" and view.is_fused(len(W) * atoms.shape[0]):
-            return view.gauss_sums(placed, W), None
+            return [view.gauss_sums(placed, W)]
         shares = None if divisor == "none" else device.put(self._design.shares, view.dtype)[:, None]
         blocks = row_blocks(atoms.shape[0], view.at_once)
         width = max(blocks[0].stop, 1 if sparse.issparse(view.inputs) else view.inputs.shape[1])
@@ -282,9 +284,9 @@ class MemoryCandidates(Candidates):
         grouped = [[found for piece, found in done if piece[0] is some] for some in blocks]
         sums = [reduce(add, [total for total, _ in group]) for group in grouped]
         if shares is None:
-            return device.xp.concatenate(sums), None
+            return [device.xp.concatenate(sums)]
         sizes = [reduce(join, [extent for _, extent in group]) for group in grouped]
-        return device.xp.concatenate(sums), device.fetch(device.xp.concatenate(sizes))[0]
+        return [device.xp.concatenate(sums), device.xp.concatenate(sizes)]
 
 
 def is_worth_storing(

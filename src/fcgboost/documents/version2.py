@@ -14,8 +14,8 @@ from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartReco
 
 # The numbers of a node of a tree, and what says that it is a leaf.
 _NODE, _LEAF = 4, -1
-# Parameters that said how atoms were made, not what they are.
-_FORGOTTEN = {"TreeDictionary": "oblivious", "UnionDictionary": "mode"}
+# Parameters that said how atoms were made or left, not what they are.
+_FORGOTTEN = {"TreeDictionary": "oblivious", "UnionDictionary": "mode", "Removal": "prune"}
 # A constant is a tree of one leaf.
 _RENAMED = {"ConstantDictionary": "TreeDictionary"}
 _NAMES = {"constant": "tree", "elliptic": {"part": "EllipticDictionary", "parameters": {}}}

@@ -31,7 +31,6 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
     n = fit.settings.n_averaged(design.total_weight * len(fit.layout.targets))
     if n == 1 or not fit.settings.chooses or len(first) == 0:
         return first
-    first = first.forward()
     paths = [_other(fit, number, len(first)).path(rules, None)[0] for number in range(1, n)]
     mean, validator = averaged([first, *filter(len, paths)]), fit.layout.validator
     return _scored(mean, validator) if isinstance(validator, Validator) else mean

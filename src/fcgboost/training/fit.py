@@ -171,7 +171,7 @@ class Fit:
         """Return the fit that settings describe."""
         is_scored = layout.validator is not None
         recipe = make_recipe(settings, layout.design, start.key, is_scored)
-        n_steps = 0 if start.path is None else len(start.path.forward())
+        n_steps = 0 if start.path is None else len(start.path)
         if n_steps > recipe.max_iter:
             raise ValueError(
                 f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
@@ -198,7 +198,7 @@ class Fit:
         resume, layout, settings = self.start.path, self.layout, self.settings
         if self.patience is not None:
             rule, ending = NoImprovement(int(self.patience)), None
-            for step in resume.forward() if resume else ():
+            for step in resume or ():
                 ending = rule(step)
             if resume and ending is not None:
                 return resume, ending
@@ -289,11 +289,9 @@ class Fit:
         ks = list(range(1, len(trace) + 1))
         if self.settings.is_preset or not self.settings.steps.is_free:
             return ks
-        n_forward = len(trace.forward())
-        multiples = list(range(self.k0, n_forward + 1, self.k0))
-        # A path that ended between two multiples is worth a look at its end, and so is everything
-        # after that, where atoms only leave.
-        return sorted({*multiples, *ks[max(0, n_forward - 1) :]}) if multiples else ks
+        multiples = ks[self.k0 - 1 :: self.k0]
+        # A path that ended between two multiples is worth a look at its end.
+        return sorted({*multiples, len(trace)}) if multiples else ks
 
     def error(self, score: float) -> float:
         """Return the standard error of a score as of a relative frequency, or the largest."""

@@ -89,7 +89,7 @@ COMPACT = Preset(
     limit=5,
     slack=0.5,
     is_small=True,
-    removal=Removal(0.25, prune=False),
+    removal=Removal(0.25),
     n_members=3,
     n_few=2_000,
 )

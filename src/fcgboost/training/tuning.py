@@ -53,7 +53,7 @@ def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ende
     patience = _patience(fit) if is_scored else None
     if start.path is not None and start.l2 is not None:
         # The path that goes on has its ridge, and without validation data its number of steps.
-        n_steps = None if is_scored else len(start.path.forward())
+        n_steps = None if is_scored else len(start.path)
         return fit.with_ridge(start.l2, n_steps, patience), None
     if not is_scored:
         return _vote(fit, train, rules), None
@@ -72,7 +72,7 @@ def _race(fit: Fit, ridges: Sequence[float], rules: list[StoppingRule]) -> list[
     for l2 in reversed(ridges):
         rule = FarBehind(leader, marks, fit.error)
         paths.append(_trial(fit, l2, _patience(fit)).path([rule, *rules], None))
-        scores = paths[-1][0].forward().column("validation_score")
+        scores = paths[-1][0].column("validation_score")
         if len(leader) == 0 or scores.max(initial=-np.inf) >= leader.max():
             leader = scores
     return paths[::-1]
@@ -142,7 +142,7 @@ def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
     """
     if fit.settings.steps.is_free:
         return [trace for trace, _ in _race(fit, _ridges(fit), rules)]
-    traces = [_trial(fit, l2, None).path(rules, None)[0].forward() for l2 in _ridges(fit)]
+    traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in _ridges(fit)]
     return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
 
 
@@ -160,7 +160,7 @@ def _patience(fit: Fit) -> int:
 
 def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
     """Return the scores after some multiples of k0; the last one where a path was given up."""
-    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace.forward()]
+    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace]
     if not scores:
         return np.zeros(len(_MULTIPLES))
     return np.array([scores[_end(trace, multiple, k0) - 1] for multiple in _MULTIPLES])
@@ -168,4 +168,4 @@ def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
 
 def _end(trace: Trace, multiple: float, k0: int) -> int:
     """Return a multiple of k0 as a number of steps, from one to the whole path."""
-    return min(max(1, round(multiple * k0)), len(trace.forward()))
+    return min(max(1, round(multiple * k0)), len(trace))
