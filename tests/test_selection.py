@@ -27,7 +27,6 @@ from fcgboost.selection.fixed import (
     PooledSelection,
     Request,
     SampledCandidates,
-    best_of,
     default_selection,
 )
 
@@ -51,7 +50,7 @@ def make_design(dictionary: Dictionary, m: int = 60) -> MemoryDesign:
 
 def choose(pool: Pool, R: np.ndarray, divisor: str) -> list[Choice | None]:
     with given_residuals(pool.candidates._design, R) as points:
-        return best_of(pool, Request(1, points, [], divisor, []))
+        return pool.best(Request(1, points, [], divisor, []))
 
 
 def matrix_pool(A: np.ndarray, excluded: list[set[int]]) -> Pool:

@@ -34,10 +34,13 @@ def host(array: Any) -> Any:
 
 
 def beside(array: Any, other: Any) -> Any:
-    """Return a NumPy array where another array is."""
-    if not is_tensor(other):
+    """Return an array in the memory of another: itself, or a tensor on the other's device."""
+    if not is_tensor(other) or is_tensor(array):
         return array
-    return namespace(other).as_tensor(np.ascontiguousarray(array), device=other.device)
+    if array.dtype.kind == "f":
+        # Apple's devices have no double precision.
+        array = array.astype(np.float32 if other.device.type == "mps" else np.float64)
+    return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
 
 
 def positive_part(array: Any) -> Any:
@@ -52,5 +55,8 @@ def sort(array: Any) -> Any:
 
 def squared_norms(rows: Any) -> Any:
     """Return the squared Euclidean norm of every row."""
+    if sparse.issparse(rows):
+        numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        return np.bincount(numbers, rows.data**2, minlength=rows.shape[0])
     # torch's einsum takes this for a product of many matrices, and ten times as long.
     return (rows * rows).sum(1) if is_tensor(rows) else np.einsum("ij,ij->i", rows, rows)

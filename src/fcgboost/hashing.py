@@ -20,64 +20,44 @@ from fcgboost import _kernels
 
 Words = NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_ALL = 2**64 - 1
+_GOLDEN, _ALL = 0x9E3779B97F4A7C15, 2**64 - 1
 
 
-def mix(words: Words) -> Words:
-    """Scramble 64-bit words (the finaliser of splitmix64, a bijection)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+def mix(words: Any) -> Any:
+    """Scramble 64-bit words, an array or one int (the finaliser of splitmix64, a bijection)."""
+    words = (words ^ (words >> 30)) * 0xBF58476D1CE4E5B9 & _ALL
+    words = (words ^ (words >> 27)) * 0x94D049BB133111EB & _ALL
+    return words ^ (words >> 31)
 
 
 def derive(key: int, word: int) -> int:
     """Make a new key out of a key and a number, such as a step."""
-    return _mix_one(_mix_one(key & _ALL) + (word + 1) * int(_GOLDEN) & _ALL)
-
-
-def _mix_one(word: int) -> int:
-    """Return what `mix` gives, of one word: NumPy takes ten times as long."""
-    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _ALL
-    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _ALL
-    return word ^ (word >> 31)
+    return int(mix(mix(key & _ALL) + (word + 1) * _GOLDEN & _ALL))
 
 
 def fingerprint(X: Any) -> Words:
-    """Return one word per row that depends on the row's float64 values alone.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_samples,)
-    """
+    """Return one word per row, of an ndarray or CSR matrix, from its float64 values alone."""
     columns = _column_words(X.shape[1])
     if sparse.issparse(X):
-        entries = _entry_words(np.asarray(X.data), columns[X.indices])
+        exact = np.ascontiguousarray(X.data, dtype=np.float64)
+        # Zeros of either sign count nothing, so sparse equals dense.
+        words = mix(exact.view(np.uint64) ^ columns[X.indices])
+        entries = np.where(exact == 0.0, np.uint64(0), words)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
-        return mix(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+        return np.asarray(mix(sums[X.indptr[1:]] - sums[X.indptr[:-1]]))
     return _kernels.fingerprint(np.ascontiguousarray(X, dtype=np.float64), columns)
 
 
 @lru_cache(maxsize=8)
 def _column_words(n_columns: int) -> Words:
-    words = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _GOLDEN)
+    words: Words = mix(np.arange(1, n_columns + 1, dtype=np.uint64) * _GOLDEN)
     words.setflags(write=False)
     return words
 
 
-def _entry_words(values: Any, columns: Words) -> Words:
-    # Zeros of either sign count nothing, so sparse equals dense.
-    exact = np.ascontiguousarray(values, dtype=np.float64)
-    return np.where(exact == 0.0, np.uint64(0), mix(exact.view(np.uint64) ^ columns))
-
-
 def keyed(fingerprints: Words, key: int) -> Words:
     """Return the hash of every fingerprint under a key."""
-    return mix(fingerprints ^ np.uint64(derive(key, 0)))
+    return np.asarray(mix(fingerprints ^ derive(key, 0)))
 
 
 @dataclass(frozen=True)

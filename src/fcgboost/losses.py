@@ -38,10 +38,6 @@ class Loss(Part):
 class CurvedLoss(Loss):
     """A loss with a (generalised) second derivative."""
 
-    #: Whether the second derivative is constant between some points: then where it is the same at
-    #: both ends of a line, the gradient between them is linear.
-    is_quadratic_in_pieces: bool = False
-
     @abstractmethod
     def curvature(self, y: Array, f: Array) -> Array:
         """Return the second derivative of phi(y f) in f."""
@@ -94,23 +90,37 @@ def _positive_share(y: Array, weights: Array) -> float:
     return float(weights[y > 0].sum() / weights.sum())
 
 
-class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
+class _Quadratic(SmoothLoss, ProximalLoss, ProbabilityLoss):
+    """e^2 of a shortfall e; its population minimiser is 2 P(y = 1 | x) - 1."""
+
+    curvature_bound = 2.0
+
+    @staticmethod
+    @abstractmethod
+    def shortfall(y: Array, f: Array) -> Array:
+        """Return e."""
+
+    def value(self, y: Array, f: Array) -> Array:
+        return self.shortfall(y, f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2.0 * y * self.shortfall(y, f)
+
+    def probability(self, f: Array) -> Array:
+        return (1.0 + _clip(f)) / 2.0
+
+    def initial(self, y: Array, weights: Array) -> float:
+        return 2.0 * _positive_share(y, weights) - 1.0
+
+
+class SquaredHinge(_Quadratic):
     """The squared hinge phi(t) = max(0, 1 - t)^2, the paper's loss.
 
     Its population minimiser is 2 P(y = 1 | x) - 1, so the probability is (1 + f) / 2: theory,
     not calibration. The proximal map is the lemma of the paper's Appendix B.
     """
 
-    curvature_bound = 2.0
-    is_quadratic_in_pieces = True
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Return max(0, 1 - y f)^2."""
-        return _shortfall(y, f) ** 2
-
-    def gradient(self, y: Array, f: Array) -> Array:
-        """Return -2 y max(0, 1 - y f)."""
-        return -2.0 * y * _shortfall(y, f)
+    shortfall = staticmethod(_shortfall)
 
     def curvature(self, y: Array, f: Array) -> Array:
         """Return 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
@@ -119,67 +129,41 @@ class SquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Return all three from one shortfall e: e^2, -2 y e, and 2 where e > 0."""
         shortfall = _shortfall(y, f)
-        xp = namespace(f)
-        steps = xp.sign(shortfall)
+        steps = namespace(f).sign(shortfall)
         return shortfall * shortfall, (-2.0 * y) * shortfall, steps + steps
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Return z where z >= 1, else (2 + tau z) / (2 + tau)."""
         return _where(z >= 1.0, z, (2.0 + tau * z) / (2.0 + tau))
 
-    def probability(self, f: Array) -> Array:
-        """Return (1 + clip(f)) / 2."""
-        return (1.0 + _clip(f)) / 2.0
 
-    def initial(self, y: Array, weights: Array) -> float:
-        """Return 2 p - 1, p the weight of the positive labels."""
-        return 2.0 * _positive_share(y, weights) - 1.0
-
-
-class Square(SmoothLoss, ProximalLoss, ProbabilityLoss):
+class Square(_Quadratic):
     """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
 
-    curvature_bound = 2.0
-    is_quadratic_in_pieces = True
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Return (1 - y f)^2."""
-        return (1.0 - y * f) ** 2
-
-    def gradient(self, y: Array, f: Array) -> Array:
-        """Return -2 y (1 - y f)."""
-        return -2.0 * y * (1.0 - y * f)
+    @staticmethod
+    def shortfall(y: Array, f: Array) -> Array:
+        """Return 1 - y f, of either sign."""
+        return 1.0 - y * f
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return 2."""
         return 2.0 + 0.0 * f
 
     def prox(self, z: Array, tau: float) -> Array:
-        """Return (2 + tau z) / (2 + tau)."""
         return (2.0 + tau * z) / (2.0 + tau)
-
-    def probability(self, f: Array) -> Array:
-        """Return (1 + clip(f)) / 2."""
-        return (1.0 + _clip(f)) / 2.0
-
-    def initial(self, y: Array, weights: Array) -> float:
-        """Return 2 p - 1, p the weight of the positive labels."""
-        return 2.0 * _positive_share(y, weights) - 1.0
 
 
 class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
-    """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki)."""
+    """The cubed hinge phi(t) = max(0, 1 - t)^3 (Janocha and Czarnecki).
+
+    Its population minimiser c has P(y = 1 | x) = (1 + c)^2 / ((1 + c)^2 + (1 - c)^2).
+    """
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return max(0, 1 - y f)^3."""
         return _shortfall(y, f) ** 3
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return -3 y max(0, 1 - y f)^2."""
         return -3.0 * y * _shortfall(y, f) ** 2
 
     def curvature(self, y: Array, f: Array) -> Array:
-        """Return 6 max(0, 1 - y f)."""
         return 6.0 * _shortfall(y, f)
 
     def prox(self, z: Array, tau: float) -> Array:
@@ -190,12 +174,10 @@ class CubedHinge(CurvedLoss, ProximalLoss, ProbabilityLoss):
         return _where(z >= 1.0, z, 1.0 - 2.0 * gap / (1.0 + root))
 
     def probability(self, f: Array) -> Array:
-        """Return (1 + c)^2 / ((1 + c)^2 + (1 - c)^2), c = clip(f)."""
         up, down = (1.0 + _clip(f)) ** 2, (1.0 - _clip(f)) ** 2
         return up / (up + down)
 
     def initial(self, y: Array, weights: Array) -> float:
-        """Return the c at which p (1 - c)^2 = (1 - p) (1 + c)^2."""
         p = _positive_share(y, weights)
         up, down = np.sqrt(p), np.sqrt(1.0 - p)
         return float((up - down) / (up + down))
@@ -205,11 +187,9 @@ class Hinge(ProximalLoss):
     """The hinge phi(t) = max(0, 1 - t). It determines a class, but no probability."""
 
     def value(self, y: Array, f: Array) -> Array:
-        """Return max(0, 1 - y f)."""
         return _shortfall(y, f)
 
     def gradient(self, y: Array, f: Array) -> Array:
-        """Return -y where y f < 1, else 0."""
         return _where(y * f < 1.0, -y, 0.0)
 
     def prox(self, z: Array, tau: float) -> Array:
@@ -228,15 +208,7 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
     p(clip f) + (f - clip f) / 2 per class; the linear tails keep the order of the classes where
     f is clipped, and with f and -f the projection equals the formula for two classes. The truth
     lies in the simplex, so the projection of a point is never farther from it than the point.
-
-    Parameters
-    ----------
-    loss : ProbabilityLoss
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
+    Decision values have shape (n_samples,) or (n_samples, n_classes).
     """
     if decision.ndim == 1:
         positive = loss.probability(decision)

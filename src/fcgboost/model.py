@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import is_tensor, namespace
+from fcgboost.arrays import beside, host, is_tensor
 from fcgboost.clipping import Limits, clip
 from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary, UnionDictionary
 
@@ -65,19 +65,11 @@ class Model:
         return int(self.coef.shape[1])
 
     def decision(self, X: Any) -> Any:
-        """Return the decision values, of shape (n_samples, n_outputs).
+        """Return the decision values, of shape (n_samples, n_outputs); of a tensor, a tensor.
 
         Arithmetic is in float64, also for float32 X (on a device without float64, in float32):
         the coefficients were fitted so, and columns far from the origin lose in float32 what
         separates the classes.
-
-        Parameters
-        ----------
-        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray; for a tensor, a tensor on its device
         """
         return self._over_rows(X, self._laid_out(X).decide)
 
@@ -118,7 +110,7 @@ class Model:
         memory = X.device if is_tensor(X) else None
         layout = self._layouts.get(memory)
         if layout is None:
-            layout = self._layouts[memory] = _lay_out(self, X)
+            layout = self._layouts[memory] = _Layout(self, X)
         return layout
 
     @cached_property
@@ -129,50 +121,31 @@ class Model:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
-@dataclass(frozen=True)
 class _Layout:
-    """A model's arrays in one memory.
+    """A model's arrays in the memory of some rows, and its functions of rows of any precision."""
 
-    Attributes
-    ----------
-    values : callable
-        From rows to the values of all atoms.
-    coef : array of shape (n_atoms, n_outputs)
-    intercept : array of shape (n_outputs,)
-    limits : pair of arrays of shape (n_features,), or None
-    """
-
-    values: Callable[[Any], Any]
-    coef: Any
-    intercept: Any
-    limits: tuple[Any, Any] | None
+    def __init__(self, model: Model, X: Any) -> None:
+        self._coef = beside(np.ascontiguousarray(model.coef.T), X)
+        self._intercept, limits = beside(model.intercept, X), model.limits
+        self._limits = None if limits is None else (beside(limits.low, X), beside(limits.high, X))
+        self._values: Callable[[Any], Any] | None = None
+        if model.n_atoms:
+            atoms = beside(host(model.atoms), X) if is_tensor(X) else model.atoms
+            self._values = model.dictionary.prepared(atoms, beside(model.scale, X))
 
     def evaluate(self, X: Any) -> Any:
-        """Return the values of all atoms at rows of any precision."""
-        if X.dtype != self.coef.dtype:
-            X = X.to(self.coef.dtype) if is_tensor(X) else X.astype(self.coef.dtype)
-        return self.values(X if self.limits is None else clip(X, *self.limits))
+        """Return the values of all atoms."""
+        if self._values is None:
+            return _empty(self._coef, X.shape[0], 0)
+        if X.dtype != self._coef.dtype:
+            X = X.to(self._coef.dtype) if is_tensor(X) else X.astype(self._coef.dtype)
+        return self._values(X if self._limits is None else clip(X, *self._limits))
 
     def decide(self, X: Any) -> Any:
-        """Return the decision values at rows of any precision."""
-        decision = self.evaluate(X) @ self.coef
-        decision += self.intercept
+        """Return the decision values."""
+        decision = self.evaluate(X) @ self._coef
+        decision += self._intercept
         return decision
-
-
-def _lay_out(model: Model, X: Any) -> _Layout:
-    coef = beside(np.ascontiguousarray(model.coef.T), X)
-    intercept = beside(model.intercept, X)
-    limits = None
-    if model.limits is not None:
-        limits = beside(model.limits.low, X), beside(model.limits.high, X)
-    if model.n_atoms == 0:
-        return _Layout(lambda X: _empty(coef, X.shape[0], 0), coef, intercept, limits)
-    atoms = model.atoms
-    if is_tensor(X):
-        atoms = beside(atoms.toarray() if sparse.issparse(atoms) else atoms, X)
-    values = model.dictionary.prepared(atoms, beside(model.scale, X))
-    return _Layout(values, coef, intercept, limits)
 
 
 def by_family(
@@ -190,13 +163,3 @@ def by_family(
 def _empty(like: Any, *shape: int) -> Any:
     """Return an array without values in the memory of another."""
     return like.new_empty(shape) if is_tensor(like) else np.empty(shape)
-
-
-def beside(array: Any, X: Any) -> Any:
-    """Return an array in the memory of X: itself, or for a tensor a tensor on the same device."""
-    if not is_tensor(X) or is_tensor(array):
-        return array
-    if array.dtype.kind == "f":
-        # Apple's devices have no double precision.
-        array = array.astype(np.float32 if X.device.type == "mps" else np.float64)
-    return namespace(X).tensor(array, device=X.device)

@@ -18,12 +18,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.files import write_whole
 from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss
-from fcgboost.model import Model, beside
+from fcgboost.model import Model
 from fcgboost.stopping import Status
 from fcgboost.trace import Trace
 from fcgboost.training.checks import (

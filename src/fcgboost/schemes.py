@@ -24,9 +24,9 @@ class Scheme(Part):
     #: Whether choosing an active atom again makes sense.
     reselects: bool
 
-    @abstractmethod
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the coefficients at which the gradient of step k is taken."""
+        """Return the coefficients at which the gradient of step k is taken: the current ones."""
+        return coef
 
     @abstractmethod
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
@@ -58,10 +58,6 @@ class FullyCorrective(Scheme):
     def __init__(self, solver: Solver | None = None) -> None:
         self.solver = solver
 
-    def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the current coefficients."""
-        return coef
-
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
         """Solve the problem, starting from the last solution."""
         assert self.solver is not None
@@ -73,9 +69,9 @@ class LineScheme(Scheme):
 
     reselects = True
 
-    @abstractmethod
     def contraction(self, k: int) -> float:
         """Return a_k, by which the old function shrinks (the constant does not)."""
+        return 0.0
 
     @abstractmethod
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
@@ -88,28 +84,15 @@ class LineScheme(Scheme):
         return Solution(moved, problem.objective(moved), Status.CONVERGED, 1, 0.0)
 
 
-class _PlainLineScheme(LineScheme):
-    """A line scheme without contraction."""
-
-    def contraction(self, k: int) -> float:
-        """Return 0."""
-        return 0.0
-
-    def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the current coefficients."""
-        return coef
-
-
-class Original(_PlainLineScheme):
+class Original(LineScheme):
     """f + b g, b by exact line search (Freund and Schapire; Friedman's gradient view)."""
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return the exact line search."""
         return line_search(problem, base, newest)
 
 
-class Shrinkage(_PlainLineScheme):
-    """RSBoosting: f + nu b g (Friedman 2001).
+class Shrinkage(LineScheme):
+    """RSBoosting: f + nu b g, b by exact line search (Friedman 2001).
 
     Parameters
     ----------
@@ -120,15 +103,13 @@ class Shrinkage(_PlainLineScheme):
         self.nu = nu
 
     def check_parameters(self) -> None:
-        """Check nu."""
         check_positive(self, "nu")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return nu times the exact line search."""
         return self.nu * line_search(problem, base, newest)
 
 
-class Truncation(_PlainLineScheme):
+class Truncation(LineScheme):
     """RTBoosting: f + b g, line search on [-s_k, s_k], s_k = c k^(-2/3) (Zhang and Yu 2005).
 
     On the paper's simulation the bound never binds for Gauss atoms of width 0.35 and more.
@@ -142,7 +123,6 @@ class Truncation(_PlainLineScheme):
         self.c = c
 
     def check_parameters(self) -> None:
-        """Check c."""
         check_positive(self, "c")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
@@ -151,7 +131,7 @@ class Truncation(_PlainLineScheme):
         return float(np.clip(line_search(problem, base, newest), -bound, bound))
 
 
-class Epsilon(_PlainLineScheme):
+class Epsilon(LineScheme):
     """epsilon-boosting: f + epsilon sign(b) g (forward stagewise; Hastie et al. 2007).
 
     Parameters
@@ -163,18 +143,16 @@ class Epsilon(_PlainLineScheme):
         self.epsilon = epsilon
 
     def check_parameters(self) -> None:
-        """Check epsilon."""
         check_positive(self, "epsilon")
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return epsilon in the direction of descent."""
         rows = problem.rows()
         slope = _slope(rows, rows.values(base), rows.A[:, newest])
         return -self.epsilon * float(np.sign(slope))
 
 
 class Rescaled(LineScheme):
-    """RBoosting: (1 - a_k) f + b g, a_k = 2 / (k + 2) (Wang et al. 2019).
+    """RBoosting: (1 - a_k) f + b g, a_k = 2 / (k + 2), b by exact line search (Wang et al. 2019).
 
     Parameters
     ----------
@@ -186,21 +164,17 @@ class Rescaled(LineScheme):
         self.select_at = select_at
 
     def check_parameters(self) -> None:
-        """Check select_at."""
         check_choice(self, "select_at", ("previous", "rescaled"))
 
     def contraction(self, k: int) -> float:
-        """Return 2 / (k + 2)."""
         return 2.0 / (k + 2.0)
 
     def anchor(self, problem: Problem, coef: Array, k: int) -> Array:
-        """Return the current or the rescaled coefficients."""
         if self.select_at == "previous":
             return coef
         return _contract(problem, coef, self.contraction(k))
 
     def length(self, problem: Problem, base: Array, newest: int, k: int) -> float:
-        """Return the exact line search from the rescaled function."""
         return line_search(problem, base, newest)
 
 
@@ -218,21 +192,20 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
     bracket. Where the line is flat at its lowest (all margins beyond the hinge) the shortest
     step counts: Newton's steps reach that end first, bisection looks for it.
     """
-    rows = problem.rows()
+    rows, loss, is_curved = problem.rows(), problem.loss, isinstance(problem.loss, CurvedLoss)
     f, g = rows.values(coef), rows.A[:, newest]
     start = _slope(rows, f, g)
     sign, flat = -np.sign(start), 1e-14 * abs(start)
     low, high, b, slope, values = 0.0, np.inf, 0.0, -abs(start), f
     for _ in range(200 if start != 0.0 else 0):
-        bend = _bend(rows, values, g)
+        bend = rows.mean(loss.curvature(rows.y, values) * g**2) if is_curved else 0.0
         b = b - slope / bend if bend > 0.0 else np.inf
         if not low < b < high:
             b = 0.5 * (low + high) if high < np.inf else 2.0 * low or 1.0
         values = f + sign * b * g
         slope = sign * _slope(rows, values, g)
         low, high = (b, high) if slope < -flat else (low, b)
-        is_found = abs(slope) <= flat and isinstance(problem.loss, CurvedLoss)
-        if is_found or high - low <= 1e-15 * low:
+        if (is_curved and abs(slope) <= flat) or high - low <= 1e-15 * low:
             break
     return float(sign * b)
 
@@ -240,9 +213,3 @@ def line_search(problem: Problem, coef: Array, newest: int) -> float:
 def _slope(rows: Rows, f: Any, g: Any) -> float:
     """Return the derivative of the mean loss at f in the direction g."""
     return float((rows.slopes(f) * g).sum())
-
-
-def _bend(rows: Rows, f: Any, g: Any) -> float:
-    """Return the second derivative of the mean loss at f in the direction g, 0 if unknown."""
-    loss = rows.loss
-    return rows.mean(loss.curvature(rows.y, f) * g**2) if isinstance(loss, CurvedLoss) else 0.0

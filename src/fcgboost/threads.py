@@ -20,9 +20,8 @@ class SharedLimit:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._n_inside = 0
+        self._n_inside, self._before = 0, 1
         self._limit: Any = None
-        self._before = 1
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
@@ -52,17 +51,15 @@ def _most_threads(controller: ThreadpoolController) -> int:
     return max([1, *(int(pool["num_threads"]) for pool in pools)])
 
 
+#: The process has one BLAS, so there is one limit.
+blas = SharedLimit()
+
+
 def allowed(n_threads: int) -> int:
     """Return how many threads a fit may use: inside a pool of processes, its share of the cores.
 
     joblib tells its workers their share by the limit of their BLAS; a fit on its own is asked by
     its user, who knows.
     """
-    backend, _ = get_active_backend()
-    if backend.nesting_level == 0:
-        return n_threads
-    return min(n_threads, blas.n_threads())
-
-
-#: The process has one BLAS, so there is one limit.
-blas = SharedLimit()
+    is_alone = get_active_backend()[0].nesting_level == 0
+    return n_threads if is_alone else min(n_threads, blas.n_threads())

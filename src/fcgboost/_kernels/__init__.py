@@ -7,17 +7,7 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import (
-    POINTER,
-    Structure,
-    byref,
-    c_char_p,
-    c_double,
-    c_int32,
-    c_int64,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,90 +25,70 @@ _ADVICE = "Build it with: python -m pip install --editable ."
 
 RELU, GAUSS, BLOCK = 0, 1, 64
 
+# Letters for types, and what the functions return and take, in that order.
+_TYPES: dict[str, Any] = {
+    **{"p": c_void_p, "d": c_double, "i": c_int64, "s": c_char_p, "-": None},
+    **{"u": ctypes.c_uint64, "b": ctypes.c_int32},
+}
+_FUNCTIONS = {
+    "source_hash": "s",
+    "has_v3": "b",
+    "look": "bpp",
+    "newton": "bpppddippp",
+    "sample": "iipiiupp",
+    "draw": "-Sipup",
+    "propose": "bSiipppddbup",
+    "grow_tree": "iBRppipip",
+    "check_trees": "iiipipp",
+    "walk": "-iippiipp",
+    "fingerprint": "-iippp",
+    "gauss_values": "-iipippp",
+}
+
+
+def _fields(text: str) -> list[tuple[str, Any]]:
+    """Return the fields of a structure; a letter and a colon are the type of the names behind."""
+    kinds = (group.split(":") for group in text.split("; "))
+    return [(name, _TYPES[kind]) for kind, names in kinds for name in names.split()]
+
+
+_ARRAYS = "A y shares f g h coef gradient gram peak"
+
 
 class _Blas(Structure):
-    _fields_ = tuple(
-        (name, c_void_p) for name in ("gemv", "gemm", "syrk", "potrf", "potrs", "pocon")
-    )
+    _fields_ = _fields("p: gemv gemm syrk potrf potrs pocon")
 
 
 class _Columns(Structure):
-    _fields_ = (
-        *((name, c_int64) for name in ("m", "k", "room")),
-        *((name, c_void_p) for name in ("A", "y", "shares", "f", "g", "h", "coef", "gradient")),
-        *(("gram", c_void_p), ("peak", c_void_p), ("blas", POINTER(_Blas)), ("risk", c_double)),
-        *((name, c_int64) for name in ("n_known", "n_updates", "n_moves")),
-    )
+    _fields_ = _fields(f"i: m k room; p: {_ARRAYS} blas; d: risk; i: n_known n_updates n_moves")
 
 
 class Search(Structure):
     """How atoms are drawn and refined; `kernels.h` says what every number is."""
 
-    _fields_ = (
-        *((name, c_int64) for name in ("family", "size", "n_improved", "n_rows", "max_steps")),
-        *((name, c_double) for name in ("pull", "pull_times_weight")),
-        *(("max_features", c_int64), ("low", c_double), ("high", c_double)),
-        *((name, c_int64) for name in ("memory", "n_shorter")),
-        *((name, c_double) for name in ("rounding", "increase", "shorter", "little")),
-        *((name, c_double) for name in ("first_step", "nudge", "tie")),
+    _fields_ = _fields(
+        "i: family size n_improved n_rows max_steps; d: pull pull_times_weight; i: max_features; "
+        "d: low high; i: memory n_shorter; d: rounding increase shorter little first_step nudge tie"
     )
 
 
 class Bins(Structure):
     """Binned rows of the tables' owner, who keeps them as long as this is used."""
 
-    _fields_ = (
-        *((name, c_int64) for name in ("n_rows", "n_features")),
-        *((name, c_void_p) for name in ("codes", "n_numbers", "offsets", "edges", "is_category")),
-    )
+    _fields_ = _fields("i: n_rows n_features; p: codes n_numbers offsets edges is_category")
 
     @classmethod
     def of(cls, tables: Any) -> Bins:
         """Return where the tables of `dictionaries.trees.binning.Bins` lie."""
         n_features, n_rows = tables.codes.shape
-        held = tables.codes, tables.n_numbers, tables.offsets, tables.edges, tables.is_category
-        return cls(n_rows, n_features, *map(_at, held))
+        return cls(n_rows, n_features, *(_at(getattr(tables, n)) for n, _ in cls._fields_[2:]))
 
 
 class _TreeRules(Structure):
-    _fields_ = (
-        ("depth", c_int64),
-        *((name, c_double) for name in ("min_leaf", "smoothing", "peak")),
-    )
+    _fields_ = _fields("i: depth; d: min_leaf smoothing peak")
 
 
-_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "fcg_source_hash": (c_char_p, ()),
-    "fcg_has_v3": (c_int32, ()),
-    "fcg_look": (c_int32, (POINTER(_Columns), c_void_p)),
-    "fcg_newton": (
-        c_int32,
-        (
-            *(POINTER(_Columns), c_void_p, c_void_p, c_double, c_double, c_int64, c_void_p),
-            *(POINTER(c_double), POINTER(c_double)),
-        ),
-    ),
-    "fcg_sample": (c_int64, (c_int64, c_void_p, c_int64, c_int64, c_uint64, *[c_void_p] * 2)),
-    "fcg_draw": (None, (POINTER(Search), c_int64, c_void_p, c_uint64, c_void_p)),
-    "fcg_propose": (
-        c_int32,
-        (
-            *(POINTER(Search), c_int64, c_int64, c_void_p, c_void_p, c_void_p),
-            *(c_double, c_double, c_int32, c_uint64, c_void_p),
-        ),
-    ),
-    "fcg_grow_tree": (
-        c_int64,
-        (
-            *(POINTER(Bins), POINTER(_TreeRules), c_void_p, c_void_p),
-            *(c_int64, c_void_p, c_int64, c_void_p),
-        ),
-    ),
-    "fcg_check_trees": (c_int64, (c_int64, c_int64, c_void_p, c_int64, c_void_p, c_void_p)),
-    "fcg_walk": (None, (c_int64, c_int64, *[c_void_p] * 2, c_int64, c_int64, *[c_void_p] * 2)),
-    "fcg_fingerprint": (None, (c_int64, c_int64, *[c_void_p] * 3)),
-    "fcg_gauss_values": (None, (c_int64, c_int64, c_void_p, c_int64, *[c_void_p] * 3)),
-}
+_TYPES |= {"S": POINTER(Search), "B": POINTER(Bins), "R": POINTER(_TreeRules)}
 
 
 @cache
@@ -136,9 +106,9 @@ def _load_from(path: Path) -> Any:
         raise ImportError(
             f"fcgboost's compiled library cannot be loaded ({error}). {_ADVICE}"
         ) from error
-    for function, (returned, arguments) in _FUNCTIONS.items():
-        getattr(loaded, function).restype = returned
-        getattr(loaded, function).argtypes = arguments
+    for name, letters in _FUNCTIONS.items():
+        function = getattr(loaded, f"fcg_{name}")
+        function.restype, *function.argtypes = [_TYPES[letter] for letter in letters]
     built_from = loaded.fcg_source_hash().decode()
     if any(FOLDER.glob("*.c")) and built_from != source_hash():
         raise ImportError(f"fcgboost's compiled library is older than its sources. {_ADVICE}")
@@ -148,15 +118,13 @@ def _load_from(path: Path) -> Any:
 @cache
 def _blas() -> _Blas:
     """Return where SciPy's routines of BLAS and LAPACK are."""
-    get_name, get_pointer = (
-        ctypes.pythonapi.PyCapsule_GetName,
-        ctypes.pythonapi.PyCapsule_GetPointer,
-    )
-    get_name.restype, get_name.argtypes = c_char_p, (ctypes.py_object,)
-    get_pointer.restype, get_pointer.argtypes = c_void_p, (ctypes.py_object, c_char_p)
+    api, capsule_type = ctypes.pythonapi, ctypes.py_object
+    name_of, address_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = c_char_p, (capsule_type,)
+    address_of.restype, address_of.argtypes = c_void_p, (capsule_type, c_char_p)
     exported = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
     capsules = [exported[f"d{field[0]}"] for field in _Blas._fields_]
-    return _Blas(*(get_pointer(capsule, get_name(capsule)) for capsule in capsules))
+    return _Blas(*(address_of(capsule, name_of(capsule)) for capsule in capsules))
 
 
 class HingeSums:
@@ -172,7 +140,7 @@ class HingeSums:
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
         self._y, self._shares = np.ascontiguousarray(y), shares
         self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
-        self._held = _Columns(m=len(y), blas=ctypes.pointer(_blas()))
+        self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
         #: The coefficients that the last run ended at, as long as no other point was looked at.
         self._last: Array | None = None
@@ -185,14 +153,10 @@ class HingeSums:
         small[:, :known], gram[:known, :known] = self._small, self._gram
         self._storage, self._small, self._gram = storage, small, gram
         self._coef, self._gradient, self._peak = small
-        held, self._held.room = self._held, room
-        for name, array in (
-            *(("A", storage), ("y", self._y), ("shares", self._shares)),
-            *zip(("f", "g", "h"), self._rows, strict=True),
-            *(("coef", self._coef), ("gradient", self._gradient), ("peak", self._peak)),
-            ("gram", gram),
-        ):
-            setattr(held, name, _at(array))
+        self._held.room = room
+        arrays = storage, self._y, self._shares, *self._rows, *small[:2], gram, self._peak
+        for name, array in zip(_ARRAYS.split(), arrays, strict=True):
+            setattr(self._held, name, _at(array))
 
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one."""
@@ -202,8 +166,8 @@ class HingeSums:
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
-        self._held.k, self._last = len(coef), None
-        k = len(coef)
+        k = self._held.k = len(coef)
+        self._last = None
         _check(library().fcg_look(byref(self._held), _at(coef)))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
@@ -243,9 +207,8 @@ def in_blocks(Z: Array) -> Array:
 def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
     """Return some rows that have a weight, points among these, and how many rows have one."""
     rows, points = np.empty(min(n_rows, len(weights)), np.int64), np.empty(n_points, np.int64)
-    n_active = library().fcg_sample(
-        len(weights), _at(weights), n_rows, n_points, key, _at(rows), _at(points)
-    )
+    sizes = len(weights), _at(weights), n_rows, n_points
+    n_active = library().fcg_sample(*sizes, key, _at(rows), _at(points))
     return rows[: max(1, n_active)], points, n_active
 
 
@@ -266,20 +229,13 @@ def propose(
 ) -> Array:
     """Return refined atoms, if there are steps, and behind them those that they were made of.
 
-    Parameters
-    ----------
-    search : Search
-    Z : ndarray of shape (n_blocks, n_features, BLOCK)
-        Standardised rows, as `in_blocks` lays them out.
-    residual, weights : ndarray of shape (n_rows,)
-    gain : tuple
-        The ridge, the total weight, and whether a constant is fitted.
-    key : int
+    Z are standardised rows, as `in_blocks` lays them out; the gain is the ridge, the total weight,
+    and whether a constant is fitted.
     """
     d, n_best = Z.shape[1], search.n_improved
     atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
-    vectors = _at(Z), _at(residual), _at(weights)
-    _check(library().fcg_propose(search, residual.size, d, *vectors, *gain, key, _at(atoms)))
+    data = residual.size, d, _at(Z), _at(residual), _at(weights)
+    _check(library().fcg_propose(search, *data, *gain, key, _at(atoms)))
     return atoms
 
 
@@ -293,25 +249,16 @@ def grow_tree(
 ) -> Array:
     """Return the nodes of a tree, four numbers each.
 
-    Parameters
-    ----------
-    bins : Bins
-    rules : tuple
-        The depth, the least weight of a leaf, the smoothing, and the largest value.
-    residual, weights : ndarray of shape (n_rows,)
-        Weights are exact: no order of sums changes them.
-    room, nodes : ndarray of shape (n_histograms, n_bins, 2) and (most_nodes, 4)
-        Memory to work in.
+    The rules are the depth, the least weight of a leaf, the smoothing and the peak. Histograms, of
+    shape (n_histograms, n_bins, 2), and nodes, (most_nodes, 4), are memory to work in.
     """
-    n_nodes = library().fcg_grow_tree(
-        *(bins, _TreeRules(*rules), _at(residual), _at(weights)),
-        *(room.shape[0], _at(room), nodes.shape[0], _at(nodes)),
-    )
+    data = bins, _TreeRules(*rules), _at(residual), _at(weights)
+    n_nodes = library().fcg_grow_tree(*data, len(room), _at(room), len(nodes), _at(nodes))
     _check(n_nodes)
     return nodes[:n_nodes].flatten()
 
 
-def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
+def check_trees(nodes: Array, n_features: int) -> Rows:
     """Return the depths of trees, nodes of shape (n_trees, n_nodes, 4).
 
     Raises
@@ -322,11 +269,9 @@ def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
     n_trees, n_nodes = nodes.shape[:2]
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")
-    room = np.empty(n_nodes + n_trees, dtype=np.int64)
-    levels, depths = room[:n_nodes], room[n_nodes:]
-    bad = library().fcg_check_trees(
-        n_trees, n_nodes, _at(nodes), n_features, _at(levels), _at(depths)
-    )
+    levels, depths = np.empty(n_nodes, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
+    room = _at(levels), _at(depths)
+    bad = library().fcg_check_trees(n_trees, n_nodes, _at(nodes), n_features, *room)
     if bad >= 0:
         raise ValueError(
             f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
@@ -335,12 +280,11 @@ def check_trees(nodes: Array, n_features: int) -> NDArray[np.int64]:
     return depths
 
 
-def walk(X: Array, nodes: Array, depths: NDArray[np.int64]) -> Array:
+def walk(X: Array, nodes: Array, depths: Rows) -> Array:
     """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
     values = np.empty((len(X), len(nodes)))
-    library().fcg_walk(
-        *(len(nodes), nodes.shape[1], _at(nodes), _at(depths)), *X.shape, _at(X), _at(values)
-    )
+    trees = len(nodes), nodes.shape[1], _at(nodes), _at(depths)
+    library().fcg_walk(*trees, *X.shape, _at(X), _at(values))
     return values
 
 
@@ -354,9 +298,8 @@ def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def gauss_values(X: Array, centers: Array, units: Array) -> Array:
     """Return exp(-|(x - c) u|^2), of shape (n_rows, n_atoms)."""
     values = np.empty((len(X), len(centers)))
-    library().fcg_gauss_values(
-        *X.shape, _at(X), len(centers), _at(centers), _at(units), _at(values)
-    )
+    atoms = len(centers), _at(centers), _at(units)
+    library().fcg_gauss_values(*X.shape, _at(X), *atoms, _at(values))
     return values
 
 

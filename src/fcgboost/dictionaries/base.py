@@ -77,13 +77,8 @@ class Dictionary(Part):
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Return at most n atoms: an ndarray or CSR matrix of shape (n_atoms, n_parameters).
 
-        Parameters
-        ----------
-        sample : Sample
-            At most n distinct rows and the shape of the data.
-        n : int
-        key : int
-            The only source of randomness: equal keys give equal atoms.
+        The sample has at most n distinct rows. The key is the only source of randomness: equal
+        keys give equal atoms.
         """
 
     @abstractmethod
@@ -144,46 +139,8 @@ class SmoothDictionary(Dictionary):
         """Return the gradient in x of sum_j coef_j g_j(x) at the rows of X, in their shape."""
 
 
-class ScreenedDictionary(Dictionary):
-    """A dictionary that knows how well it does in single precision.
-
-    Candidates are then screened in float32, and only those that can be the best are scored in
-    float64.
-    """
-
-    @abstractmethod
-    def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        """Return atoms that are at (x - origin) / unit, with a scale of ones, what these are at x.
-
-        Parameters
-        ----------
-        atoms : ndarray of shape (n_atoms, n_parameters)
-        origin, unit : ndarray of shape (n_features,)
-            The unit is the scale that the dictionary is evaluated with.
-        """
-
-    @abstractmethod
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound the values of atoms, and their errors in units of roundoff.
-
-        Parameters
-        ----------
-        atoms : ndarray of shape (n_atoms, n_parameters)
-        radius : float
-            The largest norm of a row.
-
-        Returns
-        -------
-        two ndarrays of shape (n_atoms,)
-        """
-
-
-class LearnableDictionary(Dictionary):
-    """A dictionary whose atoms can be improved along the gradient in their own parameters.
-
-    Atoms are improved in coordinates (x - origin) / unit, where all columns are alike. `free`
-    turns rows into vectors without constraints, `bound` turns them back.
-    """
+class MovableDictionary(Dictionary):
+    """A dictionary whose atoms can be written in other coordinates."""
 
     @abstractmethod
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
@@ -192,6 +149,29 @@ class LearnableDictionary(Dictionary):
         The unit is the scale that the dictionary is evaluated with. The way back is
         `moved(atoms, -origin / unit, 1 / unit)`.
         """
+
+
+class ScreenedDictionary(MovableDictionary):
+    """A dictionary that knows how well it does in single precision.
+
+    Candidates are then screened in float32, and only those that can be the best are scored in
+    float64.
+    """
+
+    @abstractmethod
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound the values of atoms, and their errors in units of roundoff, two n-vectors.
+
+        The radius is the largest norm of a row.
+        """
+
+
+class LearnableDictionary(MovableDictionary):
+    """A dictionary whose atoms can be improved along the gradient in their own parameters.
+
+    Atoms are improved in coordinates (x - origin) / unit, where all columns are alike. `free`
+    turns rows into vectors without constraints, `bound` turns them back.
+    """
 
     def free(self, atoms: Any) -> Any:
         """Return the vector without constraints of every row: the row itself, unless overridden."""
@@ -205,14 +185,8 @@ class LearnableDictionary(Dictionary):
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return the gradient in every theta_j of sum_i V[i, j] g_j(z_i), with a scale of ones.
 
-        Arrays are NumPy's or, all three, torch's; no argument is changed.
-
-        Parameters
-        ----------
-        Z : ndarray or tensor of shape (n_samples, n_features)
-        theta : ndarray or tensor of shape (n_atoms, n_parameters)
-            Vectors without constraints, as `free` gives them.
-        V : ndarray or tensor of shape (n_samples, n_atoms)
+        Arrays are NumPy's or, all three, torch's; no argument is changed. Theta are vectors
+        without constraints, as `free` gives them; V has the shape (n_samples, n_atoms).
         """
 
 
@@ -223,16 +197,8 @@ class Grower(ABC):
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
         """Return atoms that correlate with a residual, of shape (n_grown, n_parameters).
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_features)
-            Dense. What is kept of them is kept while they are the same object.
-        residual : ndarray of shape (n_rows,)
-            The negative gradient of the weighted loss: the weight is in it already. Rows where it
-            is 0 do not count.
-        weights : ndarray of shape (n_rows,)
-        key : int
-            The only source of randomness.
+        Rows are dense. The residual is the negative gradient of the weighted loss: the weight is in
+        it already, and rows where it is 0 do not count. The key is the only source of randomness.
         """
 
 

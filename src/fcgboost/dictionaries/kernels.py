@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import is_tensor, namespace, squared_norms
+from fcgboost.arrays import namespace, squared_norms
 from fcgboost.dictionaries.base import (
     Array,
     LearnableDictionary,
@@ -65,16 +65,13 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         centers = _centers(sample, self.centers, n, key)
-        widths = self._widths(sample, centers.shape[0], key)[:, None]
+        widths = np.full((centers.shape[0], 1), self.width_range(sample)[0])
+        if not isinstance(self.width, Real | str):
+            draw = log_uniform(self.width, np.random.default_rng([key, 1]), widths.shape)
+            widths = self._unit(sample) * draw
         if sparse.issparse(centers):
             return sparse.hstack([centers, widths], format="csr")
         return np.hstack([centers, widths])
-
-    def _widths(self, sample: Sample, n: int, key: int) -> Array:
-        if isinstance(self.width, Real | str):
-            return np.full(n, self.width_range(sample)[0])
-        draw = log_uniform(self.width, np.random.default_rng([key, 1]), (n,))
-        return self._unit(sample) * draw
 
     def width_range(self, sample: Sample) -> tuple[float, float]:
         """Return the least and the largest width in standardised units."""
@@ -96,8 +93,8 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
             X, centers = _divide(X, scale), _divide(centers, scale)
             exponents: Any = dense_product(X, centers)
             exponents *= 2.0 * steepness
-            exponents -= _squared_norms(X)[:, None] * steepness
-            exponents -= _squared_norms(centers) * steepness
+            exponents -= squared_norms(X)[:, None] * steepness
+            exponents -= squared_norms(centers) * steepness
             return _decay(exponents)
         # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
         # from cancelling where the columns lie far from the origin.
@@ -109,9 +106,8 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         """Keep the centres' side of the one product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
-        centers, widths = split_last(atoms)
-        origin = centers.mean(axis=0)
-        side = _centers_side(_shifted(centers, origin, scale), 0.5 / widths**2)
+        origin, steepness = atoms[:, :-1].mean(axis=0), 0.5 / atoms[:, -1] ** 2
+        side = _centers_side(_shifted(atoms[:, :-1], origin, scale), steepness)
         right = np.ascontiguousarray(side)
 
         def values(X: Any) -> Array:
@@ -275,15 +271,6 @@ def _join(*columns: Any) -> Any:
 
 def _decay(exponents: Any) -> Array:
     """Return the exponential, in place, of exponents that only rounding can have made positive."""
-    if is_tensor(exponents):
-        return exponents.clamp_(max=0.0).exp_()  # type: ignore[no-any-return]
-    values: Array = np.exp(np.minimum(exponents, 0.0, out=exponents), out=exponents)
+    xp = namespace(exponents)
+    values: Array = xp.exp(xp.clip(exponents, None, 0.0, out=exponents), out=exponents)
     return values
-
-
-def _squared_norms(X: Any) -> Array:
-    """Return the squared norms of the rows, sparse or not."""
-    if not sparse.issparse(X):
-        return np.asarray(squared_norms(X))
-    numbers = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return np.asarray(np.bincount(numbers, X.data**2, minlength=X.shape[0]), dtype=np.float64)

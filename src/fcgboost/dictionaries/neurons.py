@@ -16,12 +16,7 @@ from fcgboost.dictionaries.base import (
     check_range,
     log_uniform,
 )
-from fcgboost.dictionaries.planes import (
-    InnerProductDictionary,
-    PlaneDictionary,
-    affine_rounding,
-    split_last,
-)
+from fcgboost.dictionaries.planes import InnerProductDictionary, PlaneDictionary, affine_rounding
 from fcgboost.parts import check_choice, check_count
 
 _LONG = 64
@@ -51,8 +46,7 @@ class NeuronDictionary(PlaneDictionary):
         are the first ones of more.
         """
         d = sample.n_features
-        seeds = np.random.SeedSequence(key).spawn(3)
-        first, second, third = map(np.random.default_rng, seeds)
+        first, second, third = np.random.default_rng(key).spawn(3)
         if self.weights == "box":
             w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
             b = second.uniform(-1.0, 1.0, size=n)
@@ -128,7 +122,17 @@ class SigmoidDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictio
         return np.ones(len(atoms)), errors / 4.0 + 16.0
 
 
-class ReluDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+class _PiecewiseLinear(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+    """Neurons of which multiples are neurons, and that move no more than their argument."""
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
+
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        return affine_rounding(atoms, radius)
+
+
+class ReluDictionary(_PiecewiseLinear):
     """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
 
     Parameters
@@ -150,27 +154,19 @@ class ReluDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionar
         super().__init__(max_features, scaling)
         self.weights = weights
 
-    def scaled(self, atoms: Any, factors: Array) -> Any:
-        return atoms * factors[:, None]
-
     def profile(self, z: Array) -> Array:
         if is_tensor(z):
             return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
         # Twice as fast with a row of zeros as with one zero, once the row is long.
         zero = np.zeros(z.shape[-1], z.dtype) if z.shape[-1] >= _LONG else 0.0
-        positive: Array = np.maximum(z, zero, out=z)
-        return positive
+        return np.maximum(z, zero, out=z)
 
     def slope(self, z: Array) -> Array:
         slopes: Array = namespace(z).asarray(z > 0.0, dtype=z.dtype)
         return slopes
 
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound: the profile moves no more than its argument."""
-        return affine_rounding(atoms, radius)
 
-
-class LinearDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+class LinearDictionary(_PiecewiseLinear):
     """Linear atoms <w, x> + b; a row is (w, b).
 
     The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
@@ -183,19 +179,12 @@ class LinearDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDiction
     scaling : {"none", "max", "norm"}, default="none"
     """
 
-    def scaled(self, atoms: Any, factors: Array) -> Any:
-        return atoms * factors[:, None]
-
     def profile(self, z: Array) -> Array:
         return z
 
     def slope(self, z: Array) -> Array:
         slopes: Array = namespace(z).ones_like(z)
         return slopes
-
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        """Bound: the profile moves no more than its argument."""
-        return affine_rounding(atoms, radius)
 
 
 class StepDictionary(NeuronDictionary):
@@ -219,14 +208,12 @@ class StepDictionary(NeuronDictionary):
         lose, k the number of non-zero weights: by (k + 4) 2^-50 of the largest size they can have.
         """
         atoms = super().candidates(sample, n, key)
-        weights, offsets = split_last(atoms)
+        weights = atoms[:, :-1]
         largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
         sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
-        offsets += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
+        atoms[:, -1] += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
         return atoms
 
     def profile(self, z: Array) -> Array:
-        if is_tensor(z):
-            return z.gt_(0.0)  # type: ignore[attr-defined, no-any-return]
-        steps: Array = np.greater(z, 0.0, out=z)
+        steps: Array = namespace(z).greater(z, 0.0, out=z)
         return steps

@@ -10,12 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.arrays import namespace
-from fcgboost.dictionaries.base import (
-    Array,
-    Dictionary,
-    LearnableDictionary,
-    SmoothDictionary,
-)
+from fcgboost.dictionaries.base import Array, Dictionary, LearnableDictionary, SmoothDictionary
 
 # Atoms, or rows, from which on it pays to widen the inputs.
 _MANY = 32
@@ -62,20 +57,16 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
         return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
-        return moved_planes(atoms, origin, unit)
+        """Return rows (w unit, b + <w, origin>)."""
+        moved = np.array(atoms)
+        moved[:, -1] += atoms[:, :-1] @ origin
+        moved[:, :-1] *= unit
+        return moved
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
         slopes = self.slope(affine(Z, theta)) * V
         return namespace(Z).concatenate([slopes.T @ Z, slopes.sum(0)[:, None]], axis=1)
-
-
-def moved_planes(atoms: Array, origin: Array, unit: Array) -> Array:
-    """Return rows (w unit, b + <w, origin>): what (w, b) are in other coordinates."""
-    moved = np.array(atoms)
-    moved[:, -1] += atoms[:, :-1] @ origin
-    moved[:, :-1] *= unit
-    return moved
 
 
 def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
@@ -87,11 +78,9 @@ def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
 
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
-    if isinstance(atoms, np.ndarray):
-        return atoms[:, :-1], atoms[:, -1]
-    last = atoms[:, -1:]
-    last = last.toarray() if sparse.issparse(last) else last
-    return atoms[:, :-1], last.reshape(-1)
+    if sparse.issparse(atoms):
+        return atoms[:, :-1], atoms[:, -1:].toarray().ravel()
+    return atoms[:, :-1], atoms[:, -1]
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
@@ -133,5 +122,4 @@ def widened(X: Any, dtype: Any) -> Any:
 def dense_product(X: Any, rows: Any) -> Array:
     """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
     product: Any = X @ rows.T
-    dense: Array = product.toarray() if sparse.issparse(product) else product
-    return dense
+    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.designs.base import Best, Candidates, Design, Divisor, Point
+from fcgboost.designs.base import Candidates, Design, Divisor, Point
 from fcgboost.parts import Part, check_choice, check_count
 from fcgboost.selection.gain import Gain
 
@@ -21,22 +21,7 @@ _SAMPLE_OF_MANY = 64
 _SCAN_ENTRIES = 10_000_000
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The candidates of one step.
-
-    Attributes
-    ----------
-    candidates : Candidates
-    ids : ndarray of uint64, shape (n_candidates,)
-        A word per candidate that identifies its atom.
-    allowed : ndarray of bool, shape (n_candidates, n_outputs)
-        Which candidates each output may choose.
-    """
-
-    candidates: Candidates
-    ids: NDArray[np.uint64]
-    allowed: NDArray[np.bool_]
+Words = NDArray[np.uint64]
 
 
 @dataclass
@@ -91,17 +76,32 @@ class Selection(Part):
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Prepare a fit.
 
-        Parameters
-        ----------
-        design : Design
-        n : int
-            The size of a fixed dictionary; 0 where there is none.
-        key : int
-            The only source of randomness.
+        A fixed dictionary has n candidates. The key is the only source of randomness.
         """
 
 
-#: Gives the pool of step k; for every output the ids that it must not choose.
+class Pool(NamedTuple):
+    """The candidates of a step, the words that identify them, and which an output may choose."""
+
+    candidates: Candidates
+    ids: Words
+    allowed: NDArray[np.bool_]
+
+    def best(self, request: Request) -> list[Choice | None]:
+        """Choose the best candidate for every output."""
+        rule = request.divisor, self.allowed, request.is_joint
+        chosen: list[Choice | None] = []
+        for best in self.candidates.best(request.points, *rule):
+            if best is None:
+                chosen.append(None)
+                continue
+            # A copy: a view would keep the whole pool in memory as long as the model lives.
+            atom = self.candidates.atoms[best.index : best.index + 1].copy()
+            chosen.append(Choice(atom, int(self.ids[best.index]), best.score))
+        return chosen
+
+
+#: Returns the pool of step k; for every output the ids that it must not choose.
 PoolSource = Callable[[int, Sequence[Collection[int]]], Pool]
 
 
@@ -115,7 +115,7 @@ class PooledSelection(Selection):
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Take the best of every pool."""
         pools = self.pools(design, n, key)
-        return lambda request: best_of(pools(request.k, request.excluded), request)
+        return lambda request: pools(request.k, request.excluded).best(request)
 
 
 class AllCandidates(PooledSelection):
@@ -133,7 +133,6 @@ class AllCandidates(PooledSelection):
         self.store = store
 
     def check_parameters(self) -> None:
-        """Check store."""
         if not isinstance(self.store, bool):
             check_choice(self, "store", ("auto",))
 
@@ -141,8 +140,9 @@ class AllCandidates(PooledSelection):
         """Draw the dictionary once."""
         atoms = design.dictionary.candidates(design.sample(n, key), n, key)
         candidates = design.candidates(atoms, reuse=True, store=self.store)
-        words = Words(hashing.fingerprint(atoms))
-        return lambda k, excluded: Pool(candidates, words.words, words.allowed(excluded))
+        ids = hashing.fingerprint(atoms)
+        order = np.argsort(ids, kind="stable")
+        return lambda k, excluded: Pool(candidates, ids, _allowed(ids, order, excluded))
 
 
 class SampledCandidates(PooledSelection):
@@ -163,27 +163,23 @@ class SampledCandidates(PooledSelection):
         self.size = size
 
     def check_parameters(self) -> None:
-        """Check size."""
         check_count(self, "size")
 
     def pools(self, design: Design, n: int, key: int) -> PoolSource:
         """Draw a new sample, with a new key, for every step."""
 
-        def place_of(k: int) -> tuple[int, int]:
+        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
+            turn = hashing.derive(key, k)
             # The first rows after a place on a circle come too often where gaps are wide, which
             # matters if there are few of them: then the rows stand on a circle of this step's own.
-            turn = hashing.derive(key, k)
-            return (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
-
-        def draw(k: int, excluded: Sequence[Collection[int]]) -> Pool:
-            turn, place = hashing.derive(key, k), place_of(k)
+            place = (key, turn) if self.size >= _SAMPLE_OF_MANY else (turn, 0)
             # If none of the atoms is excluded; otherwise so many more that the sample is full even
             # if all that are excluded were drawn again.
             for n_drawn in (self.size, self.size + max(map(len, excluded))):
                 sample = design.sample(n_drawn, *place)
                 atoms = design.dictionary.candidates(sample, n_drawn, turn)
-                words = hashing.fingerprint(atoms)
-                allowed = Words(words).allowed(excluded)
+                ids = hashing.fingerprint(atoms)
+                allowed = _allowed(ids, np.argsort(ids, kind="stable"), excluded)
                 if allowed.all():
                     break
             # The first ones that an output may choose, as if it were alone.
@@ -191,52 +187,26 @@ class SampledCandidates(PooledSelection):
             kept = allowed.any(axis=1)
             atoms = atoms if kept.all() else atoms[kept]
             candidates = design.candidates(atoms, reuse=False, store="auto")
-            return Pool(candidates, words[kept], allowed[kept])
+            return Pool(candidates, ids[kept], allowed[kept])
 
         return draw
 
 
-class Words:
-    """The words that identify atoms, in an order that is fast to search.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (n_atoms,)
-    """
-
-    def __init__(self, words: NDArray[np.uint64]) -> None:
-        self.words = words
-        self._order = np.argsort(words, kind="stable")
-        self._sorted = words[self._order]
-
-    def allowed(self, excluded: Sequence[Collection[int]]) -> NDArray[np.bool_]:
-        """Say for every atom and output whether the atom is none of those excluded."""
-        allowed = np.ones((len(self.words), len(excluded)), dtype=bool)
-        for c, some in enumerate(excluded):
-            wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
-            first = np.searchsorted(self._sorted, wanted, side="left")
-            last = np.searchsorted(self._sorted, wanted, side="right")
-            for i in np.flatnonzero(first < last):
-                allowed[self._order[first[i] : last[i]], c] = False
-        return allowed
+def _allowed(
+    ids: Words, order: NDArray[np.intp], excluded: Sequence[Collection[int]]
+) -> NDArray[np.bool_]:
+    """Say for every atom and output whether the atom is none of those excluded."""
+    allowed = np.ones((len(ids), len(excluded)), dtype=bool)
+    for c, some in enumerate(excluded):
+        wanted = np.fromiter(some, dtype=np.uint64, count=len(some))
+        first = np.searchsorted(ids, wanted, "left", order)
+        last = np.searchsorted(ids, wanted, "right", order)
+        for i in np.flatnonzero(first < last):
+            allowed[order[first[i] : last[i]], c] = False
+    return allowed
 
 
 def default_selection(n_samples: float, n_candidates: int) -> Selection:
     """Return what selection="auto" means; it depends on m and n alone."""
-    if n_samples * n_candidates <= _SCAN_ENTRIES:
-        return AllCandidates()
-    return SampledCandidates()
-
-
-def best_of(pool: Pool, request: Request) -> list[Choice | None]:
-    """Choose the best candidate of a pool for every output."""
-    found = pool.candidates.best(request.points, request.divisor, pool.allowed, request.is_joint)
-    return [_choice(pool, best) for best in found]
-
-
-def _choice(pool: Pool, best: Best | None) -> Choice | None:
-    if best is None:
-        return None
-    # A copy: a view would keep the whole pool in memory as long as the model lives.
-    atom = pool.candidates.atoms[best.index : best.index + 1].copy()
-    return Choice(atom, int(pool.ids[best.index]), best.score)
+    is_scanned = n_samples * n_candidates <= _SCAN_ENTRIES
+    return AllCandidates() if is_scanned else SampledCandidates()

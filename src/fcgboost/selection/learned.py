@@ -77,7 +77,6 @@ class LearnedCandidates(Selection):
         self.max_rows = max_rows
 
     def check_parameters(self) -> None:
-        """Check the counts and the pull."""
         check_count(self, "size", "n_improved", "n_rows", "max_rows")
         is_auto = isinstance(self.pull, str) and self.pull == "auto"
         check_not_negative(self, "max_steps", *(() if is_auto else ("pull",)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import numpy as np
 from scipy import linalg
@@ -10,8 +10,7 @@ from scipy import linalg
 from fcgboost.designs.base import Array
 from fcgboost.losses import ProximalLoss
 from fcgboost.parts import check_positive
-from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
-from fcgboost.stopping import Status
+from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 
 class AdmmSolver(Solver):
@@ -60,13 +59,12 @@ class AdmmSolver(Solver):
         self.keep_history = keep_history
 
     def check_parameters(self) -> None:
-        """Check alpha, gamma, tol and max_iter."""
         super().check_parameters()
         check_positive(self, "alpha", "gamma")
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only says how many there are."""
-        start = time.perf_counter()
+        record = Record(self)
         loss, rows, penalty, gamma = problem.loss, problem.rows(), problem.penalty, self.gamma
         assert isinstance(loss, ProximalLoss)
         y, s, tau = rows.y, rows.weights, self.gamma * rows.total_weight
@@ -75,7 +73,6 @@ class AdmmSolver(Solver):
         factor = linalg.cho_factor(system)
         scale = problem.gradient_scale
         u, v, w = np.zeros_like(coef), y, 0.0 * y
-        history: list[Iteration] = []
         primal, dual, n_iter = np.inf, np.inf, 0
         while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
@@ -88,10 +85,6 @@ class AdmmSolver(Solver):
             # |v - A u| / |v| in the weighted norm.
             gap, size = float((s * (v - Au) ** 2).sum()), float((s * v**2).sum())
             primal = float(np.sqrt(gap / size if size > 0.0 else gap))
-            if self.keep_history:
-                seconds = time.perf_counter() - start
-                history.append(Iteration(problem.objective(u), max(primal, dual), seconds))
-        residual = max(primal, dual)
-        status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        objective, parts = problem.objective(u), {"primal": primal, "dual": dual}
-        return Solution(u, objective, status, n_iter, residual, tuple(history), parts)
+            record.add(partial(problem.objective, u), max(primal, dual))
+        objective, residual = problem.objective(u), max(primal, dual)
+        return record.solution(u, objective, residual, n_iter, primal=primal, dual=dual)

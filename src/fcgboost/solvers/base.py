@@ -8,13 +8,15 @@ A the selected columns; the constant column carries no lambda. The paper's probl
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcgboost.arrays import is_tensor, namespace
+from fcgboost.arrays import beside, host
 from fcgboost.designs.base import Array, Columns
 from fcgboost.losses import Loss
 from fcgboost.parts import Part, check_count, check_positive
@@ -32,15 +34,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """All rows, for solvers that work on them: NumPy's arrays, or torch's.
-
-    Attributes
-    ----------
-    A : array of shape (n_rows, n_columns)
-    y, weights : arrays of shape (n_rows,)
-    loss : Loss
-    total_weight : float
-    """
+    """All rows, for solvers that work on them: A, of shape (m, k), and m-vectors, maybe torch's."""
 
     A: Any
     y: Any
@@ -50,9 +44,7 @@ class Rows:
 
     def values(self, coef: Array) -> Any:
         """Return A coef."""
-        if not is_tensor(self.A):
-            return self.A @ coef
-        return self.A @ namespace(self.A).as_tensor(coef, device=self.A.device)
+        return self.A @ beside(coef, self.A)
 
     def mean(self, values: Any) -> float:
         """Return the weighted mean of an m-vector."""
@@ -64,29 +56,16 @@ class Rows:
 
     def back(self, vector: Any) -> Array:
         """Return A^T vector."""
-        return to_numpy(vector @ self.A)
+        return np.asarray(host(vector @ self.A))
 
     def gram(self, weights: Any) -> Array:
         """Return A^T diag(weights) A."""
-        return to_numpy(self.A.T @ (weights[:, None] * self.A))
-
-
-def to_numpy(array: Any) -> Array:
-    """Return an array, or a tensor, as a NumPy array."""
-    return np.asarray(array.cpu().numpy() if is_tensor(array) else array)
+        return np.asarray(host(self.A.T @ (weights[:, None] * self.A)))
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One output of some columns, and the ridge: all a solver or scheme sees.
-
-    Attributes
-    ----------
-    columns : Columns
-    output : int
-    l2 : float
-        lambda.
-    """
+    """One output of some columns, and the ridge lambda: all a solver or scheme sees."""
 
     columns: Columns
     output: int
@@ -125,8 +104,8 @@ class Problem:
 
     def rows(self) -> Rows:
         """Return all rows; columns on other machines do not have them."""
-        arrays = self.columns.arrays(self.output)
-        return Rows(*arrays, self.loss, self.columns.total_weight)
+        columns = self.columns
+        return Rows(*columns.arrays(self.output), columns.loss, columns.total_weight)
 
 
 @dataclass(frozen=True)
@@ -175,9 +154,9 @@ class Solver(Part):
     needs_text: str
     tol: float
     max_iter: int
+    keep_history: bool = False
 
     def check_parameters(self) -> None:
-        """Check tol and max_iter."""
         check_positive(self, "tol")
         check_count(self, "max_iter")
 
@@ -188,3 +167,26 @@ class Solver(Part):
     def accepts(self, loss: Loss) -> bool:
         """Whether the solver can minimise this loss."""
         return isinstance(loss, self.needs)
+
+
+class Record:
+    """What a run of a solver leaves behind: its history, where that is kept, and its solution."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver, self._start = solver, time.perf_counter()
+        self._history: list[Iteration] = []
+
+    def add(self, objective: float | Callable[[], float], residual: float) -> None:
+        """Write an iteration down; a function is called only for the history."""
+        if self._solver.keep_history:
+            seconds = time.perf_counter() - self._start
+            value = objective() if callable(objective) else objective
+            self._history.append(Iteration(value, residual, seconds))
+
+    def solution(
+        self, coef: Array, objective: float, residual: float, n_iter: int, **parts: float
+    ) -> Solution:
+        """Return the solution; it has converged if the residual is within the tolerance."""
+        has_converged = residual <= self._solver.tol
+        status = Status.CONVERGED if has_converged else Status.NOT_CONVERGED
+        return Solution(coef, objective, status, n_iter, residual, tuple(self._history), parts)

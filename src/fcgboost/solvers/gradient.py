@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import numpy as np
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import SmoothLoss
-from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
-from fcgboost.stopping import Status
+from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 
 class GradientDescentSolver(Solver):
@@ -37,31 +36,19 @@ class GradientDescentSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only says how many there are."""
-        start = time.perf_counter()
-        rows, penalty, step = problem.rows(), problem.penalty, 1.0 / _smoothness(problem)
-        coef = np.zeros_like(coef)
-        history: list[Iteration] = []
-        scale = residual = 1.0
+        loss, record, rows, penalty = problem.loss, Record(self), problem.rows(), problem.penalty
+        assert isinstance(loss, SmoothLoss)
+        gram = rows.gram(rows.weights) / rows.total_weight
+        largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
+        smoothness = (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0
+        coef, scale = np.zeros_like(coef), 1.0
         for n_iter in range(self.max_iter + 1):
             f = rows.values(coef)
             gradient = rows.back(rows.slopes(f)) + 2.0 * penalty * coef
             size = float(np.abs(gradient).max(initial=0.0))
             scale = (size or 1.0) if n_iter == 0 else scale
-            residual = size / scale
-            if self.keep_history:
-                seconds = time.perf_counter() - start
-                history.append(Iteration(problem.objective(coef, f), residual, seconds))
-            if residual <= self.tol or n_iter == self.max_iter:
+            record.add(partial(problem.objective, coef, f), size / scale)
+            if size / scale <= self.tol or n_iter == self.max_iter:
                 break
-            coef = coef - step * gradient
-        status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        objective = problem.objective(coef, f)
-        return Solution(coef, objective, status, n_iter, residual, tuple(history))
-
-
-def _smoothness(problem: Problem) -> float:
-    loss, rows = problem.loss, problem.rows()
-    assert isinstance(loss, SmoothLoss)
-    gram = rows.gram(rows.weights) / rows.total_weight
-    largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
-    return (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0
+            coef = coef - gradient * (1.0 / smoothness)
+        return record.solution(coef, problem.objective(coef, f), size / scale, n_iter)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +11,7 @@ from scipy import linalg
 from fcgboost.arrays import namespace
 from fcgboost.designs.base import Array
 from fcgboost.losses import Hinge
-from fcgboost.solvers.base import Iteration, Problem, Solution, Solver
-from fcgboost.stopping import Status
+from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 _TO_BOUNDARY = 0.995
 # Iterations without a better residual after which rounding is all that is left.
@@ -50,56 +47,32 @@ class InteriorPointSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only says how many there are."""
-        start, frame = time.perf_counter(), _Frame(problem)
+        record, frame = Record(self), _Frame(problem)
         state = frame.middle(np.zeros_like(coef))
-        best = _Found(state.u, np.inf, np.inf)
-        lowest, least, last_gain = np.inf, np.inf, 0
-        history: list[Iteration] = []
+        best, lowest, least, last_gain = (state.u, np.inf, np.inf), np.inf, np.inf, 0
         for n_iter in range(self.max_iter + 1):
-            gap, stationarity = state.gap(), frame.stationarity(state)
+            stationarity = frame.stationarity(state)
             size = float(np.abs(stationarity).max(initial=0.0))
-            residual = max(gap, size / problem.gradient_scale)
+            residual = max(state.gap(), size / problem.gradient_scale)
             objective = problem.objective(state.u)
-            if self.keep_history:
-                seconds = time.perf_counter() - start
-                history.append(Iteration(objective, residual, seconds))
+            record.add(objective, residual)
             if residual < least or objective < lowest:
                 last_gain = n_iter
             least, lowest = min(least, residual), min(lowest, objective)
             # Short of the solution both count: every u is feasible, and the residual bounds
             # how far the objective may be from the lowest one.
-            if residual <= self.tol or objective + residual < best.objective + best.residual:
-                best = _Found(state.u, objective, residual)
+            if residual <= self.tol or objective + residual < best[1] + best[2]:
+                best = state.u, objective, residual
             # Past the attainable accuracy nothing improves.
             is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
             if residual <= self.tol or is_spent:
                 break
             state = frame.iterate(state, stationarity, 0.1 * self.tol)
-        status = Status.CONVERGED if best.residual <= self.tol else Status.NOT_CONVERGED
-        return Solution(best.u, best.objective, status, n_iter, best.residual, tuple(history))
+        return record.solution(*best, n_iter)
 
 
-class _Found(NamedTuple):
-    """The best iterate so far."""
-
-    u: Array
-    objective: float
-    residual: float
-
-
-@dataclass(frozen=True)
-class _Move:
-    """A direction; b moves against a."""
-
-    u: Array
-    xi: Any
-    t: Any
-    a: Any
-
-
-@dataclass(frozen=True)
-class _State:
-    """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a."""
+class _State(NamedTuple):
+    """Primal slacks xi and t = xi + B u - 1, duals a in (0, c) and b = c - a; or a move of them."""
 
     u: Array
     xi: Any
@@ -111,20 +84,13 @@ class _State:
         """Return the sum of t a + xi b, zero at the solution."""
         return float((self.t * self.a + self.xi * self.b).sum())
 
-    def reach(self, move: _Move) -> float:
+    def reach(self, move: _State) -> float:
         """Return the largest step in (0, 1] that keeps all slacks and duals positive."""
-        pairs = ((self.xi, move.xi), (self.t, move.t), (self.a, move.a), (self.b, -move.a))
-        return min(1.0, *(_longest(x, d) for x, d in pairs))
+        return min(1.0, *(_longest(x, d) for x, d in zip(self[1:], move[1:], strict=True)))
 
-    def moved(self, move: _Move, length: float) -> _State:
+    def moved(self, move: _State, length: float) -> _State:
         """Return the state after a step."""
-        return _State(
-            self.u + length * move.u,
-            self.xi + length * move.xi,
-            self.t + length * move.t,
-            self.a + length * move.a,
-            self.b - length * move.a,
-        )
+        return _State(*(x + length * d for x, d in zip(self, move, strict=True)))
 
 
 def _longest(x: Any, d: Any) -> float:
@@ -169,7 +135,7 @@ class _Frame:
         move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
         return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
 
-    def _newton_system(self, state: _State, stationarity: Array) -> Callable[[Any, Any], _Move]:
+    def _newton_system(self, state: _State, stationarity: Array) -> Callable[[Any, Any], _State]:
         """Return the function from wanted changes of t a and xi b to the move that makes them."""
         rows = self._rows
         weights = 1.0 / (state.t / state.a + state.xi / state.b)
@@ -177,13 +143,13 @@ class _Frame:
         system[np.diag_indices_from(system)] += self._ridge
         solve = _refined_solve(system)
 
-        def move_by(ta: Any, xb: Any) -> _Move:
+        def move_by(ta: Any, xb: Any) -> _State:
             p, q = ta / state.a, xb / state.b
             u = solve(stationarity + self._back(weights * (p - q)))
             Bu = rows.y * rows.values(u)
             a = weights * (p - q - Bu)
             xi = q + state.xi * a / state.b
-            return _Move(u, xi, xi + Bu, a)
+            return _State(u, xi, xi + Bu, a, -a)
 
         return move_by
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from scipy import linalg
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import CurvedLoss
-from fcgboost.solvers.base import Iteration, Point, Problem, Solution, Solver
+from fcgboost.solvers.base import Point, Problem, Record, Solution, Solver
 from fcgboost.stopping import Status
 
 # Below this reciprocal condition the normal equations lose too much; the triangle takes over.
@@ -68,14 +66,11 @@ class NewtonSolver(Solver):
 
     def _search(self, problem: Problem, coef: Array, n_iter: int) -> Solution:
         """Solve by looks at one point after the other."""
-        start, point, scale = time.perf_counter(), problem.look(coef), problem.gradient_scale
-        history: list[Iteration] = []
+        record, point, scale = Record(self), problem.look(coef), problem.gradient_scale
         damping = 0.0
         while True:
             residual = float(np.abs(point.gradient).max(initial=0.0)) / scale
-            if self.keep_history:
-                seconds = time.perf_counter() - start
-                history.append(Iteration(point.objective, residual, seconds))
+            record.add(point.objective, residual)
             if residual <= self.tol or n_iter == self.max_iter:
                 break
             # What the sums in A u and in the objective may lose.
@@ -89,8 +84,7 @@ class NewtonSolver(Solver):
                 damping = max(100.0 * damping, _FIRST_DAMPING)
             else:
                 break
-        status = Status.CONVERGED if residual <= self.tol else Status.NOT_CONVERGED
-        return Solution(point.coef, point.objective, status, n_iter, residual, tuple(history))
+        return record.solution(point.coef, point.objective, residual, n_iter)
 
 
 def _direction(problem: Problem, point: Point, damping: float) -> Array:

@@ -12,12 +12,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary
 from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabilities
-from fcgboost.model import beside
 from fcgboost.trace import Validator
 from fcgboost.training.checks import Array, make_part, to_host
 from fcgboost.training.dataset import DataSet, counts_of

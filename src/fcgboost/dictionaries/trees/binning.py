@@ -109,7 +109,4 @@ def _distinct_rows(rows: Array) -> Array:
     is_missing = np.isnan(rows)
     # Not all NaN have the same bits.
     words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
-    ordered = np.sort(words)
-    if (ordered[1:] != ordered[:-1]).all():
-        return rows
     return rows[np.unique(words, return_index=True)[1]]

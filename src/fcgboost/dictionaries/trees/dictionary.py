@@ -12,13 +12,7 @@ from scipy import sparse
 from fcgboost.dictionaries.base import Array, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS
 from fcgboost.dictionaries.trees.growing import Rules, TreeGrower
-from fcgboost.dictionaries.trees.nodes import (
-    FIELDS,
-    N_CODES,
-    BoolArray,
-    scaled_leaves,
-    trimmed_rows,
-)
+from fcgboost.dictionaries.trees.nodes import FIELDS, N_CODES, BoolArray, nodes_of
 from fcgboost.dictionaries.trees.walking import values_of
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
@@ -146,7 +140,10 @@ class TreeDictionary(GrownDictionary):
         return values_of(atoms, len(scale))
 
     def scaled(self, atoms: Any, factors: Array) -> Array:
-        return scaled_leaves(atoms, factors)
+        """Return trees whose leaves are so many times as large."""
+        nodes = nodes_of(atoms).copy()
+        nodes[:, :, 1] *= np.where(nodes[:, :, 0] == -1.0, np.asarray(factors)[:, None], 1.0)
+        return nodes.reshape(len(nodes), -1)
 
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
@@ -154,4 +151,6 @@ class TreeDictionary(GrownDictionary):
         return int(FIELDS * (2 ** (depth + 1) - 1))
 
     def trimmed(self, atoms: Any) -> Any:
-        return trimmed_rows(atoms)
+        """Return rows up to the end of the longest tree, which is a leaf."""
+        used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
+        return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import host
 from fcgboost.dictionaries.base import Array
 
 IntArray = NDArray[np.int64]
@@ -29,23 +28,7 @@ N_CODES = 52
 
 def nodes_of(atoms: Any) -> Array:
     """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
-    if is_tensor(atoms):
-        atoms = atoms.detach().cpu().numpy()
-    dense = atoms.toarray() if sparse.issparse(atoms) else atoms
+    dense = host(atoms)
     n_nodes = dense.shape[1] // FIELDS
     rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
     return rows.reshape(len(rows), n_nodes, FIELDS)
-
-
-def trimmed_rows(atoms: Any) -> Any:
-    """Return rows without the zeros behind the longest tree; a row ends with a leaf."""
-    used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
-    return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
-
-
-def scaled_leaves(atoms: Any, factors: Any) -> Array:
-    """Return rows whose leaves are some factors times as large."""
-    nodes = nodes_of(atoms).copy()
-    is_leaf = nodes[:, :, 0] == -1.0
-    nodes[:, :, 1] *= np.where(is_leaf, np.asarray(factors)[:, None], 1.0)
-    return nodes.reshape(len(nodes), -1)
