@@ -14,7 +14,7 @@ import time
 import types
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,9 @@ from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
 
 _FORMAT, _VERSION = "fcgboost checkpoint", 3
-# What a step has one of per output, and what it has one of.
-_PER_OUTPUT = ("chosen", "scores", "objectives", "intercept")
-_PER_STEP = ("solver_iterations", "residual", "is_corrected", "seconds")
+# What a step has: the fields of all steps one after the other are one array, their sizes another.
+_FIELDS = tuple(field.name for field in fields(Step) if field.name != "k")
+_NUMBERS = ("solver_iterations", "residual", "is_corrected", "seconds", "validation_score")
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 # What reading a damaged archive may raise.
 _DAMAGE = (
@@ -43,12 +43,10 @@ _DAMAGE = (
 # A write is followed by this many times its duration without one.
 _PAUSE = 100.0
 #: The parameters that may change between a fit and its continuation.
-MAY_CHANGE = frozenset(
-    (
-        *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-        *("checkpoint", "client", "device", "link"),
-    )
-)
+MAY_CHANGE = {
+    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+    *("checkpoint", "client", "device", "link"),
+}
 # Objects inside objects are described down to here.
 _DEPTH = 8
 
@@ -162,7 +160,7 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
 
 def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identity) -> None:
     """Write a path and the key of its draws to a file, which is there in full or as before."""
-    atoms, shape = trace.atoms, (len(trace), len(trace.start))
+    atoms = trace.atoms
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -174,31 +172,27 @@ def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identi
         "atoms": type(atoms).__name__,
         "shape": [int(size) for size in atoms.shape],
     }
-    scores = [step.validation_score for step in trace]
-    arrays: dict[str, Any] = {
-        "start": trace.start,
-        "entered": trace.entered,
-        "coef": np.concatenate([np.zeros(0), *(step.coef.ravel() for step in trace)]),
-        "n_entered": np.array([step.n_entered for step in trace], dtype=np.int64),
-        "removed": np.array([(s.k, *pair) for s in trace for pair in s.removed]).reshape(-1, 3),
-        "gone": np.array([(s.k, place) for s in trace for place in s.gone]).reshape(-1, 2),
-        "is_scored": np.array([score is not None for score in scores], dtype=bool),
-        "validation_score": np.array([0.0 if s is None else s for s in scores], dtype=np.float64),
-        **{name: trace.column(name).reshape(shape) for name in _PER_OUTPUT},
-        **{name: trace.column(name) for name in _PER_STEP},
-    }
     names = ("data", "indices", "indptr") if sparse.issparse(atoms) else ()
-    arrays.update({name: getattr(atoms, name) for name in names} or {"atoms": atoms})
+    arrays = {name: getattr(atoms, name) for name in names} or {"atoms": atoms}
+    for name in _FIELDS:
+        values = [getattr(step, name) for step in trace]
+        parts = [np.ravel([] if value is None else value) for value in values]
+        arrays[name] = np.concatenate(parts) if parts else np.zeros(0)
+        arrays[f"n_{name}"] = np.array([len(part) for part in parts], dtype=np.intp)
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with writing(path) as file:
-        np.savez(file, header=text, **arrays)
+        np.savez(file, header=text, start=trace.start, entered=trace.entered, **arrays)
 
 
 def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
     """Read a path and its key; a file of something else, or a damaged one, is a ValueError."""
     content = Path(path).read_bytes()
     try:
-        arrays = _load(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if (damaged := archive.testzip()) is not None:
+                raise ValueError(f"{damaged} is damaged")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = dict(file)
         header = json.loads(arrays["header"].tobytes())
         if header["format"] != _FORMAT or header["version"] < _VERSION:
             raise ValueError("a foreign header")
@@ -217,16 +211,6 @@ def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
         )
     _check_identity(path, *given, identity)
     return trace, key
-
-
-def _load(content: bytes) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an archive whose checksums are right."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        damaged = archive.testzip()
-    if damaged is not None:
-        raise ValueError(f"{damaged} is damaged")
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        return dict(file)
 
 
 def _check_identity(path: object, data: str, old: dict[str, str], identity: Identity) -> None:
@@ -251,23 +235,19 @@ def _check_identity(path: object, data: str, old: dict[str, str], identity: Iden
 
 def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
     """Put a path together."""
-    n_outputs, n_steps = len(header["endings"]), len(arrays["seconds"])
-    sizes = n_outputs * arrays["n_entered"]
-    coefs = np.split(arrays["coef"], np.cumsum(sizes)[:-1]) if n_steps else []
+    n_outputs = len(header["endings"])
+    columns = [_split(arrays[name], arrays[f"n_{name}"]) for name in _FIELDS]
     steps = []
-    for i, coef in enumerate(coefs):
-        removed, gone = (a[a[:, 0] == i + 1, 1:] for a in (arrays["removed"], arrays["gone"]))
-        rows = {name: arrays[name][i] for name in _PER_OUTPUT}
-        numbers = {name: arrays[name][i].item() for name in _PER_STEP}
-        score = float(arrays["validation_score"][i]) if arrays["is_scored"][i] else None
-        coef = coef.reshape(n_outputs, int(arrays["n_entered"][i]))
-        for protected in (coef, rows["intercept"]):
-            protected.setflags(write=False)
-        left: dict[str, Any] = {
-            "removed": removed.astype(np.intp),
-            "gone": gone[:, 0].astype(np.intp),
-        }
-        steps.append(Step(i + 1, coef=coef, **rows, **numbers, **left, validation_score=score))
+    for k, values in enumerate(zip(*columns, strict=True), 1):
+        found: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
+        found.update({name: found[name].item() for name in _NUMBERS if len(found[name])})
+        if not isinstance(found["validation_score"], float):
+            found["validation_score"] = None
+        found["coef"] = found["coef"].reshape(n_outputs, -1)
+        found["removed"] = found["removed"].reshape(-1, 2)
+        for name in ("coef", "intercept"):
+            found[name].setflags(write=False)
+        steps.append(Step(k, **found))
     atoms: Any = arrays.get("atoms")
     if atoms is None:
         parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
@@ -277,6 +257,12 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
     endings = tuple(None if name is None else Status[name] for name in header["endings"])
     entered, is_shared = arrays["entered"], bool(header["is_shared"])
     return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
+
+
+def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:
+    if len(values) != sizes.sum():
+        raise ValueError("an array of another length")
+    return np.split(values, np.cumsum(sizes)[:-1]) if len(sizes) else []
 
 
 class Writer:
