@@ -349,8 +349,8 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     A path that ended early keeps its last score.
     """
     unit, n_units = theory_steps(layout.design.total_weight), 5
-    if settings.steps.number is not None:
-        unit, n_units = 1, settings.steps.number
+    if not isinstance(settings.max_iter, str):
+        unit, n_units = 1, int(settings.max_iter)
     validator = fresh(layout.validator)
     assert validator is not None
     if len(trace) == 0:

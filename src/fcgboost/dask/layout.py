@@ -40,7 +40,7 @@ def check_supported(settings: Settings) -> None:
             "workers use processors",
             "device='cpu'",
         ),
-        (not settings.needs_link, "link='power'", "nobody has all values", "link='theory'"),
+        (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
     ):
         if not is_there:

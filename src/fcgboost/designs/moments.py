@@ -102,7 +102,7 @@ def _sparse_moments(X: Any, shares: Array) -> tuple[Array, ...]:
     columns, own = X.indices, np.repeat(shares, np.diff(X.indptr))
 
     def sums(terms: Any) -> Array:
-        return np.bincount(columns, own * terms, X.shape[1])
+        return np.asarray(np.bincount(columns, own * terms, X.shape[1]), np.float64)
 
     mean = sums(X.data)
     variance = sums((X.data - mean[columns]) ** 2)

@@ -134,8 +134,8 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
     return Recipe(
         selection=selection,
         n_candidates=n,
-        max_iter=settings.steps.limit(m, is_scored),
-        l2=settings.ridge.ridge(m),
+        max_iter=settings.n_steps(m, is_scored),
+        l2=settings.ridge(m),
         key=key,
         is_shared=settings.is_shared,
         **{name: getattr(settings, name) for name in same},
@@ -177,7 +177,7 @@ class Fit:
                 f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
                 "goes on from; use truncate(k) for a shorter model."
             )
-        return cls(settings, layout, start, recipe, settings.patience)
+        return cls(settings, layout, start, recipe, settings.n_iter_no_change)
 
     @property
     def k0(self) -> int:
@@ -187,7 +187,7 @@ class Fit:
     def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Fit:
         """Return a fit with another ridge and, unless the user has limits, other ones."""
         limit = self.recipe.max_iter
-        if n_steps is not None and self.settings.steps.is_free:
+        if n_steps is not None and self.settings.has_free_steps:
             limit = min(limit, max(1, n_steps))
         recipe = replace(self.recipe, l2=l2, max_iter=limit)
         own = self.patience
@@ -245,7 +245,7 @@ class Fit:
     def check_link(self) -> None:
         """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
         has_rows = self.layout.validation is not None or len(self.held_out) > 0
-        if self.settings.needs_link and not has_rows and self.start.link is None:
+        if self.settings.link == "power" and not has_rows and self.start.link is None:
             raise ValueError(
                 "link='power' is fitted to rows held out, and there are none: set "
                 "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
@@ -279,7 +279,7 @@ class Fit:
         scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
         ks = self._compared(trace)
         enough = min(max(float(scores[k - 1]) for k in ks), wanted)
-        if self.settings.is_small:
+        if self.settings.preset.is_small:
             enough -= self.slack(enough)
         good = [k for k in ks if float(scores[k - 1]) >= enough]
         return min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
@@ -287,7 +287,7 @@ class Fit:
     def _compared(self, trace: Trace) -> list[int]:
         """Return the numbers of steps that are compared on validation."""
         ks = list(range(1, len(trace) + 1))
-        if self.settings.is_preset or not self.settings.steps.is_free:
+        if self.settings.is_preset or not self.settings.has_free_steps:
             return ks
         multiples = ks[self.k0 - 1 :: self.k0]
         # A path that ended between two multiples is worth a look at its end.
@@ -303,7 +303,7 @@ class Fit:
 
     def slack(self, score: float) -> float:
         """Return how much below a score is as good."""
-        return self.settings.slack * self.error(score)
+        return self.settings.preset.slack * self.error(score)
 
 
 def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:

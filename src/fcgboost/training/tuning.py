@@ -39,7 +39,7 @@ Ended = tuple[Trace, Status]
 
 def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
     """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
-    n_ridges = len(settings.ridge.choices(n_rows))
+    n_ridges = len(settings.ridges(n_rows))
     return n_ridges if has_validation_data else n_ridges * _n_splits(n_rows)
 
 
@@ -91,7 +91,7 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     tops = [float(s.max()) if len(s) else -np.inf for s in scores]
     best = max(tops)
     good = [i for i, top in enumerate(tops) if top >= best - fit.slack(best)]
-    if not fit.settings.is_small:
+    if not fit.settings.preset.is_small:
         return good[0]
     sizes = {i: traces[i][fit.n_kept(traces[i], best) - 1].n_atoms for i in good if len(traces[i])}
     return min(sizes, key=sizes.__getitem__) if sizes else 0
@@ -127,7 +127,7 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
 
     Of small models, the fewest steps that are as good, and of these the best.
     """
-    if fit.settings.is_small:
+    if fit.settings.preset.is_small:
         enough = float(scores.max()) - fit.slack(float(scores.max()))
         fewest = int(np.argmax((scores >= enough).any(axis=0)))
         return int(np.argmax(scores[:, fewest])), fewest
@@ -140,14 +140,14 @@ def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
 
     Where the number of steps is given, no other one matters.
     """
-    if fit.settings.steps.is_free:
+    if fit.settings.has_free_steps:
         return [trace for trace, _ in _race(fit, _ridges(fit), rules)]
     traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in _ridges(fit)]
     return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
 
 
 def _ridges(fit: Fit) -> list[float]:
-    return fit.settings.ridge.choices(fit.layout.design.total_weight)
+    return fit.settings.ridges(fit.layout.design.total_weight)
 
 
 def _n_splits(n_rows: float) -> int:
