@@ -1,7 +1,6 @@
 """Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
 
-The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code. It is exact to
-the last bit, says which data and parameters it belongs to, and is there in full or not at all.
+The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import time
 import types
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from sklearn.utils import check_random_state
 
 from fcgboost.calibration import PowerLink
 from fcgboost.files import writing
+from fcgboost.greedy import Watcher
 from fcgboost.hashing import Digest
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
@@ -34,12 +34,8 @@ _FORMAT, _VERSION = "fcgboost checkpoint", 3
 # What a step has: the fields of all steps one after the other are one array, their sizes another.
 _FIELDS = tuple(field.name for field in fields(Step) if field.name != "k")
 _NUMBERS = ("solver_iterations", "residual", "is_corrected", "seconds", "validation_score")
+_PLACES = ("data", "indices", "indptr")
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
-# What reading a damaged archive may raise.
-_DAMAGE = (
-    *(zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, OSError),
-    *(RuntimeError, SyntaxError, TypeError, ValueError, MemoryError),
-)
 # A write is followed by this many times its duration without one.
 _PAUSE = 100.0
 #: The parameters that may change between a fit and its continuation.
@@ -61,10 +57,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a path starts: what it belongs to, the seed of all draws, and a path to go on from.
-
-    The ridge and the link of that path are None if they are not known.
-    """
+    """What a path belongs to, the seed of all draws, and a path to go on from as far as known."""
 
     identity: Identity
     key: int
@@ -82,12 +75,11 @@ def identify(
 ) -> Identity:
     """Return what says whether data, in any order, and parameters are the same.
 
-    The `kind` is the number of columns, the share of rows that is set aside, and whether the rows
-    are sparse.
+    The `kind` is the number of columns, the share of rows set aside, and whether X is sparse.
     """
-    words = [(d.n_rows, d.first, d.second) for d in (train, validation) if d is not None]
-    data = (*classes.tolist(), *(word for some in words for word in some), *kind)
-    return Identity(data, parameters)
+    digests = [train] if validation is None else [train, validation]
+    words = [word for d in digests for word in (d.n_rows, d.first, d.second)]
+    return Identity((*classes.tolist(), *words, *kind), parameters)
 
 
 def find_start(
@@ -128,10 +120,7 @@ def _check_same(old: Identity, new: Identity) -> None:
 
 
 def describe(value: Any, depth: int = _DEPTH) -> str:
-    """Return a text for a parameter's value that is the same for an equal one elsewhere.
-
-    Functions and classes are their qualified names, objects their class and what they hold.
-    """
+    """Return a text for a parameter's value that is the same for an equal one elsewhere."""
     inside = functools.partial(describe, depth=depth - 1)
     if isinstance(value, np.generic):
         value = value.item()
@@ -165,14 +154,13 @@ def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identi
         "format": _FORMAT,
         "version": _VERSION,
         "key": int(key),
-        "data": list(identity.data),
-        "parameters": identity.parameters,
-        "endings": [None if ending is None else ending.name for ending in trace.endings],
+        **asdict(identity),
+        "endings": [ending and ending.name for ending in trace.endings],
         "is_shared": trace.is_shared,
         "atoms": type(atoms).__name__,
         "shape": [int(size) for size in atoms.shape],
     }
-    names = ("data", "indices", "indptr") if sparse.issparse(atoms) else ()
+    names = _PLACES if sparse.issparse(atoms) else ()
     arrays = {name: getattr(atoms, name) for name in names} or {"atoms": atoms}
     for name in _FIELDS:
         values = [getattr(step, name) for step in trace]
@@ -199,7 +187,7 @@ def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
         if header["version"] == _VERSION:
             given = json.dumps(header["data"]), dict(header["parameters"])
             trace, key = _trace(header, arrays), int(header["key"])
-    except _DAMAGE as error:
+    except Exception as error:  # a damaged archive may raise anything
         raise ValueError(
             f"{path} is not a checkpoint of fcgboost, or is damaged ({type(error).__name__}: "
             f"{error}). Delete it to start anew, or name another file."
@@ -214,22 +202,21 @@ def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
 
 
 def _check_identity(path: object, data: str, old: dict[str, str], identity: Identity) -> None:
+    new, advice = identity.parameters, "Name another file, or delete it to start anew."
     # As texts, in which 1 is neither 1.0 nor True.
     if data != json.dumps(list(identity.data)):
         raise ValueError(
             f"{path} is the checkpoint of a fit to other data: X, y, the weights or the rows held "
-            "out for validation are different. Name another file, or delete it to start anew."
+            f"out for validation are different. {advice}"
         )
-    new = identity.parameters
-    changed = [
+    changed = "; ".join(
         f"{name} was {old.get(name, 'not there')} and is {new.get(name, 'not there')}"
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
-    ]
+    )
     if changed:
         raise ValueError(
-            f"{path} is the checkpoint of a fit with other parameters: {'; '.join(changed)}. Name "
-            "another file, or delete it to start anew."
+            f"{path} is the checkpoint of a fit with other parameters: {changed}. {advice}"
         )
 
 
@@ -250,11 +237,11 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         steps.append(Step(k, **found))
     atoms: Any = arrays.get("atoms")
     if atoms is None:
-        parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        parts = tuple(arrays[name] for name in _PLACES)
         atoms = _SPARSE[header["atoms"]](parts, shape=header["shape"])
         # SciPy may have taken shorter numbers.
         _, atoms.indices, atoms.indptr = parts
-    endings = tuple(None if name is None else Status[name] for name in header["endings"])
+    endings = tuple(name and Status[name] for name in header["endings"])
     entered, is_shared = arrays["entered"], bool(header["is_shared"])
     return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
 
@@ -266,26 +253,31 @@ def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:
 
 
 class Writer:
-    """A watcher of the loop that writes the path to a file now and then.
+    """A watcher of the loop that writes the path to a file now and then, after another one.
 
     It writes after the first step, and then for about a hundredth of the time of the fit.
     """
 
-    def __init__(self, path: str | os.PathLike[str], start: Start) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], start: Start, watcher: Watcher | None = None
+    ) -> None:
         self._path, self._start, self._next = Path(path), start, -np.inf
+        self._watcher = watcher
         folder = self._path.absolute().parent
         if not folder.is_dir():
             raise ValueError(f"The folder {folder} of the checkpoint {path} does not exist.")
         if self._path.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"The checkpoint {path} cannot be written: name a file elsewhere.")
 
-    def __call__(self, step: Step, path: Callable[[], Trace]) -> None:
+    def __call__(self, step: Step, path: Callable[[], Trace]) -> Status | None:
         """Write the path if it is time to."""
+        ending = self._watcher(step, path) if self._watcher else None
         started = time.perf_counter()
         if started >= self._next:
             self.close(path())
             ended = time.perf_counter()
             self._next = ended + _PAUSE * (ended - started)
+        return ending
 
     def close(self, trace: Trace) -> None:
         """Write the path as it is at the end."""
