@@ -252,8 +252,11 @@ def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
                 "such as UnionDictionary([...])."
             )
         part = make_part("dictionary", name)
-        grid = dictionaries[name] if isinstance(dictionaries, Mapping) else {}
-        parts += [clone(part).set_params(**parameters) for parameters in ParameterGrid(grid)]
+        if isinstance(dictionaries, Mapping):
+            grid = ParameterGrid(dictionaries[name])
+            parts += [clone(part).set_params(**parameters) for parameters in grid]
+        else:
+            parts.append(part)
     l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
     if not parts or not l2s:
         raise ValueError("dictionaries and l2s must each name at least one choice.")
