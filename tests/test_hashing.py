@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from fcgboost import hashing
 from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix
 
 entries = st.one_of(

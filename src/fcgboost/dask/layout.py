@@ -36,7 +36,7 @@ def check_supported(settings: Settings) -> None:
         (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
         (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
-        (not settings.needs_link, "link='power'", "nobody has all values", "link='theory'"),
+        (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
     ):
         if not is_there:
