@@ -128,6 +128,8 @@ FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
                               double *room, int64_t max_nodes, double *nodes);
 
+/* walk.c */
+
 /* A node of a tree, as a row of the dictionary has it: a leaf has feature -1 and its value; others
  * send rows to node `left` or the one behind it. Kind 1: missing values go left; kind 2: the value
  * is a set of categories. */

@@ -1,4 +1,4 @@
-/* Trees: grown level by level on binned rows, and walked along.
+/* Trees, grown level by level on binned rows.
  *
  * Residuals are rounded to whole steps, so that with whole weights no sum over rows is rounded, and
  * the sums of a node are exactly those of its parent less those of its sibling.
@@ -339,64 +339,4 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     free(tree.rows), free(tree.members), free(tree.totals), free(parent_of);
     free(tree.order), free(tree.new_order), free(tree.level), free(tree.next);
     return n_nodes;
-}
-
-/* Rows whose inputs stay in the fastest cache while trees pass by, and rows that walk side by side:
- * each step waits for the memory, and the others go on meanwhile. */
-enum { BLOCK = 128, LANES = 16 };
-
-static int64_t next_node(const fcg_node *tree, int64_t i, const double *row) {
-    const fcg_node *node = tree + i;
-    if (node->feature < 0.0) return i;
-    double x = row[(int64_t)node->feature];
-    int kind = (int)node->kind, is_right = !(kind & 1);
-    if (!(kind & 2)) is_right = (x > node->value) | ((x != x) & is_right);
-    else if (x >= 0.0 && x < N_CODES && x == floor(x))
-        is_right = (((int64_t)node->value >> (int64_t)x) & 1) == 0;
-    return (int64_t)node->left + is_right;
-}
-
-/* Whether a node sends rows by one of the features to later nodes. */
-static int is_sound(const fcg_node *node, int64_t i, int64_t n_nodes, int64_t n_features) {
-    double f = node->feature, v = node->value, l = node->left, kind = node->kind;
-    if (!(f >= 0.0 && f < (double)n_features && f == floor(f) && v - v == 0.0)) return 0;
-    if (!(l > (double)i && l + 1.0 < (double)n_nodes && l == floor(l))) return 0;
-    if (kind == 0.0 || kind == 1.0) return 1;
-    return (kind == 2.0 || kind == 3.0) && v >= 0.0 && v < 4503599627370496.0 && v == floor(v);
-}
-
-int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
-                        int64_t n_features, int64_t *levels, int64_t *depths) {
-    for (int64_t tree = 0; tree < n_trees; tree++, nodes += n_nodes) {
-        depths[tree] = 0;
-        for (int64_t i = 1; i < n_nodes; i++) levels[i] = -1;
-        levels[0] = 0;
-        for (int64_t i = 0; i < n_nodes; i++) {
-            if (levels[i] < 0 || nodes[i].feature == -1.0) continue;
-            if (!is_sound(nodes + i, i, n_nodes, n_features)) return tree * n_nodes + i;
-            int64_t left = (int64_t)nodes[i].left;
-            if (levels[left] >= 0 || levels[left + 1] >= 0) return tree * n_nodes + i;
-            levels[left] = levels[left + 1] = levels[i] + 1;
-            if (depths[tree] <= levels[i]) depths[tree] = levels[i] + 1;
-        }
-    }
-    return -1;
-}
-
-void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, const int64_t *depths,
-              int64_t n_rows, int64_t n_features, const double *X, double *values) {
-    for (int64_t start = 0; start < n_rows; start += BLOCK) {
-        int64_t stop = start + BLOCK < n_rows ? start + BLOCK : n_rows;
-        for (int64_t t = 0; t < n_trees; t++) {
-            const fcg_node *tree = nodes + t * n_nodes;
-            for (int64_t first = start; first < stop; first += LANES) {
-                int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES] = {0};
-                for (int64_t depth = 0; depth < depths[t]; depth++)
-                    for (int64_t lane = 0; lane < n; lane++)
-                        at[lane] = next_node(tree, at[lane], X + (first + lane) * n_features);
-                for (int64_t lane = 0; lane < n; lane++)
-                    values[(first + lane) * n_trees + t] = tree[at[lane]].value;
-            }
-        }
-    }
 }

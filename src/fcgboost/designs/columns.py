@@ -45,7 +45,7 @@ class MemoryColumns(Columns):
         capacity: int,
         has_constant: bool,
     ) -> None:
-        self.loss, self.has_constant, self.n_columns = loss, has_constant, 0
+        self.loss, self.has_constant, self.n_columns = loss, bool(has_constant), 0
         self.n_outputs, self.total_weight = len(targets), design.total_weight
         self._design, self._device = design, design.device
         put, xp = design.device.put, design.device.xp
