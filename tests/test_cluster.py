@@ -253,7 +253,8 @@ def test_a_fit_whose_workers_are_lost_goes_on_to_the_same_model(name: str) -> No
 def test_validation_rows_may_lie_anywhere(clip: float | None) -> None:
     X, y = noisy(400, n_classes=3)
     X[300:] *= 2.0
-    parameters = {"random_state": 1, "dictionary": "relu", "selection": "sampled", "clip": clip}
+    # All rows are candidates: hashes of rows that are clipped follow the last digits of limits.
+    parameters = {"random_state": 1, "dictionary": "gauss", "selection": "all", "clip": clip}
     here = FCGBoostClassifier(**parameters).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
     validation = (X[300:], y[300:], np.ones(100))
     workers = make_workers(X[:300], y[:300], np.ones(300), [50], validation=validation)
