@@ -25,7 +25,7 @@ from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Solution
-from fcgboost.stopping import NO_GAIN_STEPS, Status, Step, StoppingRule, gains_nothing
+from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 from fcgboost.trace import Presence, Registry, StepScore, Trace
 
 # A score below this share of the first score, or of the loss of no model at all, is a sum of
@@ -244,7 +244,8 @@ class _Path:
         ]
         self.outputs = [output for group in self.groups for output in group.outputs]
         self.start = np.array([output.intercept for output in self.outputs])
-        #: The objective of no model at all.
+        #: The objectives of all steps, and that of no model at all.
+        self.objectives: list[float] = []
         self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
@@ -258,9 +259,7 @@ class _Path:
             return self.ending
         # Candidates made anew in every step never run out, even when nothing is left to fit.
         is_endless = not (self.recipe.selection.is_fixed or self.recipe.scheme.reselects)
-        if is_endless and len(self.steps) > NO_GAIN_STEPS and gains_nothing(self.steps, self.null):
-            return Status.NO_GAIN
-        return None
+        return Status.NO_GAIN if is_endless and gains_nothing(self.objectives, self.null) else None
 
     @property
     def ending(self) -> Status:
@@ -320,30 +319,26 @@ class _Path:
     def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
         """Write down a step, and score it."""
         n_outputs = len(self.outputs)
-        coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.empty((3, n_outputs))
-        chosen = np.full(n_outputs, -1)
-        c = 0
+        coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.zeros((3, n_outputs))
+        chosen, n_iter, residual, is_corrected, c = [-1] * n_outputs, 0, 0.0, True, 0
         for group in self.groups:
             for output in group.outputs:
                 coef[c, group.atoms], choice = output.atom_coef, output.choice
-                small[:, c] = 0.0, output.objective, output.intercept
+                small[1, c], small[2, c] = output.objective, output.intercept
                 if choice is not None and output.status is None:
                     chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
                 c += 1
+        for solution in solutions:
+            n_iter, residual = n_iter + solution.n_iter, max(residual, solution.residual)
+            is_corrected = is_corrected and solution.status is Status.CONVERGED
         small.setflags(write=False)
         coef.setflags(write=False)
+        seconds = time.perf_counter() - self.started
         step = Step(
-            k=k,
-            chosen=chosen,
-            scores=small[0],
-            objectives=small[1],
-            coef=coef,
-            intercept=small[2],
-            solver_iterations=sum([solution.n_iter for solution in solutions]),
-            residual=max([solution.residual for solution in solutions]),
-            is_corrected=all(s.status is Status.CONVERGED for s in solutions),
-            seconds=time.perf_counter() - self.started,
+            *(k, np.array(chosen), small[0], small[1], coef, small[2]),
+            *(n_iter, residual, is_corrected, seconds),
         )
+        self.objectives.append(float(small[1].sum()))
         if self.recipe.removal is not None:
             step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
         if self.validator is not None:
@@ -369,6 +364,7 @@ class _Path:
         """Bring back the state at the end of a trace, without solving anything again."""
         last = trace[-1]
         self.steps = list(trace)
+        self.objectives = [float(step.objectives.sum()) for step in trace]
         self.started -= last.seconds
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: So many steps that together gain less than a share of what the first one gained end a path.
-NO_GAIN_STEPS = 10
-_NO_GAIN_SHARE = 1e-6
+# So many steps that together gain less than this share of what the first one gained end a path.
+_NO_GAIN_STEPS, _NO_GAIN_SHARE = 10, 1e-6
 _NONE_REMOVED, _NONE_GONE = np.zeros((0, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
 
 
@@ -133,19 +132,20 @@ def theory_steps(n_samples: float) -> int:
     return math.ceil(math.sqrt(m / math.log(m)))
 
 
-def gains_nothing(steps: Sequence[Step], null: float) -> bool:
+def gains_nothing(objectives: Sequence[float], null: float) -> bool:
     """Return whether the last ten steps gained nothing beside what the first one gained.
 
     Parameters
     ----------
-    steps : sequence of Step
-        More than NO_GAIN_STEPS.
+    objectives : sequence of float
+        Those of all steps so far.
     null : float
         The objective of no model at all: the first step gains what the constant gains, too.
     """
-    before, now = steps[-1 - NO_GAIN_STEPS].objectives.sum(), steps[-1].objectives.sum()
-    first = steps[0].objectives.sum()
-    return bool(before - now <= _NO_GAIN_SHARE * (null - first))
+    if len(objectives) <= _NO_GAIN_STEPS:
+        return False
+    gain = objectives[-1 - _NO_GAIN_STEPS] - objectives[-1]
+    return gain <= _NO_GAIN_SHARE * (null - objectives[0])
 
 
 class NoImprovement:

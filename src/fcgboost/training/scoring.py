@@ -16,7 +16,7 @@ from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary
-from fcgboost.losses import Loss, ProbabilityLoss, SquaredHinge, class_probabilities
+from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
 from fcgboost.trace import Validator
 from fcgboost.training.checks import Array, make_part, to_host
 from fcgboost.training.dataset import DataSet, counts_of
@@ -126,17 +126,18 @@ def make_score(
     """
     if scoring is not None:
         return _make_scorer(scoring, loss, classes, data)
-    units, codes = counts_of(data.weights), np.arange(len(classes))
+    units, is_binary = counts_of(data.weights), len(classes) == 2
     shares, total = data.weights / data.weights.sum(), float(units.sum())
     targets = np.column_stack(make_targets(data.codes, len(classes)))
 
     def score(decision: Array) -> float:
-        values = decision[:, 0] if len(classes) == 2 else decision
-        accuracy = float(units[winners(values, codes) == data.codes].sum()) / total
+        found = decision[:, 0] > 0.0 if is_binary else decision.argmax(1)
+        accuracy = float(units @ (found == data.codes)) / total
         if not is_steadied:
             return accuracy
-        losses = SquaredHinge().value(targets, decision)
-        return accuracy - _LOSS_SHARE * float((shares @ losses).mean())
+        gaps = 1.0 - targets * decision
+        gaps *= gaps > 0.0
+        return accuracy - _LOSS_SHARE * float((shares @ (gaps * gaps)).mean())
 
     return score
 
