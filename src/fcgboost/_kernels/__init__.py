@@ -130,11 +130,7 @@ def _blas() -> _Blas:
 class HingeSums:
     """The squared hinge at the last point of one output, whose sums the next point needs.
 
-    Parameters
-    ----------
-    storage : ndarray of shape (room, n_rows)
-        Column after column.
-    y, shares : ndarray of shape (n_rows,)
+    The storage has the shape (room, n_rows), y and shares are m-vectors.
     """
 
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
@@ -259,13 +255,7 @@ def grow_tree(
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
-    """Return the depths of trees, nodes of shape (n_trees, n_nodes, 4).
-
-    Raises
-    ------
-    ValueError
-        For a node that sends rows nowhere.
-    """
+    """Return the depths of trees; raise a ValueError for a node that sends rows nowhere."""
     n_trees, n_nodes = nodes.shape[:2]
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")
