@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from fcgboost import hashing
 from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix
 
 entries = st.one_of(
@@ -74,12 +73,6 @@ def test_other_types_and_layouts_have_the_fingerprints_of_equal_float64():
     for same in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], sparse.csr_matrix(X)):
         np.testing.assert_array_equal(fingerprint(same), words)
     np.testing.assert_array_equal(fingerprint(GRID.astype(np.int8)), fingerprint(GRID))
-
-
-def test_blocks_of_rows_do_not_show(monkeypatch):
-    words = fingerprint(GRID)
-    monkeypatch.setattr(hashing, "_BLOCK_ENTRIES", 10)
-    np.testing.assert_array_equal(fingerprint(GRID), words)
 
 
 def test_different_rows_have_different_fingerprints():

@@ -1,8 +1,6 @@
-/* Trees: grown level by level on binned rows, and walked along.
- *
- * Residuals are rounded to whole steps, so that with whole weights no sum over rows is rounded, and
- * the sums of a node are exactly those of its parent less those of its sibling.
- */
+/* Trees: grown level by level on binned rows, and walked along. Residuals are rounded to whole
+ * steps, so that with whole weights no sum over rows is rounded, and the sums of a node are exactly
+ * those of its parent less those of its sibling. */
 #include "kernels.h"
 
 #include <float.h>

@@ -12,8 +12,7 @@ from scipy import sparse
 from fcgboost.dictionaries.base import Array, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS
 from fcgboost.dictionaries.trees.growing import Rules, TreeGrower
-from fcgboost.dictionaries.trees.nodes import FIELDS, N_CODES, BoolArray, nodes_of
-from fcgboost.dictionaries.trees.walking import values_of
+from fcgboost.dictionaries.trees.nodes import FIELDS, N_CODES, BoolArray, nodes_of, values_of
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
