@@ -56,7 +56,6 @@ class Variant(NamedTuple):
     store: bool
     n_jobs: int = 1
     is_small: bool = False
-    is_fused: bool = False
     is_double: bool = False
 
 
@@ -65,8 +64,6 @@ VARIANTS = [
     Variant(store=False),
     Variant(store=True, n_jobs=3, is_small=True),
     Variant(store=False, n_jobs=3, is_small=True),
-    Variant(store=True, n_jobs=3, is_fused=True),
-    Variant(store=False, n_jobs=3, is_fused=True),
     Variant(store=True, is_double=True),
     Variant(store=False, n_jobs=3, is_double=True),
 ]
@@ -94,11 +91,7 @@ def computed(variant: Variant) -> Iterator[None]:
             for module in ("blocks", "scoring", "memory"):
                 patch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
             patch.setattr(views, "_AT_ONCE", 7)
-            patch.setattr(scoring, "_MANY", 2)
-        if variant.is_fused:
-            patch.setattr(views, "WORTH_FUSING", 0)
-            patch.setattr(scoring, "WORTH_FUSING", 0)
-            patch.setattr(scoring, "_STORED_ROWS", 24)
+            patch.setattr(scoring, "MANY", 2)
         if variant.is_double:
             patch.setattr(Host, "is_float32_exact", False)
         yield

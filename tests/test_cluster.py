@@ -30,6 +30,7 @@ from fcgboost import AllCandidates, FCGBoostClassifier, LearnedCandidates, Sampl
 from fcgboost.dask.shard import LoadedRows
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
+from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
@@ -37,6 +38,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
+from fcgboost.training.dataset import DataSet
 
 
 def design_on_workers(dictionary: Any, X: Any, weights: Any, standardize: bool) -> Design:
@@ -163,6 +165,29 @@ def test_all_kinds_of_rows_labels_and_weights(kind: str, selection: str) -> None
     assert sparse.issparse(there.atoms_) == sparse.issparse(here.atoms_)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("cuts", [[], [5, 20, 20, 44], list(range(1, 50))], ids=len)
+def test_drawn_rows_are_those_of_memory_in_their_order(make: Any, cuts: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    X, codes = rng.integers(-2, 3, (50, 2)) * [1.0, 30.0], np.arange(50) % 2
+    there = lay(make_workers(make(X), codes, np.ones(50), cuts, 3), ReluDictionary(), True, 2)
+    data = DataSet.of(make(X), codes, np.ones(50)).canonical()
+    assert len(data.weights) < 50
+    here = MemoryDesign(ReluDictionary(), data.X, data.weights, True, words=data.words)
+    for n, key in itertools.product((1, 7, 20, 1000), (5, 2**62)):
+        pairs = [
+            (design.sample(n, key, 9 * key % 2**64), design.subsample(n, key))
+            for design in (there, here)
+        ]
+        for one, other in zip(*pairs, strict=True):
+            rows = [
+                part.toarray() if sparse.issparse(part) else part for part in (one.rows, other.rows)
+            ]
+            # Of rows that differ in their class alone the last one may be missing.
+            assert n > 20 or len(rows[0]) in (n, n - 1)
+            np.testing.assert_array_equal(rows[0], rows[1][: len(rows[0])])
+
+
 @pytest.mark.parametrize("name", ["relu, sampled", "learned", "tree, few rows"])
 def test_equal_rows_of_several_partitions_are_one_row(name: str) -> None:
     X, y = noisy(n_classes=3)
@@ -206,6 +231,7 @@ def test_any_partition_gives_the_model_of_memory(cuts: list[int], seed: int) -> 
     assert there._start_.identity == here._start_.identity
 
 
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
 @pytest.mark.parametrize("name", ["gauss, all", "relu, sampled", "turns", "atoms leave"])
 def test_a_fit_whose_workers_are_lost_goes_on_to_the_same_model(name: str) -> None:
     X, y = noisy(n_classes=3)
@@ -215,7 +241,9 @@ def test_a_fit_whose_workers_are_lost_goes_on_to_the_same_model(name: str) -> No
     undisturbed = make_workers(X, y, weights, cuts)
     here = fit_on(undisturbed, **parameters)
     losses = tuple(range(1, undisturbed.n_rounds, 7))
-    there = fit_on(make_workers(X, y, weights, cuts, losses=losses), **parameters)
+    disturbed = make_workers(X, y, weights, cuts, losses=losses)
+    there = fit_on(disturbed, **parameters)
+    assert disturbed.questions == undisturbed.questions
     assert_same_model(there, here, X)
     scores = [model.trace_.column("validation_score") for model in (there, here)]
     np.testing.assert_allclose(*scores, rtol=1e-12)

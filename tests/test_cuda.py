@@ -39,7 +39,7 @@ def test_a_gpu_gives_the_model_of_the_processor(dictionary: str, selection: Any,
 def test_fused_passes_choose_as_the_processor_does(
     n_features: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(views, "WORTH_FUSING", 0)
+    monkeypatch.setattr(views, "_WORTH_FUSING", 0)
     X = np.random.default_rng(0).standard_normal((1500, n_features))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.3 * X[:, -1] > 0.0, 1, 0)
     settings = {"dictionary": GaussDictionary(), "selection": AllCandidates(False)}

@@ -30,7 +30,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pl
         monkeypatch.setattr(Host, "block_entries", 64)
         for module in ("blocks", "scoring", "memory"):
             monkeypatch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
-        monkeypatch.setattr(scoring, "_MANY", 2)
+        monkeypatch.setattr(scoring, "MANY", 2)
         monkeypatch.setattr(views, "_AT_ONCE", 7)
         monkeypatch.setattr(columns, "_ROOM", 3)
     return MEMORY

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fcgboost.backends.base import TIE
+from fcgboost.backends.memory import MemoryDesign
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -13,8 +15,6 @@ from strategies import Data, seeds, training_sets
 from test_learnable import LEARNABLE, difference_quotients, each_learnable
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.designs.base import TIE
-from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
     Dictionary,
     GaussDictionary,

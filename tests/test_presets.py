@@ -24,7 +24,7 @@ from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 from fcgboost.stopping import FarBehind, theory_steps
 from fcgboost.training import averaging, tuning
 from fcgboost.training.dataset import DataSet, split_data
-from fcgboost.training.presets import PRESETS, preset_of
+from fcgboost.training.presets import PLAIN, PRESETS, preset_of
 from fcgboost.training.resume import draw_key
 
 each_preset = pytest.mark.parametrize("name", sorted(PRESETS))
@@ -211,7 +211,7 @@ def test_a_file_keeps_an_average_and_its_steps(n_classes: int, tmp_path: Path) -
 
 
 def test_of_ridges_that_score_as_well_the_strongest_is_chosen():
-    settings = SimpleNamespace(is_small=False)
+    settings = SimpleNamespace(preset=PLAIN)
     fit = SimpleNamespace(settings=settings, slack=lambda score: 0.05)
     for scores, best in (([0.85, 0.87, 0.91], 1), ([0.95, 0.87, 0.91], 0)):
         traces = [SimpleNamespace(column=lambda name, s=s: np.array([0.1, s])) for s in scores]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 from suites.reference import full_matrix, reference_best, reference_scores
 
-from fcgboost.designs import scoring, views
+from fcgboost.designs import views
 from fcgboost.designs.base import Best
 from fcgboost.designs.blocks import BLOCK, block_sums
 from fcgboost.designs.devices import Host
@@ -191,19 +191,6 @@ def test_estimates_over_blocks_of_the_size_in_use_contain_the_exact_scores(
 ) -> None:
     for share in (0.3, 1.0):
         check_estimates(name, is_stored, m, share, seed=m)
-
-
-@pytest.mark.covering
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("m", [1, 60, 2100])
-@each_kind
-@pytest.mark.parametrize("name", ["gauss", "narrow", "needles", "wide", "relu"])
-def test_estimates_by_compiled_loops_contain_the_exact_scores(
-    name: str, is_stored: bool, m: int, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(views, "WORTH_FUSING", 0)
-    monkeypatch.setattr(scoring, "WORTH_FUSING", 0)
-    check_estimates(name, is_stored, m, share, seed=m)
 
 
 @each_kind

@@ -13,7 +13,6 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.trees.binning import bin_rows, find_thresholds
-from fcgboost.dictionaries.trees.growing import exact_weights
 
 
 class Data(NamedTuple):
@@ -144,27 +143,6 @@ def test_with_little_memory_all_histograms_are_added_up(n_numbers, monkeypatch) 
     expected = grow(data, depth=6)
     monkeypatch.setattr("fcgboost.dictionaries.trees.growing._MOST_NUMBERS", n_numbers)
     np.testing.assert_array_equal(grow(data, depth=6), expected)
-
-
-def test_sums_of_weights_are_exact() -> None:
-    rng = np.random.default_rng(0)
-    for weights in (
-        rng.random(5000),
-        rng.random(5000) * 1e12,
-        10.0 ** rng.uniform(-20, 20, 5000),
-        rng.integers(0, 1000, 5000).astype(float),
-        np.full(5000, 2.0**40),
-    ):
-        exact = exact_weights(weights)
-        np.testing.assert_allclose(exact, weights, atol=weights.sum() * 2.0**-29)
-        total = sum(map(int, exact * 2.0**80))  # whole numbers, of any size
-        for _ in range(5):
-            assert int(np.cumsum(rng.permutation(exact))[-1] * 2.0**80) == total
-
-
-def test_whole_weights_are_kept() -> None:
-    weights = np.array([0.0, 1.0, 3.0, 2.0**20])
-    np.testing.assert_array_equal(exact_weights(weights), weights)
 
 
 def test_thresholds_of_a_mostly_zero_feature_tell_the_others_apart() -> None:

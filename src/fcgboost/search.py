@@ -1,8 +1,7 @@
 """Model choice: dictionary, its parameters, ridge and number of steps in one cross-validation.
 
-A path of fits holds every number of steps, so a setting costs one path per fold, never five. The
-ridges of one fold and dictionary go through one loop and share its passes over the candidates; the
-dictionaries of one fold share its data as laid out. The scores are those of separate fits.
+The ridges of one fold and dictionary go through one loop; the dictionaries of one fold share its
+data as laid out. The scores are those of separate fits.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.greedy import Recipe, fit_paths
+from fcgboost.greedy import fit_paths
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.removal import Removal
@@ -42,11 +41,8 @@ from fcgboost.training.settings import Settings, resolve
 
 #: The rows to train on, and those to test on.
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
-Folds = list[Fold]
 #: X, y and the weights.
 _Labelled = tuple[Any, NDArray[Any], Array]
-
-
 #: The attributes of the refitted classifier that the search shows as its own.
 _SHOWN = (
     *("classes_", "model_", "trace_", "n_iter_", "status_", "link_"),
@@ -232,16 +228,12 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         mean = by_row.mean(axis=1)
         results: dict[str, Any] = {"params": rows}
         for name in ("dictionary", "l2", "max_iter"):
-            column = np.empty(len(rows), dtype=object)
+            results[f"param_{name}"] = column = np.empty(len(rows), dtype=object)
             column[:] = [row[name] for row in rows]
-            results[f"param_{name}"] = column
-        for i, split in enumerate(by_row.T):
-            results[f"split{i}_test_score"] = split
-        results["mean_test_score"] = mean
-        results["std_test_score"] = by_row.std(axis=1)
+        results |= {f"split{i}_test_score": split for i, split in enumerate(by_row.T)}
+        results["mean_test_score"], results["std_test_score"] = mean, by_row.std(axis=1)
         results["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
-        self.cv_results_ = results
-        self.n_splits_ = by_row.shape[1]
+        self.cv_results_, self.n_splits_ = results, by_row.shape[1]
         self.best_index_ = int(np.argmax(mean))
         self.best_params_ = rows[self.best_index_]
         self.best_score_ = float(mean[self.best_index_])
@@ -251,6 +243,7 @@ def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
     """Return the dictionaries and the ridges as lists."""
     if isinstance(dictionaries, str) or not isinstance(dictionaries, Iterable):
         dictionaries = [dictionaries]
+    parts = []
     for name in dictionaries:
         if preset_of(name) is not None:
             raise ValueError(
@@ -258,20 +251,19 @@ def _grid(dictionaries: Any, l2s: Any) -> tuple[list[Dictionary], list[Any]]:
                 f"has no place in this search: use FCGBoostClassifier({name!r}), or name families, "
                 "such as UnionDictionary([...])."
             )
-    parts = [make_part("dictionary", value) for value in dictionaries]
-    if isinstance(dictionaries, Mapping):
-        parts = [
-            clone(part).set_params(**parameters)
-            for part, grid in zip(parts, dictionaries.values(), strict=True)
-            for parameters in ParameterGrid(grid)
-        ]
+        part = make_part("dictionary", name)
+        if isinstance(dictionaries, Mapping):
+            grid = ParameterGrid(dictionaries[name])
+            parts += [clone(part).set_params(**parameters) for parameters in grid]
+        else:
+            parts.append(part)
     l2s = [l2s] if isinstance(l2s, str | float | int) else list(l2s)
     if not parts or not l2s:
         raise ValueError("dictionaries and l2s must each name at least one choice.")
     return parts, l2s
 
 
-def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> Folds:
+def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> list[Fold]:
     X, y, weights = data
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, 2, whole=True)
@@ -304,7 +296,7 @@ def _score_fold(
     """Return the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
     (train, test), (X, y, weights) = fold, data
     scores, before = [], b""
-    shared: Layout | None = None
+    layout: Layout | None = None
     with blas.one_thread():
         given, is_own = (X[test], y[test], weights[test]), callable(prototype.scoring)
         classes, known, held_out = check_data(
@@ -314,33 +306,32 @@ def _score_fold(
             settings = ridges[0]
             # What is clipped depends on the dictionary by its categories alone.
             categories = settings.dictionary.categories(known.X.shape[1]).tobytes()
-            other = shared if categories == before else None
-            layout = shared = lay_out(settings, classes, known, held_out, other)
-            before, key = categories, draw_key(settings.random_state)
-            recipes = [make_recipe(one, layout.design, key) for one in ridges]
-            traces = _fit_ridges(layout, recipes, settings.verbose)
+            other, before = layout if categories == before else None, categories
+            layout = lay_out(settings, classes, known, held_out, other)
+            traces = _fit_ridges(layout, ridges)
             scores.append([_score_steps(trace, settings, layout) for trace in traces])
     return scores
 
 
-def _fit_ridges(layout: Layout, recipes: list[Recipe], verbose: int) -> list[Trace]:
-    """Fit recipes that differ in l2 alone, as many at a time as the memory budget has room for."""
-    design, max_iter = layout.design, recipes[0].max_iter
+def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
+    """Fit settings that differ in l2 alone, as many at a time as the memory budget has room for."""
+    design, key = layout.design, draw_key(ridges[0].random_state)
     assert isinstance(design, MemoryDesign)
+    recipes = [make_recipe(one, design, key) for one in ridges]
     # The classical schemes have no ridge: all their recipes are one.
     distinct = list({recipe.l2: recipe for recipe in recipes}.values())
+    max_iter = recipes[0].max_iter
     n_bytes = 8 * design.n_rows * len(layout.targets) * (max_iter + 1)
     at_once = max(1, design.memory_budget // n_bytes)
-    progress = Progress(max_iter, verbose)
-    traces: dict[float, Trace] = {}
+    progress, traces = Progress(max_iter, ridges[0].verbose), list[Trace]()
     try:
         for start in range(0, len(distinct), at_once):
             some = distinct[start : start + at_once]
-            fitted = fit_paths(design, layout.targets, some, [progress])
-            traces.update({recipe.l2: trace for recipe, trace in zip(some, fitted, strict=True)})
+            traces += fit_paths(design, layout.targets, some, [progress])
     finally:
         progress.close()
-    return [traces[recipe.l2] for recipe in recipes]
+    found = dict(zip([recipe.l2 for recipe in distinct], traces, strict=True))
+    return [found[recipe.l2] for recipe in recipes]
 
 
 def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
@@ -349,8 +340,8 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     A path that ended early keeps its last score.
     """
     unit, n_units = theory_steps(layout.design.total_weight), 5
-    if settings.steps.number is not None:
-        unit, n_units = 1, settings.steps.number
+    if not isinstance(settings.max_iter, str):
+        unit, n_units = 1, int(settings.max_iter)
     validator = fresh(layout.validator)
     assert validator is not None
     if len(trace) == 0:
@@ -358,8 +349,8 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
         rows = layout.validation.as_scored
         score = make_score(settings.scoring, False, settings.loss, layout.classes, rows)
         return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
-    atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     steps = {k: trace[k - 1] for k in ks}
+    atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     scores = {k: validator(step, atoms[: step.n_entered]) for k, step in steps.items()}
     return [scores[k] for k in ks]

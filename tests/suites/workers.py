@@ -6,7 +6,7 @@ import cloudpickle
 import numpy as np
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.dask.design import DaskDesign, Workers, add_up
+from fcgboost.dask.design import DaskDesign, WorkerLostError, Workers, add_up
 from fcgboost.dask.layout import prepare
 from fcgboost.dask.shard import LoadedRows, Shard
 from fcgboost.training.settings import resolve
@@ -15,35 +15,41 @@ from fcgboost.training.settings import resolve
 class LocalWorkers(Workers):
     """Shards in this process.
 
-    Remembers the questions and the bytes of what would travel. All shards are lost, and made
-    again, at the questions whose numbers are in `losses`.
+    Remembers the questions and the bytes of what would travel. All shards are lost at the
+    questions whose numbers are in `losses`.
     """
 
     def __init__(self, shards: list[tuple[Any, ...]], losses: tuple[int, ...] = ()) -> None:
         super().__init__()
-        self._made_of, self._losses = shards, losses
-        self._shards = [Shard(*some) for some in shards]
+        self._made_of, self._losses = shards, list(losses)
+        self._shards: list[Shard] = []
         self.questions: list[str] = []
         self.sizes: list[int] = []
 
+    def connect(self) -> None:
+        self._shards = [Shard(*some) for some in self._made_of]
+
+    def close(self) -> None:
+        self._shards = []
+
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        if len(self.questions) in self._losses:
-            self._shards = [Shard(*some) for some in self._made_of]
-            self.repeat()
         named = args[3] if args[:1] == ("at",) else args[0]
         self.questions.append(named if method.startswith("ask") else method)
-        return self.ask_all(method, *args)
+        return super().call(method, *args)
 
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         message = cloudpickle.dumps((method, args))
-        self.sizes.append(len(message))
-        replies = []
-        for shard in self._shards:
-            name, values = cloudpickle.loads(message)
-            reply = cloudpickle.dumps(getattr(shard, name)(*values))
-            self.sizes.append(len(reply))
-            replies.append(cloudpickle.loads(reply))
-        return replies
+        replies = [shard.answer(message) for shard in self._shards]
+        if self._losses and len(self.questions) > self._losses[0]:
+            del self._losses[0]
+            raise WorkerLostError("the shards were lost after they had answered")
+        self.sizes += [len(message), *map(len, replies)]
+        answers = []
+        for is_right, answer in map(cloudpickle.loads, replies):
+            if not is_right:
+                raise answer
+            answers.append(answer)
+        return answers
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:

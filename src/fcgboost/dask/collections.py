@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -21,18 +20,8 @@ _HOW = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Labelled rows in partitions.
-
-    Attributes
-    ----------
-    parts : tuple of Delayed
-        Each gives `LoadedRows`.
-    columns : tuple of str, or None
-        The names of the columns, if they have any.
-    n_features : int
-    """
+class Table(NamedTuple):
+    """Labelled rows: delayed `LoadedRows`, the names of the columns if any, and their number."""
 
     parts: tuple[Any, ...]
     columns: tuple[Any, ...] | None
@@ -155,8 +144,7 @@ def load_rows(
         X = check_plain_matrix(X, f"X{suffix}", columns)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        return LoadedRows(
-            X, classes[codes], check_weights(weights, n_rows, f"sample_weight{suffix}")
-        )
+        weights = check_weights(weights, n_rows, f"sample_weight{suffix}")
+        return LoadedRows(X, classes[codes], weights)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}the data: {error}") from error

@@ -7,6 +7,7 @@ scaled here.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, reduce
@@ -30,33 +31,72 @@ from fcgboost.designs.base import (
     Sums,
 )
 from fcgboost.designs.moments import Frame, Moments
-from fcgboost.designs.scoring import MANY, Contest, Scores
+from fcgboost.designs.scoring import MANY, Contest
 from fcgboost.dictionaries import Dictionary, Sample, stack_rows
 from fcgboost.losses import Loss
 
 _LABELS = np.array([-1.0, 1.0])
 # Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
+# So many times in a row workers may be lost without an answer in between.
+_LOSSES = 6
 # The circle of hashes.
 _ROUND = 2**64
 
 
+class WorkerLostError(RuntimeError):
+    """A worker that held rows is gone, and with it what it knew."""
+
+
 class Workers(ABC):
-    """The workers that have the rows, and what has to be said again if some are lost."""
+    """The workers that have the rows; where some are lost, others take their places."""
 
     def __init__(self) -> None:
         #: How often they were asked.
         self.n_rounds = 0
         #: What shards remember, and the answers where they must be the same again.
         self.log: list[tuple[tuple[Any, ...], list[Any] | None]] = []
+        self._is_connected = False
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Load the rows, and make a shard on every worker."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the workers forget the rows."""
 
     @abstractmethod
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Call a method of every worker's shard; return the answers by partition."""
+        """Call a method of every shard; return the answers by partition, or WorkerLostError."""
 
-    @abstractmethod
     def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Do the same, also if shards are lost and have to be made again."""
+        """Ask all shards; if one is lost, make all of them again and repeat what they were told."""
+        for _ in range(_LOSSES):
+            try:
+                if not self._is_connected:
+                    self.connect()
+                    self._repeat()
+                    self._is_connected = True
+                return self.ask_all(method, *args)
+            except WorkerLostError as error:
+                last, self._is_connected = error, False
+                self.close()
+                message = f"{error}: rows are loaded again, and the fit goes on."
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+        raise RuntimeError(
+            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
+            "memory?"
+        ) from last
+
+    def _repeat(self) -> None:
+        for call, answers in self.log:
+            again = _in_order(self.ask_all(*call))
+            if answers is not None and again != answers:
+                raise RuntimeError(
+                    "The partitions gave other rows when they were loaded again. They must be the "
+                    "same every time: set seeds, leave files alone, or persist the collection."
+                )
 
     def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
         """Call a method of every worker's shard; return the partitions' answers in their order.
@@ -76,16 +116,6 @@ class Workers(ABC):
     def ask_validation(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
         """Ask all partitions for validation."""
         return self.round("ask_validation", method, *args, lasts=lasts)
-
-    def repeat(self) -> None:
-        """Bring new shards to where the last ones were."""
-        for call, answers in self.log:
-            again = _in_order(self.ask_all(*call))
-            if answers is not None and again != answers:
-                raise RuntimeError(
-                    "The partitions gave other rows when they were loaded again. They must be the "
-                    "same every time: set seeds, leave files alone, or persist the collection."
-                )
 
 
 def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
@@ -161,8 +191,10 @@ class DaskDesign(Design):
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
     ) -> DaskCandidates:
-        """Return atoms that go to the rows with the first question."""
-        return DaskCandidates(self, atoms, reuse, store)
+        """Send atoms that will be scored again; others go with the question."""
+        if reuse:
+            self.workers.ask("propose", atoms, store, lasts=True)
+        return DaskCandidates(self, atoms, reuse)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Add up over the partitions."""
@@ -234,10 +266,9 @@ class DaskSubsample(Subsample):
 class DaskCandidates(Candidates):
     """Candidates over rows on workers: one round for estimates, one for whoever can win."""
 
-    def __init__(self, design: DaskDesign, atoms: Any, reuse: bool, store: Any) -> None:
+    def __init__(self, design: DaskDesign, atoms: Any, is_there: bool) -> None:
         self.atoms = atoms
-        self._design, self._proposal = design, (atoms, reuse, store)
-        self._is_there = False
+        self._design, self._sent = design, None if is_there else atoms
 
     def best(
         self,
@@ -250,21 +281,14 @@ class DaskCandidates(Candidates):
         contest = Contest(allowed, is_joint)
         if len(contest.left) == 0:
             return [None] * len(points)
-        is_screened = self._design.is_screened
         with np.errstate(all="ignore"):
-            contest.narrow(self._estimates(points, divisor, contest.left, is_screened))
-            if len(contest.left) > MANY and is_screened:
-                contest.narrow(self._estimates(points, divisor, contest.left, False))
+            for is_screened in (True, False) if self._design.is_screened else (False,):
+                question = (self._sent, divisor, contest.left, is_screened)
+                contest.narrow(add_up(self._design.at(points, "estimates", *question)))
+                if len(contest.left) <= MANY:
+                    break
             exact = self._design.at(points, "exact", self.atoms[contest.left], divisor)
             return contest.winners(add_up(exact))
-
-    def _estimates(self, points: Sequence[Point], *question: Any) -> Scores:
-        proposal = None if self._is_there else self._proposal
-        scores: Scores = add_up(self._design.at(points, "estimates", proposal, *question))
-        if self._proposal[1] and not self._is_there:
-            self._is_there = True
-            self._design.workers.log.append((("ask", "propose", *self._proposal), None))
-        return scores
 
 
 class DaskColumns(Columns):
@@ -287,28 +311,25 @@ class DaskColumns(Columns):
         self._kind: tuple[Any, ...] | None = (classes, loss, capacity, has_constant)
         self._dropped: list[int] = []
         self._atoms: list[Any] = []
-        # What is known of columns; two rows stand for all where there is only the constant.
-        self._factors, self._norms = np.ones((2, self.n_columns))
+        # Factors, norms and first gradients; two rows stand for all where the constant is alone.
         slopes = self.label_weights @ loss.gradient(_LABELS, np.zeros(2)) / self.total_weight
-        self._first_gradients = np.tile(slopes[:, None], self.n_columns)
+        known = np.concatenate([[1.0, 1.0], slopes])[:, None]
+        self._known: Array = known[:, : self.n_columns]
 
     @property
     def factors(self) -> Array:
         """Coefficient of the atom = factor x coefficient of its column."""
-        self._read()
-        return self._factors
+        return np.asarray(self._read()[0])
 
     @property
     def norms(self) -> Array:
         """The empirical norm of every column."""
-        self._read()
-        return self._norms
+        return np.asarray(self._read()[1])
 
     @property
     def first_gradients(self) -> Array:
         """The gradients where all coefficients are 0."""
-        self._read()
-        return self._first_gradients
+        return self._read()[2:]
 
     def append(self, atoms: Any) -> None:
         """Add columns, with the next round."""
@@ -317,17 +338,15 @@ class DaskColumns(Columns):
 
     def drop(self, position: int) -> None:
         """Take a column out, with the next round."""
-        self._read()
+        self._known = np.delete(self._read(), position, axis=1)
         self._dropped.append(position)
         self.n_columns -= 1
-        self._factors = np.delete(self._factors, position)
-        self._norms = np.delete(self._norms, position)
-        self._first_gradients = np.delete(self._first_gradients, position, axis=1)
 
-    def _read(self) -> None:
-        """Ask for what is not known of new columns."""
+    def _read(self) -> Array:
+        """Return what is known of all columns; of new ones it has to be asked."""
         if self._atoms:
             self.look([(0, np.zeros(self.n_columns))])
+        return self._known
 
     def change(self) -> Change | None:
         """Return what the workers do not know yet, if anything."""
@@ -345,23 +364,20 @@ class DaskColumns(Columns):
         sizes = {"max": new.largest, "norm": norms, "none": np.ones_like(norms)}
         size = sizes[self._design.dictionary.scaling]
         factors = 1.0 / np.where(size > 0.0, size, 1.0)
-        self._factors = np.concatenate([self._factors, factors])
-        self._norms = np.concatenate([self._norms, norms * factors])
-        self._first_gradients = np.hstack([self._first_gradients, new.gradients * factors])
+        known = np.vstack([factors, norms * factors, new.gradients * factors])
+        self._known = np.hstack([self._known, known])
 
     def unscaled(self, coef: Array) -> Array:
         """Return coefficients of the columns as the workers have them."""
-        if coef[len(self._factors) :].any():
-            self._read()
-        scaled = coef.copy()
+        known = self._read() if coef[self._known.shape[1] :].any() else self._known
         # Coefficients of new columns are zero, whatever the scale.
-        scaled[: len(self._factors)] *= self._factors
-        return scaled
+        ones = np.ones(len(coef) - known.shape[1])
+        return np.asarray(coef * np.concatenate([known[0], ones]))
 
     def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
         """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
-        sums, factors = add_up(self._design.at(asked, "look")), self._factors
+        sums, factors = add_up(self._design.at(asked, "look")), self._known[0]
         return [
             Look(float(risk), gradient * factors, gram * (factors * factors[:, None]))
             for risk, gradient, gram in sums
@@ -373,4 +389,4 @@ class DaskColumns(Columns):
         answers = self._design.at(points, "triangle", is_lifted)
         R = np.asarray(np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r"))
         straight: Array = add_up([straight for _, straight in answers])
-        return R * np.append(self._factors, 1.0), straight * self._factors
+        return R * np.append(self._known[0], 1.0), straight * self._known[0]

@@ -18,7 +18,7 @@ from fcgboost.schemes import FullyCorrective
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
 from fcgboost.trace import StepScore
-from fcgboost.training.checks import check_labels, class_weights
+from fcgboost.training.checks import check_known_labels, check_labels, class_weights
 from fcgboost.training.dataset import check_some_weight
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import Start, find_start, identify
@@ -27,20 +27,16 @@ from fcgboost.training.settings import Settings
 
 def check_supported(settings: Settings) -> None:
     """Raise a ValueError for settings that a cluster does not have."""
-    scheme, loss, scoring = settings.scheme, settings.loss, settings.scoring
+    scheme, loss = settings.scheme, settings.loss
+    device, scoring = settings.device, settings.scoring
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
     for is_there, what, why, instead in (
         (solver is not None, scheme, "there is full correction only", "scheme='fully_corrective'"),
         (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
         (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
-        (
-            settings.device == "cpu",
-            f"device={settings.device!r}",
-            "workers use processors",
-            "device='cpu'",
-        ),
-        (not settings.needs_link, "link='power'", "nobody has all values", "link='theory'"),
+        (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
+        (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
     ):
         if not is_there:
@@ -87,13 +83,7 @@ def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[
     if has_validation_data:
         answers = workers.ask_validation("survey")
         check_some_weight(np.array([len(answers)]), "sample_weight_val")
-        found = _united([labels for labels, *_ in answers])
-        unknown = sorted(set(found.tolist()) - set(classes.tolist()))
-        if unknown:
-            raise ValueError(
-                f"y_val has labels that y does not have: {unknown}. The training labels are "
-                f"{classes.tolist()}."
-            )
+        check_known_labels(_united([labels for labels, *_ in answers]), classes)
     return classes, widths[0], are_sparse[0]
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -192,9 +193,9 @@ class Partition:
             self._circles[key] = hashing.Circle(self._design.words, key)
         return self._circles[key]
 
-    def propose(self, atoms: Any, reuse: bool, store: Any) -> None:
-        """Lay candidates over the rows."""
-        self._candidates = self._design.candidates(atoms, reuse=reuse, store=store)
+    def propose(self, atoms: Any, store: Any) -> None:
+        """Lay candidates over the rows that will be scored more than once."""
+        self._candidates = self._design.candidates(atoms, reuse=True, store=store)
 
     # The loop.
 
@@ -249,14 +250,14 @@ class Partition:
     def estimates(
         self,
         points: Sequence[Point],
-        proposal: tuple[Any, ...] | None,
+        atoms: Any,
         divisor: Divisor,
         left: NDArray[np.intp],
         is_screened: bool,
     ) -> Scores:
         """Return scores of candidates, new ones or those before, and how far they may be off."""
-        if proposal is not None:
-            self.propose(*proposal)
+        if atoms is not None:
+            self._candidates = self._design.candidates(atoms, reuse=False, store=False)
         self._design.forget_columns()
         R, dtype = self._design.residuals(points), "float32" if is_screened else "float64"
         with np.errstate(all="ignore"):
@@ -306,6 +307,23 @@ class Shard:
             for some in (training, validation)
         )
         self._n_threads, self._store_limit = n_threads, store_limit
+
+    def answer(self, message: bytes) -> bytes:
+        """Call a method that a pickled message names; return whether it went well, and the result.
+
+        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
+        itself cannot read is waited for without end.
+        """
+        try:
+            method, args = cloudpickle.loads(message)
+            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
+        except Exception as error:  # whatever it is, the client should hear of it
+            try:
+                told = cloudpickle.dumps((False, error))
+                cloudpickle.loads(told)
+            except Exception:
+                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+            return bytes(told)
 
     def ask(self, method: str, *args: Any, **options: Any) -> dict[int, Any]:
         """Call a method of every partition for training."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,11 +13,9 @@ import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import Workers
-from fcgboost.dask.shard import LoadedRows, Shard
+from fcgboost.dask.design import WorkerLostError, Workers
+from fcgboost.dask.shard import Shard
 
-# So many times in a row workers may be lost without an answer in between.
-_LOSSES = 6
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
@@ -27,43 +24,6 @@ _SHARE_STORED = 0.15
 # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: other arenas than the
 # first one give memory back whatever the thresholds say.
 _MALLOPT = ((-1, 2**29), (-3, 2**25), (-8, 1))
-
-
-class WorkerLostError(RuntimeError):
-    """A worker that held rows is gone, and with it what it knew."""
-
-
-class ShardActor:
-    """The actor on a worker: a `Shard` that is spoken to in bytes.
-
-    What cannot be unpickled, here or there, must end in an answer: a message that Dask itself
-    cannot read is waited for without end.
-    """
-
-    def __init__(
-        self,
-        numbers: Sequence[Sequence[int]],
-        rows: Sequence[Sequence[LoadedRows]],
-        memory_limit: int,
-        n_threads: int,
-    ) -> None:
-        _keep_freed_memory()
-        tables = [dict(zip(*some, strict=True)) for some in zip(numbers, rows, strict=True)]
-        limit = int(_SHARE_STORED * memory_limit) if memory_limit else 2**62
-        self._shard = Shard(tables[0], tables[1], n_threads, limit)
-
-    def answer(self, message: bytes) -> bytes:
-        """Call a method of the shard."""
-        try:
-            method, args = cloudpickle.loads(message)
-            return bytes(cloudpickle.dumps((True, getattr(self._shard, method)(*args))))
-        except Exception as error:  # whatever it is, the client should hear of it
-            try:
-                told = cloudpickle.dumps((False, error))
-                cloudpickle.loads(told)
-            except Exception:
-                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
-            return bytes(told)
 
 
 def _keep_freed_memory() -> None:
@@ -81,7 +41,7 @@ def _keep_freed_memory() -> None:
 
 
 class DaskWorkers(Workers):
-    """Actors, one per worker that has rows; they come into being with the first question."""
+    """Actors, one per worker that has rows."""
 
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
         super().__init__()
@@ -89,39 +49,22 @@ class DaskWorkers(Workers):
         self._futures: list[Future] = []
         self._actors: list[Actor] = []
 
-    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Ask all actors; if a worker is lost, load the rows again and repeat what was said."""
-        for _ in range(_LOSSES):
-            try:
-                if not self._actors:
-                    self._connect()
-                return self.ask_all(method, *args)
-            except WorkerLostError as error:
-                last = error
-                self.close()
-                message = f"{error}: rows are loaded again, and the fit goes on."
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
-        raise RuntimeError(
-            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
-            "memory?"
-        ) from last
-
-    def _connect(self) -> None:
-        """Make an actor on every worker that has rows, and say again what others were told."""
+    def connect(self) -> None:
+        """Make an actor on every worker that has rows."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
+        _ask(self._client, lambda: self._client.run(_keep_freed_memory, on_error="ignore"))
         shares = [
             {} if table is None else share_out(self._client, table.parts, list(workers))
             for table in self._tables
         ]
         names = sorted({name for share in shares for name in share})
         for i, name in enumerate(names):
-            mine = [share.get(name, {}) for share in shares]
+            memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
             future = self._client.submit(
-                ShardActor,
-                [list(some) for some in mine],
-                [list(some.values()) for some in mine],
-                workers[name]["memory_limit"],
-                workers[name]["nthreads"],
+                Shard,
+                *(share.get(name, {}) for share in shares),
+                n_threads,
+                int(_SHARE_STORED * memory) or 2**62,
                 # Never the same: a fit must not meet the actors of another one.
                 key=f"fcgboost-shard-{token}-{i}",
                 workers=[name],
@@ -132,7 +75,6 @@ class DaskWorkers(Workers):
             self._futures.append(future)
         await_all(self._client, self._futures, names)
         self._actors = [future.result() for future in self._futures]
-        self.repeat()
 
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         """Ask all actors at once."""
@@ -296,27 +238,21 @@ def share_out(
     """
     futures = client.compute(list(parts))
     await_all(client, futures)
+    keys = [future.key for future in futures]
     who_has = _ask(client, lambda: client.who_has(futures))
-    keys = [f"fcgboost-count-{uuid.uuid4().hex}" for _ in futures]
-    counts = [client.submit(_n_rows, f, key=k) for f, k in zip(futures, keys, strict=True)]
-    await_all(client, counts)
-    sizes = client.gather(counts)
+    sizes = _ask(client, lambda: client.nbytes(keys, summary=False))
+    if not all(who_has.get(key) and key in sizes for key in keys):
+        raise WorkerLostError("a partition was lost after it was loaded")
     shares: dict[str, dict[int, Future]] = {}
-    taken, most = dict.fromkeys(names, 0), sum(sizes) / len(names)
+    taken, most = dict.fromkeys(names, 0), sum(sizes[key] for key in keys) / len(names)
     # The largest first: what is left to be moved is small.
-    for i in sorted(range(len(futures)), key=lambda i: -sizes[i]):
-        holders = who_has.get(futures[i].key) or ()
-        if not holders:
-            raise WorkerLostError("a partition was lost after it was loaded")
+    for i, key in sorted(enumerate(keys), key=lambda pair: -sizes[pair[1]]):
         # A worker that came later has no share in this fit.
         freest = min(names, key=taken.__getitem__)
-        name = min((h for h in holders if h in taken), key=taken.__getitem__, default=freest)
-        if taken[name] + sizes[i] > most and taken[freest] < taken[name]:
+        holders = [name for name in who_has[key] if name in taken]
+        name = min(holders, key=taken.__getitem__, default=freest)
+        if taken[name] + sizes[key] > most and taken[freest] < taken[name]:
             name = freest
         shares.setdefault(name, {})[i] = futures[i]
-        taken[name] += sizes[i]
+        taken[name] += sizes[key]
     return shares
-
-
-def _n_rows(rows: LoadedRows) -> int:
-    return len(rows.y)

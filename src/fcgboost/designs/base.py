@@ -243,7 +243,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def n_distinct(self) -> int:
-        """The number of distinct rows."""
+        """The number of distinct rows, estimated where they are many and elsewhere."""
 
     @abstractmethod
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:

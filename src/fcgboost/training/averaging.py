@@ -27,13 +27,16 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
 
     The user's rules see their steps, too, and may end them earlier.
     """
-    design = fit.layout.design
+    design, validator = fit.layout.design, fit.layout.validator
     n = fit.settings.n_averaged(design.total_weight * len(fit.layout.targets))
     if n == 1 or not fit.settings.chooses or len(first) == 0:
         return first
     paths = [_other(fit, number, len(first)).path(rules, None)[0] for number in range(1, n)]
-    mean, validator = averaged([first, *filter(len, paths)]), fit.layout.validator
-    return _scored(mean, validator) if isinstance(validator, Validator) else mean
+    mean = averaged([first, *filter(len, paths)])
+    if not isinstance(validator, Validator):
+        return mean
+    pairs = zip(mean, validator.scores(mean.steps, mean.atoms), strict=True)
+    return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
 
 
 def _other(fit: Fit, number: int, n_steps: int) -> Fit:
@@ -48,12 +51,6 @@ def _other(fit: Fit, number: int, n_steps: int) -> Fit:
         title=f"path {number + 1}: ",
         is_written=False,
     )
-
-
-def _scored(mean: Trace, validator: Validator) -> Trace:
-    """Score every step of an average."""
-    pairs = zip(mean, validator.scores(mean.steps, mean.atoms), strict=True)
-    return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:

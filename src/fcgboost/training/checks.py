@@ -27,22 +27,12 @@ from fcgboost.training.presets import preset_of
 
 Array = NDArray[np.float64]
 
-_CONTRACTS: Mapping[str, type] = {
-    "dictionary": Dictionary,
-    "loss": Loss,
-    "scheme": Scheme,
-    "solver": Solver,
-    "selection": Selection,
-    "removal": Removal,
-}
-
+# In the order of NAMES.
+_CONTRACTS = (Dictionary, Loss, Scheme, Solver, Selection, Removal)
 #: What the parts of an estimator may be: their contract, and the names of the presets.
 FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
-    family: (
-        contract,
-        {name: resolve_name(f"fcgboost.{place}") for name, place in NAMES[family].items()},
-    )
-    for family, contract in _CONTRACTS.items()
+    family: (contract, {name: resolve_name(f"fcgboost.{p}") for name, p in places.items()})
+    for contract, (family, places) in zip(_CONTRACTS, NAMES.items(), strict=True)
 }
 
 _HAS_AUTO = {"solver", "selection"}
@@ -78,15 +68,9 @@ def make_part(family: str, value: Any) -> Any:
     )
 
 
-def solvers_for(loss: Loss) -> list[str]:
-    """Name the solvers that can minimise a loss."""
-    _, presets = FAMILIES["solver"]
-    return [name for name, solver in presets.items() if solver().accepts(loss)]
-
-
 def make_solver(value: Any, loss: Loss) -> Solver:
     """Turn the `solver` parameter into a solver that can minimise the loss."""
-    able = solvers_for(loss)
+    able = [name for name, make in FAMILIES["solver"][1].items() if make().accepts(loss)]
     if isinstance(value, str) and value == "auto":
         if not able:
             raise ValueError(
@@ -95,7 +79,7 @@ def make_solver(value: Any, loss: Loss) -> Solver:
                 "that needs only the gradient, such as scheme='original'."
             )
         preferred = ["newton", "interior_point", "admm", "gradient_descent"]
-        return make_part("solver", min(able, key=preferred.index))  # type: ignore[no-any-return]
+        value = min(able, key=preferred.index)
     solver: Solver = make_part("solver", value)
     if not solver.accepts(loss):
         raise ValueError(
@@ -133,13 +117,8 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed."""
     X = to_host(X)
     try:
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-            **_FLOATS,
-        )
+        n = 2 if reset else 1
+        X = validate_data(estimator, X, reset=reset, ensure_min_samples=n, **_FLOATS)
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
@@ -147,8 +126,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
             f"{error}. Columns of text must be encoded: put fcgboost.TableEncoder() before the "
             "classifier in a pipeline, or an encoder of scikit-learn."
         ) from error
-    X = _without_duplicates(X)
-    is_fitting = reset or name != "X"
+    X, is_fitting = _without_duplicates(X), reset or name != "X"
     if not (_has_missing_only(X) and takes_missing(estimator, is_fitting)):
         advice = _ADVICE
         if not is_fitting and takes_missing(estimator, True):
@@ -163,10 +141,10 @@ def takes_missing(estimator: BaseEstimator, is_fitting: bool) -> bool:
     if model is not None and not is_fitting:
         return bool(model.dictionary.takes_missing)
     named = vars(estimator).get("dictionary")
-    preset = preset_of(named)
-    if preset is not None:
-        return preset.takes_missing
-    return named == "tree" or (isinstance(named, Dictionary) and named.takes_missing)
+    if isinstance(named, str) and named in FAMILIES["dictionary"][1]:
+        part = preset_of(named) or make_part("dictionary", named)
+        return bool(part.takes_missing)
+    return isinstance(named, Dictionary) and named.takes_missing
 
 
 def _has_missing_only(X: Any) -> bool:
@@ -178,8 +156,7 @@ def _has_missing_only(X: Any) -> bool:
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
     """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
-    X = check_array(X, input_name=name, **_FLOATS)
-    X = _without_duplicates(X)
+    X = _without_duplicates(check_array(X, input_name=name, **_FLOATS))
     _check_finite(X, name, columns, {**_ADVICE, "NaN": _IMPUTE})
     return X
 
@@ -199,14 +176,12 @@ def check_rows(estimator: BaseEstimator, X: Any) -> Any:
     """
     if is_tensor(X):
         X = _floats(X.detach())
-        if X.device.type != "cpu":
-            if not _is_plain(estimator, X):
-                check_matrix(estimator, X, reset=False)
-            return X
-        X = X.numpy()  # the same memory, and NumPy is faster there
-    if type(X) is np.ndarray and _is_plain(estimator, X):
+        if X.device.type == "cpu":
+            X = X.numpy()  # the same memory, and NumPy is faster there
+    if (type(X) is np.ndarray or is_tensor(X)) and _is_plain(estimator, X):
         return X
-    return check_matrix(estimator, X, reset=False)
+    checked = check_matrix(estimator, X, reset=False)
+    return X if is_tensor(X) else checked
 
 
 def _floats(X: Any) -> Any:

@@ -67,8 +67,8 @@ class DataSet:
 
     def _equal(self, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Say whether rows equal others in all their values and in their class."""
-        words, codes = self.words, self.codes
-        equal = (words[some] == words[others]) & (codes[some] == codes[others])
+        equal = self.words[some] == self.words[others]
+        equal &= self.codes[some] == self.codes[others]
         found = np.flatnonzero(equal)
         if len(found):
             X, Z = self.X[some[found]], self.X[others[found]]
@@ -128,10 +128,7 @@ def check_labelled(
         )
     X = check_matrix(estimator, X, reset=True)
     classes, codes = check_labels(y)
-    check_lengths("X and y", X.shape[0], len(codes))
-    weights = check_weights(sample_weight, X.shape[0])
-    check_some_weight(weights, "sample_weight")
-    return classes, X, codes, weights
+    return classes, X, codes, _weights_of(X, codes, sample_weight)
 
 
 def check_data(
@@ -156,16 +153,16 @@ def check_data(
     except ValueError as error:
         raise ValueError(f"X_val: {error}") from error
     codes = check_known_labels(y_val, classes)
-    check_lengths("X_val and y_val", X_val.shape[0], len(codes))
-    weights = check_weights(sample_weight_val, X_val.shape[0], "sample_weight_val")
-    check_some_weight(weights, "sample_weight_val")
+    weights = _weights_of(X_val, codes, sample_weight_val, "_val")
     return classes, data, DataSet.of(X_val, codes, weights).canonical(keeps_written)
 
 
-def check_lengths(names: str, first: int, second: int) -> None:
-    """Raise a ValueError unless two numbers of rows agree."""
-    if first != second:
-        raise ValueError(f"{names} have {first} and {second} rows.")
+def _weights_of(X: Any, codes: NDArray[np.intp], weights: Any, ending: str = "") -> Array:
+    if X.shape[0] != len(codes):
+        raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {len(codes)} rows.")
+    weights = check_weights(weights, X.shape[0], f"sample_weight{ending}")
+    check_some_weight(weights, f"sample_weight{ending}")
+    return np.asarray(weights)
 
 
 def check_some_weight(weights: Array, name: str) -> None:

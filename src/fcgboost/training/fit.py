@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -23,8 +23,8 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.greedy import Recipe, Watcher, fit_path
 from fcgboost.model import Model
-from fcgboost.selection.fixed import Selection, default_selection
-from fcgboost.stopping import NoImprovement, Status, Step, StoppingRule, theory_steps
+from fcgboost.selection.fixed import default_selection
+from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.trace import StepScore, Trace, fresh
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import DataSet, split_data
@@ -52,10 +52,9 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Layout:
-    """Data laid out somewhere, for a path.
+    """Data laid out somewhere, for a path, with a target per output.
 
-    There is a target per output; the validator scores steps on the validation data, which are None
-    where there are none, or where they, and the weights of the classes, are on other machines.
+    The validation data, and the weights of the classes, are None where they are elsewhere.
     """
 
     classes: NDArray[Any]
@@ -80,36 +79,32 @@ def lay_out(
     if other is not None and isinstance(other.design, MemoryDesign):
         limits, design = other.limits, other.design.with_dictionary(settings.dictionary)
     else:
-        limits = find_limits(settings, train, per_class)
-        design = make_design(settings, train.within(limits), per_class)
+        weights = train.weights * per_class[train.codes]
+        limits = _find_limits(settings, train, weights)
+        design = _make_design(settings, train.within(limits), weights)
     validator = None
     if validation is not None:
-        rows, is_steadied = validation.as_scored, settings.is_preset
-        score = make_score(settings.scoring, is_steadied, settings.loss, classes, rows)
-        X = rows.within(limits).X
-        validator = make_validator(X, design.dictionary, design.scale, score)
+        rows = validation.as_scored
+        score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
+        validator = make_validator(rows.within(limits).X, design.dictionary, design.scale, score)
     targets = make_targets(train.codes, len(classes))
     return Layout(classes, design, targets, validator, limits, validation, per_class)
 
 
-def find_limits(settings: Settings, train: DataSet, per_class: Array) -> Limits | None:
-    """Return what inputs are clipped to, if at all."""
+def _find_limits(settings: Settings, train: DataSet, weights: Array) -> Limits | None:
     if settings.clip is None:
         return None
-    moments = moments_of(train.imputed(), train.weights * per_class[train.codes])
-    limits = moments.limits(settings.clip, zeros_in(train.X))
+    limits = moments_of(train.imputed(), weights).limits(settings.clip, zeros_in(train.X))
     return limits.without(settings.dictionary.categories(train.X.shape[1]))
 
 
-def make_design(settings: Settings, train: DataSet, per_class: Array) -> MemoryDesign:
-    """Lay a dictionary over training rows; scores on validation data count classes as they are."""
+def _make_design(settings: Settings, train: DataSet, weights: Array) -> MemoryDesign:
     if sparse.issparse(train.X) and settings.device != "cpu":
         raise ValueError(
             f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
             "device='cpu', or X.toarray() if there is room for it."
         )
     settings.dictionary.check_rows(train.X)
-    weights = train.weights * per_class[train.codes]
     return MemoryDesign(
         settings.dictionary,
         train.X,
@@ -125,36 +120,29 @@ def make_design(settings: Settings, train: DataSet, per_class: Array) -> MemoryD
 
 def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = False) -> Recipe:
     """Fill in what settings leave to the size of the data."""
-    m = design.total_weight
-    selection = settings.selection or _selection_by_size(settings, design)
-    n = 0
-    if selection.is_fixed:
+    m, n, selection = design.total_weight, 0, settings.selection
+    if selection is None or selection.is_fixed:
         n = design.n_distinct if settings.n_candidates is None else int(settings.n_candidates)
+    if selection is None:
+        selection = default_selection(m, n)
     same = ("loss", "scheme", "fit_intercept", "normalize", "reselect", "tol", "removal")
     return Recipe(
         selection=selection,
         n_candidates=n,
-        max_iter=settings.steps.limit(m, is_scored),
-        l2=settings.ridge.ridge(m),
+        max_iter=settings.n_steps(m, is_scored),
+        l2=settings.ridge(m),
         key=key,
         is_shared=settings.is_shared,
         **{name: getattr(settings, name) for name in same},
     )
 
 
-def _selection_by_size(settings: Settings, design: Design) -> Selection:
-    """Return all candidates or a sample."""
-    n = design.n_distinct if settings.n_candidates is None else settings.n_candidates
-    return default_selection(design.total_weight, n)
-
-
 @dataclass(frozen=True)
 class Fit:
     """One path to be fitted, and what becomes of it.
 
-    It ends after `patience` steps without a better score; its progress is shown under a title.
-    Where it `is_written`, it goes to the checkpoint. `held_out` is what models like its own say
-    about rows that were set aside to choose by.
+    It ends after `patience` steps without a better score; where it `is_written`, it goes to the
+    checkpoint. `held_out` is what models like its own say about rows set aside to choose by.
     """
 
     settings: Settings
@@ -177,7 +165,7 @@ class Fit:
                 f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
                 "goes on from; use truncate(k) for a shorter model."
             )
-        return cls(settings, layout, start, recipe, settings.patience)
+        return cls(settings, layout, start, recipe, settings.n_iter_no_change)
 
     @property
     def k0(self) -> int:
@@ -187,7 +175,7 @@ class Fit:
     def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Fit:
         """Return a fit with another ridge and, unless the user has limits, other ones."""
         limit = self.recipe.max_iter
-        if n_steps is not None and self.settings.steps.is_free:
+        if n_steps is not None and self.settings.has_free_steps:
             limit = min(limit, max(1, n_steps))
         recipe = replace(self.recipe, l2=l2, max_iter=limit)
         own = self.patience
@@ -205,12 +193,12 @@ class Fit:
             rules = [rule, *rules]
         progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
         path = settings.checkpoint if self.is_written else None
-        writer = None if path is None else Writer(path, self.start)
-        rules, watch, validator = [progress, *rules], _both(watcher, writer), layout.validator
+        writer = None if path is None else Writer(path, self.start, watcher)
+        rules, validator = [progress, *rules], fresh(layout.validator)
         try:
             trace, status = fit_path(
                 *(layout.design, layout.targets, self.recipe, rules),
-                *(fresh(validator), watch, resume),
+                *(validator, writer or watcher, resume),
             )
         finally:
             progress.close()
@@ -245,7 +233,7 @@ class Fit:
     def check_link(self) -> None:
         """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
         has_rows = self.layout.validation is not None or len(self.held_out) > 0
-        if self.settings.needs_link and not has_rows and self.start.link is None:
+        if self.settings.link == "power" and not has_rows and self.start.link is None:
             raise ValueError(
                 "link='power' is fitted to rows held out, and there are none: set "
                 "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
@@ -277,21 +265,16 @@ class Fit:
         if self.layout.validator is None or len(trace) == 0:
             return len(trace)
         scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
-        ks = self._compared(trace)
-        enough = min(max(float(scores[k - 1]) for k in ks), wanted)
-        if self.settings.is_small:
+        ks = np.arange(1, len(trace) + 1)
+        if len(trace) >= self.k0 and self.settings.has_free_steps and not self.settings.is_preset:
+            # A path that ended between two multiples is worth a look at its end.
+            ks = np.union1d(ks[self.k0 - 1 :: self.k0], len(trace))
+        enough = min(float(scores[ks - 1].max()), wanted)
+        if self.settings.preset.is_small:
             enough -= self.slack(enough)
-        good = [k for k in ks if float(scores[k - 1]) >= enough]
-        return min(good, key=lambda k: (int(sizes[k - 1]), -float(scores[k - 1]), k))
-
-    def _compared(self, trace: Trace) -> list[int]:
-        """Return the numbers of steps that are compared on validation."""
-        ks = list(range(1, len(trace) + 1))
-        if self.settings.is_preset or not self.settings.steps.is_free:
-            return ks
-        multiples = ks[self.k0 - 1 :: self.k0]
-        # A path that ended between two multiples is worth a look at its end.
-        return sorted({*multiples, len(trace)}) if multiples else ks
+        good = ks[scores[ks - 1] >= enough]
+        order = np.lexsort((good, -scores[good - 1], sizes[good - 1]))
+        return int(good[order[0]])
 
     def error(self, score: float) -> float:
         """Return the standard error of a score as of a relative frequency, or the largest."""
@@ -303,20 +286,7 @@ class Fit:
 
     def slack(self, score: float) -> float:
         """Return how much below a score is as good."""
-        return self.settings.slack * self.error(score)
-
-
-def _both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
-    """Let two watchers see every step; the first one may end the path."""
-    if first is None or second is None:
-        return first or second
-
-    def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
-        ending = first(step, path)
-        second(step, path)
-        return ending
-
-    return watch
+        return self.settings.preset.slack * self.error(score)
 
 
 def prepare(

@@ -1,7 +1,6 @@
 """Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
 
-The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code. It is exact to
-the last bit, says which data and parameters it belongs to, and is there in full or not at all.
+The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import time
 import types
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,29 +25,24 @@ from sklearn.utils import check_random_state
 
 from fcgboost.calibration import PowerLink
 from fcgboost.files import writing
+from fcgboost.greedy import Watcher
 from fcgboost.hashing import Digest
 from fcgboost.stopping import Status, Step
 from fcgboost.trace import Trace
 
 _FORMAT, _VERSION = "fcgboost checkpoint", 3
-# What a step has one of per output, and what it has one of.
-_PER_OUTPUT = ("chosen", "scores", "objectives", "intercept")
-_PER_STEP = ("solver_iterations", "residual", "is_corrected", "seconds")
+# What a step has: the fields of all steps one after the other are one array, their sizes another.
+_FIELDS = tuple(field.name for field in fields(Step) if field.name != "k")
+_NUMBERS = ("solver_iterations", "residual", "is_corrected", "seconds", "validation_score")
+_PLACES = ("data", "indices", "indptr")
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
-# What reading a damaged archive may raise.
-_DAMAGE = (
-    *(zipfile.BadZipFile, ArithmeticError, AttributeError, EOFError, LookupError, OSError),
-    *(RuntimeError, SyntaxError, TypeError, ValueError, MemoryError),
-)
 # A write is followed by this many times its duration without one.
 _PAUSE = 100.0
 #: The parameters that may change between a fit and its continuation.
-MAY_CHANGE = frozenset(
-    (
-        *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-        *("checkpoint", "client", "device", "link"),
-    )
-)
+MAY_CHANGE = {
+    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+    *("checkpoint", "client", "device", "link"),
+}
 # Objects inside objects are described down to here.
 _DEPTH = 8
 
@@ -63,10 +57,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a path starts: what it belongs to, the seed of all draws, and a path to go on from.
-
-    The ridge and the link of that path are None if they are not known.
-    """
+    """What a path belongs to, the seed of all draws, and a path to go on from as far as known."""
 
     identity: Identity
     key: int
@@ -84,12 +75,11 @@ def identify(
 ) -> Identity:
     """Return what says whether data, in any order, and parameters are the same.
 
-    The `kind` is the number of columns, the share of rows that is set aside, and whether the rows
-    are sparse.
+    The `kind` is the number of columns, the share of rows set aside, and whether X is sparse.
     """
-    words = [(d.n_rows, d.first, d.second) for d in (train, validation) if d is not None]
-    data = (*classes.tolist(), *(word for some in words for word in some), *kind)
-    return Identity(data, parameters)
+    digests = [train] if validation is None else [train, validation]
+    words = [word for d in digests for word in (d.n_rows, d.first, d.second)]
+    return Identity((*classes.tolist(), *words, *kind), parameters)
 
 
 def find_start(
@@ -130,10 +120,7 @@ def _check_same(old: Identity, new: Identity) -> None:
 
 
 def describe(value: Any, depth: int = _DEPTH) -> str:
-    """Return a text for a parameter's value that is the same for an equal one elsewhere.
-
-    Functions and classes are their qualified names, objects their class and what they hold.
-    """
+    """Return a text for a parameter's value that is the same for an equal one elsewhere."""
     inside = functools.partial(describe, depth=depth - 1)
     if isinstance(value, np.generic):
         value = value.item()
@@ -162,50 +149,45 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
 
 def write(path: str | os.PathLike[str], trace: Trace, key: int, identity: Identity) -> None:
     """Write a path and the key of its draws to a file, which is there in full or as before."""
-    atoms, shape = trace.atoms, (len(trace), len(trace.start))
+    atoms = trace.atoms
     header = {
         "format": _FORMAT,
         "version": _VERSION,
         "key": int(key),
-        "data": list(identity.data),
-        "parameters": identity.parameters,
-        "endings": [None if ending is None else ending.name for ending in trace.endings],
+        **asdict(identity),
+        "endings": [ending and ending.name for ending in trace.endings],
         "is_shared": trace.is_shared,
         "atoms": type(atoms).__name__,
         "shape": [int(size) for size in atoms.shape],
     }
-    scores = [step.validation_score for step in trace]
-    arrays: dict[str, Any] = {
-        "start": trace.start,
-        "entered": trace.entered,
-        "coef": np.concatenate([np.zeros(0), *(step.coef.ravel() for step in trace)]),
-        "n_entered": np.array([step.n_entered for step in trace], dtype=np.int64),
-        "removed": np.array([(s.k, *pair) for s in trace for pair in s.removed]).reshape(-1, 3),
-        "gone": np.array([(s.k, place) for s in trace for place in s.gone]).reshape(-1, 2),
-        "is_scored": np.array([score is not None for score in scores], dtype=bool),
-        "validation_score": np.array([0.0 if s is None else s for s in scores], dtype=np.float64),
-        **{name: trace.column(name).reshape(shape) for name in _PER_OUTPUT},
-        **{name: trace.column(name) for name in _PER_STEP},
-    }
-    names = ("data", "indices", "indptr") if sparse.issparse(atoms) else ()
-    arrays.update({name: getattr(atoms, name) for name in names} or {"atoms": atoms})
+    names = _PLACES if sparse.issparse(atoms) else ()
+    arrays = {name: getattr(atoms, name) for name in names} or {"atoms": atoms}
+    for name in _FIELDS:
+        values = [getattr(step, name) for step in trace]
+        parts = [np.ravel([] if value is None else value) for value in values]
+        arrays[name] = np.concatenate(parts) if parts else np.zeros(0)
+        arrays[f"n_{name}"] = np.array([len(part) for part in parts], dtype=np.intp)
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     with writing(path) as file:
-        np.savez(file, header=text, **arrays)
+        np.savez(file, header=text, start=trace.start, entered=trace.entered, **arrays)
 
 
 def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
     """Read a path and its key; a file of something else, or a damaged one, is a ValueError."""
     content = Path(path).read_bytes()
     try:
-        arrays = _load(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if (damaged := archive.testzip()) is not None:
+                raise ValueError(f"{damaged} is damaged")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = dict(file)
         header = json.loads(arrays["header"].tobytes())
         if header["format"] != _FORMAT or header["version"] < _VERSION:
             raise ValueError("a foreign header")
         if header["version"] == _VERSION:
             given = json.dumps(header["data"]), dict(header["parameters"])
             trace, key = _trace(header, arrays), int(header["key"])
-    except _DAMAGE as error:
+    except Exception as error:  # a damaged archive may raise anything
         raise ValueError(
             f"{path} is not a checkpoint of fcgboost, or is damaged ({type(error).__name__}: "
             f"{error}). Delete it to start anew, or name another file."
@@ -219,87 +201,83 @@ def read(path: str | os.PathLike[str], identity: Identity) -> tuple[Trace, int]:
     return trace, key
 
 
-def _load(content: bytes) -> dict[str, NDArray[Any]]:
-    """Read all arrays of an archive whose checksums are right."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        damaged = archive.testzip()
-    if damaged is not None:
-        raise ValueError(f"{damaged} is damaged")
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        return dict(file)
-
-
 def _check_identity(path: object, data: str, old: dict[str, str], identity: Identity) -> None:
+    new, advice = identity.parameters, "Name another file, or delete it to start anew."
     # As texts, in which 1 is neither 1.0 nor True.
     if data != json.dumps(list(identity.data)):
         raise ValueError(
             f"{path} is the checkpoint of a fit to other data: X, y, the weights or the rows held "
-            "out for validation are different. Name another file, or delete it to start anew."
+            f"out for validation are different. {advice}"
         )
-    new = identity.parameters
-    changed = [
+    changed = "; ".join(
         f"{name} was {old.get(name, 'not there')} and is {new.get(name, 'not there')}"
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
-    ]
+    )
     if changed:
         raise ValueError(
-            f"{path} is the checkpoint of a fit with other parameters: {'; '.join(changed)}. Name "
-            "another file, or delete it to start anew."
+            f"{path} is the checkpoint of a fit with other parameters: {changed}. {advice}"
         )
 
 
 def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
     """Put a path together."""
-    n_outputs, n_steps = len(header["endings"]), len(arrays["seconds"])
-    sizes = n_outputs * arrays["n_entered"]
-    coefs = np.split(arrays["coef"], np.cumsum(sizes)[:-1]) if n_steps else []
+    n_outputs = len(header["endings"])
+    columns = [_split(arrays[name], arrays[f"n_{name}"]) for name in _FIELDS]
     steps = []
-    for i, coef in enumerate(coefs):
-        removed, gone = (a[a[:, 0] == i + 1, 1:] for a in (arrays["removed"], arrays["gone"]))
-        rows = {name: arrays[name][i] for name in _PER_OUTPUT}
-        numbers = {name: arrays[name][i].item() for name in _PER_STEP}
-        score = float(arrays["validation_score"][i]) if arrays["is_scored"][i] else None
-        coef = coef.reshape(n_outputs, int(arrays["n_entered"][i]))
-        for protected in (coef, rows["intercept"]):
-            protected.setflags(write=False)
-        left: dict[str, Any] = {
-            "removed": removed.astype(np.intp),
-            "gone": gone[:, 0].astype(np.intp),
-        }
-        steps.append(Step(i + 1, coef=coef, **rows, **numbers, **left, validation_score=score))
+    for k, values in enumerate(zip(*columns, strict=True), 1):
+        found: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
+        found.update({name: found[name].item() for name in _NUMBERS if len(found[name])})
+        if not isinstance(found["validation_score"], float):
+            found["validation_score"] = None
+        found["coef"] = found["coef"].reshape(n_outputs, -1)
+        found["removed"] = found["removed"].reshape(-1, 2)
+        for name in ("coef", "intercept"):
+            found[name].setflags(write=False)
+        steps.append(Step(k, **found))
     atoms: Any = arrays.get("atoms")
     if atoms is None:
-        parts = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        parts = tuple(arrays[name] for name in _PLACES)
         atoms = _SPARSE[header["atoms"]](parts, shape=header["shape"])
         # SciPy may have taken shorter numbers.
         _, atoms.indices, atoms.indptr = parts
-    endings = tuple(None if name is None else Status[name] for name in header["endings"])
+    endings = tuple(name and Status[name] for name in header["endings"])
     entered, is_shared = arrays["entered"], bool(header["is_shared"])
     return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
 
 
+def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:
+    if len(values) != sizes.sum():
+        raise ValueError("an array of another length")
+    return np.split(values, np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+
 class Writer:
-    """A watcher of the loop that writes the path to a file now and then.
+    """A watcher of the loop that writes the path to a file now and then, after another one.
 
     It writes after the first step, and then for about a hundredth of the time of the fit.
     """
 
-    def __init__(self, path: str | os.PathLike[str], start: Start) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], start: Start, watcher: Watcher | None = None
+    ) -> None:
         self._path, self._start, self._next = Path(path), start, -np.inf
+        self._watcher = watcher
         folder = self._path.absolute().parent
         if not folder.is_dir():
             raise ValueError(f"The folder {folder} of the checkpoint {path} does not exist.")
         if self._path.is_dir() or not os.access(folder, os.W_OK):
             raise ValueError(f"The checkpoint {path} cannot be written: name a file elsewhere.")
 
-    def __call__(self, step: Step, path: Callable[[], Trace]) -> None:
+    def __call__(self, step: Step, path: Callable[[], Trace]) -> Status | None:
         """Write the path if it is time to."""
+        ending = self._watcher(step, path) if self._watcher else None
         started = time.perf_counter()
         if started >= self._next:
             self.close(path())
             ended = time.perf_counter()
             self._next = ended + _PAUSE * (ended - started)
+        return ending
 
     def close(self, trace: Trace) -> None:
         """Write the path as it is at the end."""

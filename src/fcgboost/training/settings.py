@@ -1,12 +1,13 @@
 """Settings: every name, every "auto" and every preset of an estimator as plain values, once.
 
-Nothing below asks the estimator again. What depends on the size of the data is a rule, which is
+Nothing below asks the estimator again. What depends on the size of the data is a method, which is
 asked once, when the data are there.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
@@ -27,48 +28,24 @@ from fcgboost.training.scoring import check_score
 
 # Numbers that the columns of a preset's path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25
-
-
-@dataclass(frozen=True)
-class StepRule:
-    """The most steps of a path: a number, or multiples of k0, other ones with validation data.
-
-    There are fewer where columns would hold more than `n_entries` numbers. `is_free` says whether
-    validation may choose fewer.
-    """
-
-    number: int | None = None
-    multiple: int = 1
-    multiple_scored: int = 1
-    n_entries: float = np.inf
-    is_free: bool = False
-
-    def limit(self, m: float, is_scored: bool = False) -> int:
-        """Return the most steps for rows of weight m."""
-        if self.number is not None:
-            return self.number
-        k0 = theory_steps(m)
-        longest = (self.multiple_scored if is_scored else self.multiple) * k0
-        return max(k0, int(min(longest, self.n_entries / m)))
-
-
-@dataclass(frozen=True)
-class RidgeRule:
-    """The ridge: a number, strength / sqrt(m), or 1 / m; validation chooses among strengths."""
-
-    number: float | None = None
-    strength: float | None = None
-    strengths: tuple[float, ...] = ()
-
-    def ridge(self, m: float) -> float:
-        """Return lambda where nothing is chosen."""
-        if self.number is not None:
-            return self.number
-        return 1.0 / m if self.strength is None else self.strength / float(np.sqrt(m))
-
-    def choices(self, m: float) -> list[float]:
-        """Return what lambda may be, strongest first: of equals that one wins."""
-        return [one / float(np.sqrt(m)) for one in self.strengths] or [self.ridge(m)]
+_WHOLE, _POSITIVE = {"whole": True}, {"strict": True}
+# Parameters that are numbers: what their errors call them, what else they may be, the least value.
+_NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] = {
+    "max_iter": ("max_iter ('auto', 'theory' or a number)", ("auto", "theory"), 1, _WHOLE),
+    "l2": ("l2 ('auto' or a number)", ("auto",), 0, {}),
+    "n_candidates": ("n_candidates", (None,), 1, _WHOLE),
+    "tol": ("tol", (), 0, {}),
+    "verbose": ("verbose", (True, False), 0, _WHOLE),
+    "n_jobs": ("n_jobs (None or a number)", (None,), -np.inf, _WHOLE),
+    "clip": ("clip (None, 'auto' or a number)", (None, "auto"), 0, _POSITIVE),
+    "n_iter_no_change": ("n_iter_no_change", (None,), 1, _WHOLE),
+}
+_FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
+_WORDS: Mapping[str, tuple[Any, ...]] = {
+    "multiclass": ("one_vs_rest", "shared"),
+    "link": ("auto", "theory", "power"),
+    **dict.fromkeys(_FLAGS, (True, False)),
+}
 
 
 @dataclass(frozen=True)
@@ -77,61 +54,107 @@ class Settings:
 
     Attributes
     ----------
-    dictionary_for_missing : Dictionary
-        What takes the dictionary's place where values are missing.
     selection : Selection or None
         None: all candidates or a sample, by the size of the data.
-    is_preset, chooses : bool
-        Whether the dictionary is a preset, and leaves the ridge or the steps to validation.
-    slack, is_small, n_members, n_few :
-        As in a `Preset`.
-    fits_link, needs_link : bool
-        Whether a link is fitted where rows are held out, and whether there must be one.
-    patience : int or None
-        Steps without a better score after which a path ends.
+    l2 : float or None
+        None leaves it to the preset.
+    preset : Preset
+        Without families if the dictionary is none.
+    n_members : int
+        How many paths are averaged where rows are few.
     described : dict from str to str
         The parameters that a continuation must not change, and their values in words.
     """
 
     dictionary: Dictionary
-    dictionary_for_missing: Dictionary
     loss: Loss
     scheme: Scheme
     selection: Selection | None
-    removal: Removal | None
-    steps: StepRule
-    ridge: RidgeRule
-    is_preset: bool
-    chooses: bool
-    slack: float
-    is_small: bool
-    n_members: int
-    n_few: int
-    fits_link: bool
-    needs_link: bool
-    clip: float | None
-    validation_fraction: float | None
-    patience: int | None
-    is_shared: bool
-    described: dict[str, str]
     n_candidates: int | None
-    scoring: Any
-    class_weight: Any
+    max_iter: int | str
+    l2: float | None
     fit_intercept: bool
     standardize: bool
+    clip: float | None
     normalize: bool
     reselect: bool
+    removal: Removal | None
+    multiclass: str
+    link: str
+    validation_fraction: float | None
+    n_iter_no_change: int | None
+    scoring: Any
     tol: float
-    device: str
-    n_jobs: int | None
-    verbose: int
+    class_weight: Any
     warm_start: bool
     checkpoint: str | os.PathLike[str] | None
+    device: str
+    n_jobs: int | None
     random_state: Any
+    verbose: int
+    preset: Preset
+    n_members: int
+    described: dict[str, str]
+
+    @property
+    def is_preset(self) -> bool:
+        """Whether the dictionary is a preset."""
+        return bool(self.preset.families)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether classes share their atoms."""
+        return self.multiclass == "shared"
+
+    @property
+    def has_free_steps(self) -> bool:
+        """Whether validation may choose the number of steps."""
+        return self.max_iter == "auto"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a preset leaves the ridge or the steps to validation."""
+        return self.is_preset and (self.l2 is None or (self.has_free_steps and self.has_ridge))
+
+    @property
+    def has_ridge(self) -> bool:
+        """Whether coefficients are corrected under a ridge."""
+        return isinstance(self.scheme, FullyCorrective)
+
+    @property
+    def fits_link(self) -> bool:
+        """Whether a link is fitted where rows are held out."""
+        can_calibrate = self.is_preset and isinstance(self.loss, ProbabilityLoss)
+        return self.link == "power" or (self.link == "auto" and can_calibrate)
+
+    def n_steps(self, m: float, is_scored: bool = False) -> int:
+        """Return the most steps of a path for rows of weight m."""
+        if not isinstance(self.max_iter, str):
+            return int(self.max_iter)
+        k0 = theory_steps(m)
+        if not self.has_free_steps:
+            return k0
+        if self.is_preset:
+            return max(k0, int(min(self.preset.limit * k0, _ENTRIES / m)))
+        # Where atoms leave it takes longer to get as far, and a path that is too long does no harm.
+        return (2 if is_scored and self.removal is not None else 1) * self.preset.limit * k0
+
+    def ridge(self, m: float) -> float:
+        """Return lambda where nothing is chosen: a number, strength / sqrt(m), or 1 / m."""
+        if self.l2 is not None:
+            return self.l2
+        strength = self.preset.strength
+        return 1.0 / m if strength is None else strength / float(np.sqrt(m))
+
+    def ridges(self, m: float) -> list[float]:
+        """Return what lambda may be, strongest first: of equals that one wins."""
+        strengths = self.preset.strengths if self.l2 is None else ()
+        return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
     def for_missing(self) -> Settings:
         """Return the settings for data with missing values."""
-        return replace(self, dictionary=self.dictionary_for_missing)
+        able = self.preset.dictionary(has_missing=True) if self.is_preset else self.dictionary
+        return replace(self, dictionary=able)
 
     def n_averaged(self, n_rows: float) -> int:
         """Return how many paths are averaged; rows count once for every output."""
@@ -139,7 +162,7 @@ class Settings:
         families = union.families if isinstance(union, UnionDictionary) else [union]
         # Paths without draws would all be the same.
         is_drawn = not all(isinstance(family, GrownDictionary) for family in families)
-        return self.n_members if is_drawn and n_rows <= self.n_few else 1
+        return self.n_members if is_drawn and n_rows <= self.preset.n_few else 1
 
 
 def resolve(estimator: Any, has_validation_data: bool) -> Settings:
@@ -155,37 +178,23 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         if part is not None:
             part.check_parameters()
     _check_learned(dictionary, selection)
-    _check_numbers(p)
+    _check_values(p)
     check_score(p.scoring, loss)
-    steps, is_preset = _steps(p.max_iter, preset, removal), preset is not PLAIN
-    ridge = _ridge(p.l2, preset) if isinstance(scheme, FullyCorrective) else RidgeRule(0.0)
+    l2 = None if _is_auto(p.l2) else float(p.l2)
     # Who wants a number of steps, a ridge, or atoms that leave, wants those of one path.
-    is_single = not steps.is_free or not ridge.strengths or p.removal is not None
-    can_calibrate = is_preset and isinstance(loss, ProbabilityLoss)
+    is_single = not _is_auto(p.max_iter) or l2 is not None or p.removal is not None
     found: dict[str, Any] = {
         "dictionary": dictionary,
-        "dictionary_for_missing": preset.dictionary(True) if is_preset else dictionary,
         "loss": loss,
         "scheme": scheme,
         "selection": selection,
         "removal": removal,
-        "steps": steps,
-        "ridge": ridge,
-        "is_preset": is_preset,
-        "chooses": is_preset
-        and isinstance(scheme, FullyCorrective)
-        and (steps.is_free or bool(ridge.strengths)),
-        "slack": preset.slack,
-        "is_small": preset.is_small,
-        "n_members": 1 if is_single else preset.n_members,
-        "n_few": preset.n_few,
-        "fits_link": p.link == "power" or (p.link == "auto" and can_calibrate),
-        "needs_link": p.link == "power",
+        "l2": l2 if isinstance(scheme, FullyCorrective) else 0.0,
         "clip": preset.clip if _is_auto(p.clip) else p.clip,
         "validation_fraction": _fraction(p, has_validation_data),
-        "patience": p.n_iter_no_change,
-        "is_shared": p.multiclass == "shared",
-        "described": _described(p, is_preset and _is_auto(p.l2)),
+        "preset": preset,
+        "n_members": 1 if is_single else preset.n_members,
+        "described": _described(p, preset is not PLAIN and l2 is None),
     }
     names = {field.name for field in fields(Settings)} - found.keys()
     return Settings(**found, **{name: getattr(p, name) for name in names})
@@ -232,23 +241,6 @@ def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal 
     return removal
 
 
-def _steps(max_iter: Any, preset: Preset, removal: Removal | None) -> StepRule:
-    if not isinstance(max_iter, str):
-        return StepRule(number=int(max_iter))
-    if max_iter == "theory":
-        return StepRule()
-    if preset is not PLAIN:
-        return StepRule(None, preset.limit, preset.limit, _ENTRIES, is_free=True)
-    # Where atoms leave it takes longer to get as far, and a path that is too long does no harm.
-    return StepRule(None, preset.limit, (1 if removal is None else 2) * preset.limit, is_free=True)
-
-
-def _ridge(l2: Any, preset: Preset) -> RidgeRule:
-    if _is_auto(l2):
-        return RidgeRule(None, preset.strength, preset.strengths)
-    return RidgeRule(float(l2))
-
-
 def _fraction(p: Any, has_validation_data: bool) -> float | None:
     if p.validation_fraction is not None:
         check_number("validation_fraction", p.validation_fraction, 0, strict=True)
@@ -286,28 +278,16 @@ def _check_learned(dictionary: Dictionary, selection: Selection | None) -> None:
         )
 
 
-def _check_numbers(p: Any) -> None:
-    if not (isinstance(p.max_iter, str) and p.max_iter in ("auto", "theory")):
-        check_number("max_iter ('auto', 'theory' or a number)", p.max_iter, 1, whole=True)
-    if not _is_auto(p.l2):
-        check_number("l2 ('auto' or a number)", p.l2, 0)
-    if p.n_candidates is not None:
-        check_number("n_candidates", p.n_candidates, 1, whole=True)
-    check_number("tol", p.tol, 0)
-    if not isinstance(p.verbose, bool):
-        check_number("verbose", p.verbose, 0, whole=True)
-    if p.n_jobs is not None:
-        check_number("n_jobs (None or a number)", p.n_jobs, -np.inf, whole=True)
-        if p.n_jobs == 0:
-            raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
-    if not (p.clip is None or _is_auto(p.clip)):
-        check_number("clip (None, 'auto' or a number)", p.clip, 0, strict=True)
-    if p.n_iter_no_change is not None:
-        check_number("n_iter_no_change", p.n_iter_no_change, 1, whole=True)
-    check_word("multiclass", p.multiclass, ("one_vs_rest", "shared"))
-    check_word("link", p.link, ("auto", "theory", "power"))
-    for name in ("fit_intercept", "standardize", "normalize", "reselect", "warm_start"):
-        check_word(name, getattr(p, name), (True, False))
+def _check_values(p: Any) -> None:
+    for name, (label, words, low, options) in _NUMBERS.items():
+        value = getattr(p, name)
+        is_word = value is None or isinstance(value, str | bool)
+        if not (is_word and value in words):
+            check_number(label, value, low, **options)
+    for name, words in _WORDS.items():
+        check_word(name, getattr(p, name), words)
+    if p.n_jobs == 0:
+        raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
         raise ValueError(f"checkpoint must be the path of a file or None, got {p.checkpoint!r}.")
     if not isinstance(p.device, str):

@@ -39,7 +39,7 @@ Ended = tuple[Trace, Status]
 
 def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
     """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
-    n_ridges = len(settings.ridge.choices(n_rows))
+    n_ridges = len(settings.ridges(n_rows))
     return n_ridges if has_validation_data else n_ridges * _n_splits(n_rows)
 
 
@@ -73,25 +73,24 @@ def _race(fit: Fit, ridges: Sequence[float], rules: list[StoppingRule]) -> list[
         rule = FarBehind(leader, marks, fit.error)
         paths.append(_trial(fit, l2, _patience(fit)).path([rule, *rules], None))
         scores = paths[-1][0].column("validation_score")
-        if len(leader) == 0 or scores.max(initial=-np.inf) >= leader.max():
+        if scores.max(initial=-np.inf) >= leader.max(initial=-np.inf):
             leader = scores
     return paths[::-1]
 
 
 def _trial(fit: Fit, l2: float, patience: int | None) -> Fit:
     """Return a fit with another ridge that begins at nothing and leaves no file behind."""
-    trial = fit.with_ridge(l2, patience=patience)
     start, title = replace(fit.start, path=None), f"to choose, ridge {l2:.2g}: "
+    trial = fit.with_ridge(l2, patience=patience)
     return replace(trial, start=start, is_written=False, title=title)
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     """Return the number of the strongest ridge, or that of the smallest model, that is as good."""
-    scores = (trace.column("validation_score") for trace in traces)
-    tops = [float(s.max()) if len(s) else -np.inf for s in scores]
+    tops = [float(t.column("validation_score").max(initial=-np.inf)) for t in traces]
     best = max(tops)
     good = [i for i, top in enumerate(tops) if top >= best - fit.slack(best)]
-    if not fit.settings.is_small:
+    if not fit.settings.preset.is_small:
         return good[0]
     sizes = {i: traces[i][fit.n_kept(traces[i], best) - 1].n_atoms for i in good if len(traces[i])}
     return min(sizes, key=sizes.__getitem__) if sizes else 0
@@ -103,17 +102,14 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     if not can_be_split(train, needs_all=settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
-    total: NDArray[np.float64] = np.zeros((len(ridges), len(_MULTIPLES)))
-    n_splits = _n_splits(fit.layout.design.total_weight)
     splits = []
-    for i in range(n_splits):
+    for i in range(_n_splits(fit.layout.design.total_weight)):
         kept, aside = split_data(train, _SHARE, hashing.derive(fit.start.key, -1 - i) >> 33)
         layout = lay_out(settings, fit.layout.classes, kept, aside)
         split = Fit.of(settings, layout, replace(fit.start, path=None))
         splits.append((split, _compared(split, rules)))
-        for row, trace in zip(total, splits[-1][1], strict=True):
-            row += _at_multiples(trace, split.k0)
-    best, number = _winner(split, total / n_splits)
+    scores = [[_at_multiples(trace, one.k0) for trace in traces] for one, traces in splits]
+    best, number = _winner(split, np.mean(scores, axis=0))
     multiple = _MULTIPLES[number]
     held_out = [
         split.predicted(split.model(traces[best], _end(traces[best], multiple, split.k0)))
@@ -127,7 +123,7 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
 
     Of small models, the fewest steps that are as good, and of these the best.
     """
-    if fit.settings.is_small:
+    if fit.settings.preset.is_small:
         enough = float(scores.max()) - fit.slack(float(scores.max()))
         fewest = int(np.argmax((scores >= enough).any(axis=0)))
         return int(np.argmax(scores[:, fewest])), fewest
@@ -140,14 +136,14 @@ def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
 
     Where the number of steps is given, no other one matters.
     """
-    if fit.settings.steps.is_free:
+    if fit.settings.has_free_steps:
         return [trace for trace, _ in _race(fit, _ridges(fit), rules)]
     traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in _ridges(fit)]
     return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
 
 
 def _ridges(fit: Fit) -> list[float]:
-    return fit.settings.ridge.choices(fit.layout.design.total_weight)
+    return fit.settings.ridges(fit.layout.design.total_weight)
 
 
 def _n_splits(n_rows: float) -> int:
@@ -158,12 +154,10 @@ def _patience(fit: Fit) -> int:
     return max(_PATIENCE, fit.k0)
 
 
-def _at_multiples(trace: Trace, k0: int) -> NDArray[np.float64]:
+def _at_multiples(trace: Trace, k0: int) -> list[float]:
     """Return the scores after some multiples of k0; the last one where a path was given up."""
-    scores: Sequence[float] = [float(step.validation_score or 0.0) for step in trace]
-    if not scores:
-        return np.zeros(len(_MULTIPLES))
-    return np.array([scores[_end(trace, multiple, k0) - 1] for multiple in _MULTIPLES])
+    ends = [_end(trace, multiple, k0) for multiple in _MULTIPLES]
+    return [float(trace[k - 1].validation_score or 0.0) if k else 0.0 for k in ends]
 
 
 def _end(trace: Trace, multiple: float, k0: int) -> int:
