@@ -173,10 +173,8 @@ class HingeSums:
         """Run Newton's method; return where it ended, and objective, residual and iterations."""
         self._held.k, end = len(coef), coef.copy()
         objective, residual = c_double(), c_double()
-        n_iter = library().fcg_newton(
-            *(byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter),
-            *(_at(end), byref(objective), byref(residual)),
-        )
+        given = byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter
+        n_iter = library().fcg_newton(*given, _at(end), byref(objective), byref(residual))
         _check(n_iter)
         self._last = end
         return end, objective.value, residual.value, n_iter

@@ -75,7 +75,6 @@ class TreeDictionary(GrownDictionary):
         self.scaling = scaling
 
     def check_parameters(self) -> None:
-        """Check all parameters; `categories` looks whether there are such features."""
         super().check_parameters()
         check_positive(self, "min_leaf", "peak")
         check_count(self, "n_thresholds")
