@@ -103,9 +103,8 @@ def _load_from(path: Path) -> Any:
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
-        raise ImportError(
-            f"fcgboost's compiled library cannot be loaded ({error}). {_ADVICE}"
-        ) from error
+        problem = f"fcgboost's compiled library cannot be loaded ({error})."
+        raise ImportError(f"{problem} {_ADVICE}") from error
     for name, letters in _FUNCTIONS.items():
         function = getattr(loaded, f"fcg_{name}")
         function.restype, *function.argtypes = [_TYPES[letter] for letter in letters]

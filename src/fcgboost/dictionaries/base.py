@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.parts import Part, check_choice, is_positive, refuse
 
 Array = NDArray[np.float64]
@@ -47,8 +47,7 @@ class Sample:
 
     def dense_rows(self) -> Array:
         """Return the drawn rows as a dense float64 array."""
-        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        return np.asarray(rows, dtype=np.float64)
+        return np.asarray(host(self.rows), dtype=np.float64)
 
 
 class Dictionary(Part):

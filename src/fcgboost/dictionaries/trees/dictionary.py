@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.dictionaries.base import Array, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS
 from fcgboost.dictionaries.trees.growing import Rules, TreeGrower
@@ -109,7 +109,7 @@ class TreeDictionary(GrownDictionary):
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
-            values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
+            values = host(X[:, [column]]).ravel()
             bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
