@@ -20,7 +20,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     /dev/null) is never replaced: it is written on directly.
     """
     path = Path(path)
-    mode = _mode_of(path)
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # what is wrong with the path is said when the file is made
+        mode = None
     if mode is not None and not stat.S_ISREG(mode):
         with path.open("wb") as file:
             yield file
@@ -46,13 +49,6 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)
-
-
-def _mode_of(path: Path) -> int | None:
-    try:
-        return path.stat().st_mode
-    except OSError:  # what is wrong with the path is said when the file is made
-        return None
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:

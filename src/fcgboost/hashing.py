@@ -82,13 +82,7 @@ class Digest:
 
 
 class Circle:
-    """Rows at the places of their keyed hashes, 64-bit words, on a circle.
-
-    Parameters
-    ----------
-    fingerprints : ndarray of uint64, shape (n_rows,)
-    key : int
-    """
+    """Rows at the places of their keyed hashes, 64-bit words, on a circle."""
 
     def __init__(self, fingerprints: Words, key: int) -> None:
         self._places = keyed(fingerprints, key)

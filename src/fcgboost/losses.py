@@ -214,12 +214,10 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
         positive = loss.probability(decision)
         both: Array = namespace(decision).stack([1.0 - positive, positive], 1)
         return both
-    tails = (decision - _clip(decision)) / 2.0
-    return _project_onto_simplex(loss.probability(decision) + tails)
-
-
-def _project_onto_simplex(points: Array) -> Array:
-    xp = namespace(points)
+    points, xp = (
+        loss.probability(decision) + (decision - _clip(decision)) / 2.0,
+        namespace(decision),
+    )
     # A shift of a row does not change its projection; the largest entry at 0 keeps the sums
     # below exact where decision values are huge.
     points = points - xp.amax(points, axis=1)[:, None]

@@ -82,12 +82,12 @@ class Model:
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
             return function(X)
-        first = function(X[:size])
-        values = _empty(first, n_samples, first.shape[1])
-        values[:size] = first
-        for start in range(size, n_samples, size):
-            rows = slice(start, start + size)
-            values[rows] = function(X[rows])
+        values: Any = None
+        for start in range(0, n_samples, size):
+            block = function(X[start : start + size])
+            if values is None:
+                values = _empty(block, n_samples, block.shape[1])
+            values[start : start + size] = block
         return values
 
     def _rows_at_once(self, X: Any) -> int:
@@ -153,10 +153,8 @@ def by_family(
 ) -> list[tuple[Dictionary, NDArray[np.intp], Any]]:
     """Return the families of atoms, their places and their own rows; of a union several."""
     if isinstance(dictionary, UnionDictionary):
-        return [
-            (dictionary.families[number], places, rows)
-            for number, places, rows in dictionary.members(atoms, n_features)
-        ]
+        members, families = dictionary.members(atoms, n_features), dictionary.families
+        return [(families[number], places, rows) for number, places, rows in members]
     return [(dictionary, np.arange(atoms.shape[0]), atoms)] if atoms.shape[0] else []
 
 

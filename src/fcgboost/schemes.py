@@ -30,17 +30,9 @@ class Scheme(Part):
 
     @abstractmethod
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
-        """Return the coefficients after step k.
+        """Return the coefficients after step k = 1, 2, ...
 
-        Parameters
-        ----------
-        problem : Problem
-        coef : ndarray of shape (n_columns,)
-            Zero at `newest` if that column is new.
-        newest : int
-            The position of the column just chosen.
-        k : int
-            The number of the step, from 1.
+        The column just chosen is at the position `newest`; its coefficient is 0 if it is new.
         """
 
 

@@ -103,9 +103,8 @@ def _load_from(path: Path) -> Any:
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
-        raise ImportError(
-            f"fcgboost's compiled library cannot be loaded ({error}). {_ADVICE}"
-        ) from error
+        problem = f"fcgboost's compiled library cannot be loaded ({error})."
+        raise ImportError(f"{problem} {_ADVICE}") from error
     for name, letters in _FUNCTIONS.items():
         function = getattr(loaded, f"fcg_{name}")
         function.restype, *function.argtypes = [_TYPES[letter] for letter in letters]
@@ -130,11 +129,7 @@ def _blas() -> _Blas:
 class HingeSums:
     """The squared hinge at the last point of one output, whose sums the next point needs.
 
-    Parameters
-    ----------
-    storage : ndarray of shape (room, n_rows)
-        Column after column.
-    y, shares : ndarray of shape (n_rows,)
+    The storage has the shape (room, n_rows), y and shares are m-vectors.
     """
 
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
@@ -177,10 +172,8 @@ class HingeSums:
         """Run Newton's method; return where it ended, and objective, residual and iterations."""
         self._held.k, end = len(coef), coef.copy()
         objective, residual = c_double(), c_double()
-        n_iter = library().fcg_newton(
-            *(byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter),
-            *(_at(end), byref(objective), byref(residual)),
-        )
+        given = byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter
+        n_iter = library().fcg_newton(*given, _at(end), byref(objective), byref(residual))
         _check(n_iter)
         self._last = end
         return end, objective.value, residual.value, n_iter
@@ -259,13 +252,7 @@ def grow_tree(
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
-    """Return the depths of trees, nodes of shape (n_trees, n_nodes, 4).
-
-    Raises
-    ------
-    ValueError
-        For a node that sends rows nowhere.
-    """
+    """Return the depths of trees; raise a ValueError for a node that sends rows nowhere."""
     n_trees, n_nodes = nodes.shape[:2]
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.parts import Part, check_choice, is_positive, refuse
 
 Array = NDArray[np.float64]
@@ -25,28 +25,19 @@ Scaling = Literal["none", "max", "norm"]
 
 @dataclass(frozen=True)
 class Sample:
-    """What a dictionary may look at when it proposes atoms.
+    """What a dictionary may look at when it proposes atoms."""
 
-    Attributes
-    ----------
-    rows : ndarray or CSR matrix of shape (n_drawn, n_features)
-        Distinct rows of the data, raw, in the order of their keyed hashes.
-    shift, scale : ndarray of shape (n_features,)
-        The standardisation: (x - shift) / scale. Zeros and ones where there is none.
-    low, high : ndarray of shape (n_features,)
-        The bounding box of the data, raw.
-    variance : float
-        The mean variance of the standardised columns (1 after standardisation).
-    mean_square : float
-        The mean squared norm of the standardised rows (n_features after standardisation).
-    """
-
+    #: Distinct rows of the data, raw, in the order of their keyed hashes: an ndarray or CSR matrix.
     rows: Any
+    #: The standardisation: (x - shift) / scale. Zeros and ones where there is none.
     shift: Array
     scale: Array
+    #: The bounding box of the data, raw.
     low: Array
     high: Array
+    #: The mean variance of the standardised columns (1 after standardisation).
     variance: float
+    #: The mean squared norm of the standardised rows (n_features after standardisation).
     mean_square: float
 
     @property
@@ -56,8 +47,7 @@ class Sample:
 
     def dense_rows(self) -> Array:
         """Return the drawn rows as a dense float64 array."""
-        rows = self.rows.toarray() if sparse.issparse(self.rows) else self.rows
-        return np.asarray(rows, dtype=np.float64)
+        return np.asarray(host(self.rows), dtype=np.float64)
 
 
 class Dictionary(Part):
@@ -86,14 +76,8 @@ class Dictionary(Part):
         """Return the values of atoms at the rows of X, of shape (n_samples, n_atoms).
 
         Arrays are NumPy's or, all three, torch's, in one precision; formulas take their functions
-        from the array (`fcgboost.arrays.namespace`).
-
-        Parameters
-        ----------
-        X : ndarray, CSR matrix or tensor of shape (n_samples, n_features)
-        atoms : ndarray, CSR matrix or tensor of shape (n_atoms, n_parameters)
-        scale : ndarray or tensor of shape (n_features,)
-            One standardised unit of each column; rows of inner products hold it already.
+        from the array (`fcgboost.arrays.namespace`). X and atoms may be CSR matrices. The scale is
+        one standardised unit of each column; rows of inner products hold it already.
         """
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import namespace, squared_norms
+from fcgboost.arrays import host, namespace, squared_norms
 from fcgboost.dictionaries.base import (
     Array,
     LearnableDictionary,
@@ -99,21 +99,21 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
         # from cancelling where the columns lie far from the origin.
         origin = centers.mean(axis=0)
-        right = _centers_side(_shifted(centers, origin, scale), steepness)
-        return _decay(_inputs_side(_shifted(X, origin, scale)) @ right)
+        right = _centers_side((centers - origin) / scale, steepness)
+        return _decay(_inputs_side((X - origin) / scale) @ right)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
         origin, steepness = atoms[:, :-1].mean(axis=0), 0.5 / atoms[:, -1] ** 2
-        side = _centers_side(_shifted(atoms[:, :-1], origin, scale), steepness)
+        side = _centers_side((atoms[:, :-1] - origin) / scale, steepness)
         right = np.ascontiguousarray(side)
 
         def values(X: Any) -> Array:
             if sparse.issparse(X):
                 return self.evaluate(X, atoms, scale)
-            return _decay(product_on_one_thread(_inputs_side(_shifted(X, origin, scale)), right))
+            return _decay(product_on_one_thread(_inputs_side((X - origin) / scale), right))
 
         return values
 
@@ -121,8 +121,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         """Return sum_j coef_j g_j(x) (c_j - x) / (sigma_j^2 s^2)."""
         centers, widths = split_last(atoms)
         slopes = self.evaluate(X, atoms, scale) * (coef / widths**2)
-        points = X.toarray() if sparse.issparse(X) else X
-        away = slopes.sum(axis=1, keepdims=True) * points
+        away = slopes.sum(axis=1, keepdims=True) * host(X)
         return np.asarray((slopes @ centers - away) / scale**2)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
@@ -196,9 +195,7 @@ class PolynomialDictionary(InnerProductDictionary):
             check_positive(self, "q")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = _centers(sample, self.centers, n, key)
-        if sparse.issparse(centers):
-            centers = centers.toarray()
+        centers = host(_centers(sample, self.centers, n, key))
         q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
         weights = (centers - sample.shift) / (q * sample.scale**2)
         return np.hstack([weights, -(weights @ sample.shift)[:, None]])
@@ -233,12 +230,6 @@ def _divide(X: Any, scale: Array) -> Any:
     divided = X.astype(np.float64)
     divided.data *= (1.0 / scale)[X.indices]
     return divided
-
-
-def _shifted(X: Any, origin: Any, scale: Array) -> Any:
-    X = X - origin
-    X /= scale
-    return X
 
 
 def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:

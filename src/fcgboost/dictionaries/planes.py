@@ -37,9 +37,7 @@ class PlaneDictionary(Dictionary):
         def values(X: Any) -> Array:
             if isinstance(X, np.ndarray) and len(X) >= _MANY:
                 return self.profile(product_on_one_thread(widened(X, table.dtype), table))
-            z = product_on_one_thread(X, table[:-1])
-            z += table[-1]
-            return self.profile(z)
+            return self.profile(product_on_one_thread(X, table[:-1]) + table[-1])
 
         return values
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import is_tensor
+from fcgboost.arrays import host, is_tensor
 from fcgboost.dictionaries.base import Array, Dictionary, Sample
 from fcgboost.parts import refuse
 
@@ -85,16 +85,13 @@ class UnionDictionary(Dictionary):
 
     def members(self, atoms: Any, n_features: int) -> Iterator[tuple[int, Positions, Any]]:
         """Yield the number of every family that has atoms, their positions and their own rows."""
-        numbers = atoms[:, 0]
-        numbers = numbers.cpu().numpy() if is_tensor(numbers) else numbers
-        present = set(numbers.tolist())
+        numbers = host(atoms[:, 0])
         for number, family in enumerate(self.families):
-            if number not in present:
-                continue
             positions = np.flatnonzero(numbers == number)
-            own = atoms if len(positions) == len(numbers) else atoms[positions]
-            width = family.n_parameters(n_features)
-            yield number, positions, family.trimmed(own[:, 1 : 1 + width])
+            if len(positions):
+                own = atoms if len(positions) == len(numbers) else atoms[positions]
+                width = family.n_parameters(n_features)
+                yield number, positions, family.trimmed(own[:, 1 : 1 + width])
 
 
 def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) -> Array:
@@ -123,8 +120,7 @@ def stack_rows(rows: Sequence[Any]) -> Any:
     if any(map(sparse.issparse, rows)):
         return sparse.vstack(rows, "csr")
     width = max(part.shape[1] for part in rows)
-    stacked = np.zeros((sum(part.shape[0] for part in rows), width))
-    first = 0
+    stacked, first = np.zeros((sum(part.shape[0] for part in rows), width)), 0
     for part in rows:
         stacked[first : first + part.shape[0], : part.shape[1]] = part
         first += part.shape[0]

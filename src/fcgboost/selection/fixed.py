@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,30 +35,18 @@ class Choice:
 
 @dataclass
 class Request:
-    """What a step wants: an atom for every output.
-
-    Attributes
-    ----------
-    k : int
-        The number of the step.
-    points : sequence of Point
-        Where every output's residual is taken.
-    excluded : sequence of collections of int
-        For every output the ids that it must not choose.
-    divisor : {"none", "max", "norm"}
-        What atoms are divided by before they are scored, where they are drawn.
-    gains : sequence of Gain
-        What they are divided by where they are learned, for every output.
-    is_joint : bool
-        Whether all outputs take one atom, the one with the largest root of the sum of the squared
-        scores; they exclude the same ids.
-    """
+    """What step k wants: an atom for every output."""
 
     k: int
+    #: Where every output's residual is taken.
     points: Sequence[Point]
+    #: For every output the ids that it must not choose.
     excluded: Sequence[Collection[int]]
+    #: What atoms are divided by before they are scored: where they are drawn, and learned.
     divisor: Divisor
     gains: Sequence[Gain]
+    #: Whether all outputs take one atom, the one with the largest root of the sum of the squared
+    #: scores; they exclude the same ids.
     is_joint: bool = False
 
 
@@ -80,7 +68,8 @@ class Selection(Part):
         """
 
 
-class Pool(NamedTuple):
+@dataclass(frozen=True)
+class Pool:
     """The candidates of a step, the words that identify them, and which an output may choose."""
 
     candidates: Candidates

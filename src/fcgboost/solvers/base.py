@@ -108,8 +108,7 @@ class Problem:
         return Rows(*columns.arrays(self.output), columns.loss, columns.total_weight)
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(NamedTuple):
     """One line of a solver's history."""
 
     objective: float
@@ -119,30 +118,17 @@ class Iteration:
 
 @dataclass
 class Solution:
-    """What a solver or scheme returns.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_columns,)
-    objective : float
-        F(coef).
-    status : Status
-        CONVERGED or NOT_CONVERGED.
-    n_iter : int
-    residual : float
-        How far from optimal, relative; 0 at a solution.
-    history : tuple of Iteration
-        Only where the solver was asked to keep it.
-    parts : dict from str to float
-        What the residual is the largest of, where there are several: ADMM's "primal" and "dual".
-    """
+    """What a solver or scheme returns; the status is CONVERGED or NOT_CONVERGED."""
 
     coef: Array
     objective: float
     status: Status
     n_iter: int
+    #: How far from optimal, relative; 0 at a solution.
     residual: float
+    #: Only where the solver was asked to keep it.
     history: tuple[Iteration, ...] = ()
+    #: What the residual is the largest of, where there are several: ADMM's "primal" and "dual".
     parts: dict[str, float] = field(default_factory=dict)
 
 

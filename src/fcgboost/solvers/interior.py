@@ -113,11 +113,7 @@ class _Frame:
 
     def stationarity(self, state: _State) -> Array:
         """Return B^T a - 2 lambda u, zero at the solution."""
-        return self._back(state.a) - self._ridge * state.u
-
-    def _back(self, vector: Any) -> Array:
-        """Return B^T vector."""
-        return self._rows.back(self._rows.y * vector)
+        return self._rows.back(self._rows.y * state.a) - self._ridge * state.u
 
     def iterate(self, state: _State, stationarity: Array, floor: float) -> _State:
         """Predict with no centring, choose the centring from it, correct, and move.
@@ -145,7 +141,7 @@ class _Frame:
 
         def move_by(ta: Any, xb: Any) -> _State:
             p, q = ta / state.a, xb / state.b
-            u = solve(stationarity + self._back(weights * (p - q)))
+            u = solve(stationarity + rows.back(rows.y * weights * (p - q)))
             Bu = rows.y * rows.values(u)
             a = weights * (p - q - Bu)
             xi = q + state.xi * a / state.b

@@ -52,17 +52,14 @@ class NewtonSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from `coef`, compiled as far as that goes."""
-        n_iter = 0
-        if not self.keep_history:
-            found = problem.columns.newton(
-                problem.output, coef, problem.penalty, self.tol, self.max_iter
-            )
-            if found is not None and found.residual <= self.tol:
-                coef, objective, residual, n_iter = found
-                return Solution(coef, objective, Status.CONVERGED, n_iter, residual)
-            if found is not None:
-                coef, n_iter = found.coef, found.n_iter
-        return self._search(problem, coef, n_iter)
+        given = problem.output, coef, problem.penalty, self.tol, self.max_iter
+        found = None if self.keep_history else problem.columns.newton(*given)
+        if found is None:
+            return self._search(problem, coef, 0)
+        coef, objective, residual, n_iter = found
+        if residual > self.tol:
+            return self._search(problem, coef, n_iter)
+        return Solution(coef, objective, Status.CONVERGED, n_iter, residual)
 
     def _search(self, problem: Problem, coef: Array, n_iter: int) -> Solution:
         """Solve by looks at one point after the other."""

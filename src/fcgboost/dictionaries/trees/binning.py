@@ -24,28 +24,18 @@ _ABOVE_ALL = np.finfo(np.float64).max
 
 @dataclass(frozen=True)
 class Bins:
-    """Binned rows.
+    """Binned rows."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8, shape (n_features, n_rows)
-        The bin of every value. Missing values are in the bin behind those of numbers.
-    n_numbers : ndarray of int64, shape (n_features,)
-        Bins of numbers, or of categories.
-    offsets : ndarray of int64, shape (n_features + 1,)
-        Where the bins of a feature begin if those of all features stand in one line.
-    edges : ndarray of float64, shape (n_features, 256)
-        The threshold between a bin and the next one.
-    is_category : ndarray of bool, shape (n_features,)
-    n_distinct : int
-        The number of distinct rows.
-    """
-
+    #: The bin of every value, of shape (n_features, n_rows); missing values are behind numbers.
     codes: NDArray[np.uint8]
+    #: Bins of numbers, or of categories, of every feature.
     n_numbers: IntArray
+    #: Where the bins of a feature begin if those of all features stand in one line, and the end.
     offsets: IntArray
+    #: The threshold between a bin and the next one, of shape (n_features, 256).
     edges: Array
     is_category: BoolArray
+    #: The number of distinct rows.
     n_distinct: int
 
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.dictionaries.base import Array, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.trees.binning import MOST_THRESHOLDS
 from fcgboost.dictionaries.trees.growing import Rules, TreeGrower
-from fcgboost.dictionaries.trees.nodes import FIELDS, N_CODES, BoolArray, nodes_of
-from fcgboost.dictionaries.trees.walking import values_of
+from fcgboost.dictionaries.trees.nodes import FIELDS, N_CODES, BoolArray, nodes_of, values_of
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
 # Levels that shallow trees have less: as good beside other families, and a tenth of the size.
@@ -76,7 +75,6 @@ class TreeDictionary(GrownDictionary):
         self.scaling = scaling
 
     def check_parameters(self) -> None:
-        """Check all parameters; `categories` looks whether there are such features."""
         super().check_parameters()
         check_positive(self, "min_leaf", "peak")
         check_count(self, "n_thresholds")
@@ -111,7 +109,7 @@ class TreeDictionary(GrownDictionary):
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
-            values = X[:, [column]].toarray().ravel() if sparse.issparse(X) else X[:, column]
+            values = host(X[:, [column]]).ravel()
             bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
