@@ -195,6 +195,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         "preset": preset,
         "n_members": 1 if is_single else preset.n_members,
         "described": _described(p, preset is not PLAIN and l2 is None),
+        **{name: bool(getattr(p, name)) for name in _FLAGS},
     }
     names = {field.name for field in fields(Settings)} - found.keys()
     return Settings(**found, **{name: getattr(p, name) for name in names})
