@@ -12,13 +12,8 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.clipping import Limits
-from fcgboost.training.checks import (
-    Array,
-    check_known_labels,
-    check_labels,
-    check_matrix,
-    check_weights,
-)
+from fcgboost.training import checks
+from fcgboost.training.checks import Array
 
 # Distinct rows of a class from which on some can be spared for validation.
 _LEAST_ROWS = 4
@@ -126,8 +121,8 @@ def check_labelled(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X = check_matrix(estimator, X, reset=True)
-    classes, codes = check_labels(y)
+    X = checks.check_matrix(estimator, X, reset=True)
+    classes, codes = checks.check_labels(y)
     return classes, X, codes, _weights_of(X, codes, sample_weight)
 
 
@@ -149,10 +144,10 @@ def check_data(
     if X_val is None:
         return classes, data, None
     try:
-        X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+        X_val = checks.check_matrix(estimator, X_val, reset=False, name="X_val")
     except ValueError as error:
         raise ValueError(f"X_val: {error}") from error
-    codes = check_known_labels(y_val, classes)
+    codes = checks.check_known_labels(y_val, classes)
     weights = _weights_of(X_val, codes, sample_weight_val, "_val")
     return classes, data, DataSet.of(X_val, codes, weights).canonical(keeps_written)
 
@@ -160,7 +155,7 @@ def check_data(
 def _weights_of(X: Any, codes: NDArray[np.intp], weights: Any, ending: str = "") -> Array:
     if X.shape[0] != len(codes):
         raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {len(codes)} rows.")
-    weights = check_weights(weights, X.shape[0], f"sample_weight{ending}")
+    weights = checks.check_weights(weights, X.shape[0], f"sample_weight{ending}")
     check_some_weight(weights, f"sample_weight{ending}")
     return np.asarray(weights)
 
