@@ -23,8 +23,7 @@ _LEAST_ROWS = 4
 class DataSet:
     """Checked rows with their classes as codes, positive weights, and fingerprints.
 
-    Where someone asks for the rows as the user wrote them, these are a data set of their own, and
-    `places` says which row each of them is.
+    `written` are the rows as the user wrote them, if wanted; `places` says which row each is.
     """
 
     X: Any
@@ -43,11 +42,10 @@ class DataSet:
         return cls(X, codes, weights, hashing.fingerprint(X))
 
     def canonical(self, keeps_written: bool = False) -> DataSet:
-        """Return the rows in an order of their own, equal rows of a class as one.
+        """Return the rows in the order of fingerprints, classes and weights, equal ones as one.
 
-        The order is that of the fingerprints, the classes and the weights. After it, ordinary sums
-        depend neither on the order in which rows were written nor on whether a row was written
-        twice or has the weight 2.
+        Ordinary sums then depend neither on the order in which rows were written nor on whether a
+        row was written twice or has the weight 2.
         """
         order = np.argsort(self.words, kind="stable")
         if (np.diff(self.words[order]) == 0).any():
