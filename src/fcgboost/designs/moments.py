@@ -1,12 +1,17 @@
-"""Means and variances of columns; those of parts of the rows add up."""
+"""Means and variances of columns; those of parts of the rows add up.
+
+Limits that are off by their last digit give other hashes to the rows that they clip, and so other
+draws: sparse and dense rows would have other models. So terms are rounded to multiples of 2^-62 of
+a bound of their size, and these are added up in two halves, exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.clipping import Flags, Limits, limits_of
@@ -16,13 +21,16 @@ from fcgboost.dictionaries import Sample
 
 # Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
+_HALF = 2.0**31
+# Powers of two beyond these, and their reciprocals, are not for multiplying.
+_LARGEST_EXPONENT = 1000
 
 
 @dataclass(frozen=True)
 class Moments:
     """What standardisation knows of all rows.
 
-    The variance of every column is zero where its spread between `low` and `high` is mere rounding.
+    The variance of a column is zero where its spread between `low` and `high` is mere rounding.
     """
 
     total_weight: float
@@ -79,31 +87,54 @@ class Frame:
 
 def moments_of(X: Any, weights: Array) -> Moments:
     """Return the moments of rows in this process."""
-    total = float(weights.sum())
-    find = _sparse_moments if sparse.issparse(X) else _dense_moments
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sparse.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    total, shares = float(weights.sum()), weights * np.ldexp(1.0, -_exponents(weights.max()))
     with np.errstate(over="ignore", under="ignore"):
-        return Moments(total, *find(X, weights / total))
+        exponents = _exponents(np.maximum(np.abs(low), np.abs(high)))
+        mean = np.ldexp(_column_sums(X, shares, exponents) / shares.sum(), exponents)
+        exponents = _exponents(np.maximum(np.abs(low - mean), np.abs(high - mean)))
+        squares = _column_sums(X, shares, exponents, mean)
+        variance = np.ldexp(squares / shares.sum(), 2 * exponents)
+    return Moments(total, low, high, mean, variance)
 
 
-def _dense_moments(X: Any, shares: Array) -> tuple[Array, ...]:
-    blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, X.shape[1]))
+def _column_sums(X: Any, shares: Array, exponents: Any, mean: Array | None = None) -> Array:
+    """Return the weighted sums of the columns or, with a mean, of their squared deviations.
 
-    def parts() -> Iterator[tuple[Array, Array]]:
-        # In C order: the last digits must not depend on how X lies in memory.
-        return ((np.ascontiguousarray(X[rows], np.float64), shares[rows]) for rows in blocks)
+    In units of powers of two, so that no square is too large or too small, and in two halves of 31
+    bits, which are added up exactly.
+    """
+    factors, n_features = np.ldexp(1.0, -exponents), X.shape[1]
+    high, low = np.zeros((2, n_features))
+    if not sparse.issparse(X):
+        for rows in row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, n_features)):
+            terms = X[rows] * factors if mean is None else ((X[rows] - mean) * factors) ** 2
+            for total, half in zip((high, low), _halves(terms * shares[rows, None]), strict=True):
+                total += half.sum(axis=0)
+        return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62))
+    columns, heavy = X.indices, np.repeat(shares, np.diff(X.indptr))
+    terms, others = X.data * factors[columns], np.zeros(n_features)
+    if mean is not None:
+        terms = ((X.data - mean[columns]) * factors[columns]) ** 2
+        not_stored = np.maximum(shares.sum() - np.bincount(columns, heavy, n_features), 0.0)
+        others = not_stored * (mean * factors) ** 2
+    high, low = (np.bincount(columns, half, n_features) for half in _halves(terms * heavy))
+    return np.asarray(np.ldexp(high, -31) + np.ldexp(low, -62) + others)
 
-    mean = np.sum([own @ part for part, own in parts()], axis=0)
-    variance = np.sum([own @ (part - mean) ** 2 for part, own in parts()], axis=0)
-    return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64), mean, variance
+
+def _halves(terms: Array) -> tuple[Array, Array]:
+    """Return terms in units of 2^-31 as whole numbers, and what is left in units of 2^-62."""
+    scaled = terms * _HALF
+    whole = np.rint(scaled)
+    scaled -= whole
+    scaled *= _HALF
+    return whole, np.rint(scaled, out=scaled)
 
 
-def _sparse_moments(X: Any, shares: Array) -> tuple[Array, ...]:
-    low, high = (side.toarray().ravel().astype(np.float64) for side in (X.min(0), X.max(0)))
-    columns, own = X.indices, np.repeat(shares, np.diff(X.indptr))
-
-    def sums(terms: Any) -> Array:
-        return np.asarray(np.bincount(columns, own * terms, X.shape[1]), np.float64)
-
-    mean = sums(X.data)
-    variance = sums((X.data - mean[columns]) ** 2)
-    return low, high, mean, variance + np.maximum(1.0 - sums(1.0), 0.0) * mean**2
+def _exponents(sizes: Any) -> NDArray[np.intp]:
+    """Return e with sizes at most 2^e."""
+    exponents = np.frexp(np.atleast_1d(np.asarray(sizes, dtype=np.float64)))[1].astype(np.intp)
+    return np.clip(exponents, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
