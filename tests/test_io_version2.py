@@ -96,3 +96,11 @@ def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Pat
     X = np.array(load_model(path).about_["X"])
     expected = load_model(FILES["turns"]).decision_function(X)
     np.testing.assert_array_equal(load_model(path).decision_function(X), expected)
+
+
+def test_a_removal_that_also_pruned_is_read_without_it(tmp_path: Path) -> None:
+    document = json.loads(FILES["constant"].read_text())
+    given = {"part": "Removal", "parameters": {"share": 0.3, "prune": False}}
+    document["parameters"]["removal"] = given
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    assert load_model(tmp_path / "model.json").removal.get_params() == {"share": 0.3}

@@ -1,9 +1,7 @@
 """From decision values to probabilities by a curve that is fitted to rows held out.
 
-A loss determines probabilities without a fit: (1 + f) / 2 for the squared hinge, if f is the best
-function there is. Decision values of a model from some rows reach -1 and 1, where that formula is
-certain, and sometimes wrong. A link has two parameters, keeps the predicted class, and is
-certain only up to rounding.
+A loss determines probabilities without a fit, (1 + f) / 2 for the squared hinge, but is certain at
+-1 and 1, and sometimes wrong. A link has two parameters and keeps the predicted class.
 """
 
 from __future__ import annotations
@@ -32,10 +30,7 @@ _DIGITS = 6
 
 
 class HeldOut(NamedTuple):
-    """What a model says about rows that it was not fitted to, with their classes and weights.
-
-    The decision values are of shape (n_samples, 1 or n_classes).
-    """
+    """What a model says about rows that it was not fitted to, with their classes and weights."""
 
     decision: Array
     codes: NDArray[np.intp]
@@ -108,8 +103,8 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
         return -float((shares * targets * logs).sum()), gradient
 
     found = minimize(loss, _START, jac=True, bounds=_BOUNDS, method="L-BFGS-B", options=_EXACT)
-    slope, power = float(np.exp(found.x[0])), float(found.x[1])
-    return PowerLink(_rounded(slope), _rounded(power))
+    slope, power = (float(f"{value:.{_DIGITS}g}") for value in (np.exp(found.x[0]), found.x[1]))
+    return PowerLink(slope, power)
 
 
 def _targets(codes: NDArray[np.intp], n_classes: int, weights: Array) -> Array:
@@ -118,7 +113,3 @@ def _targets(codes: NDArray[np.intp], n_classes: int, weights: Array) -> Array:
     targets = np.full((len(codes), n_classes), 1.0 / (n_rows + 2.0) / (n_classes - 1))
     targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
     return targets
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")

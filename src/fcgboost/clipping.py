@@ -23,13 +23,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The smallest and the largest value of every column.
-
-    Attributes
-    ----------
-    low, high : ndarray of shape (n_features,)
-        Finite, low <= high.
-    """
+    """The smallest and the largest value of every column, finite, low <= high."""
 
     low: Array
     high: Array
@@ -45,20 +39,18 @@ class Limits:
         Missing values stay missing. What is clipped is of float64: the limits may be no numbers of
         single precision.
         """
+        low, high, values = self.low, self.high, X
         if sparse.issparse(X):
-            low, high = self.low[X.indices], self.high[X.indices]
-            is_beyond = (X.data < low).any() or (X.data > high).any()
-            is_beyond = is_beyond or _gaps(X, self.low, self.high).any()
-            return clip(X, self.low, self.high) if is_beyond else X
-        low, high = self.low, self.high
-        if is_tensor(X):
+            low, high, values = low[X.indices], high[X.indices], X.data
+        elif is_tensor(X):
             torch = namespace(X)
             # Apple's devices have no double precision.
-            dtype = torch.float32 if X.device.type == "mps" else torch.float64
-            low, high = (
-                torch.as_tensor(side, dtype=dtype, device=X.device) for side in (low, high)
-            )
-        is_beyond = bool((low > X).any()) or bool((high < X).any())
+            kind = {"dtype": torch.float32 if X.device.type == "mps" else torch.float64}
+            low, high = (torch.as_tensor(side, **kind, device=X.device) for side in (low, high))
+        is_beyond = bool((low > values).any()) or bool((high < values).any())
+        if sparse.issparse(X):
+            is_beyond = is_beyond or bool(_gaps(X, self.low, self.high).any())
+            low, high = self.low, self.high
         return clip(X, low, high) if is_beyond else X
 
 
@@ -68,34 +60,27 @@ def clip(X: Any, low: Any, high: Any) -> Any:
         xp = namespace(X)
         return xp.minimum(xp.maximum(X, low), high)
     if sparse.issparse(X):
-        return _clip_sparse(X, low, high)
+        X = _filled(X, _gaps(X, low, high))
+        data = clip(X.data, low[X.indices], high[X.indices])
+        return type(X)((data, X.indices, X.indptr), shape=X.shape)
     # Faster than numpy.clip, and NaN comes through both.
     clipped = np.maximum(X, low)
     return np.minimum(clipped, high, out=clipped)
 
 
-def _clip_sparse(X: Any, low: Array, high: Array) -> Any:
-    """Clip what is stored, and store what is not stored where zero is beyond the limits."""
-    gaps = _gaps(X, low, high)
-    if gaps.any():
-        X = _filled(X, gaps)
-    data = clip(X.data, low[X.indices], high[X.indices])
-    return type(X)((data, X.indices, X.indptr), shape=X.shape)
-
-
 def _gaps(X: Any, low: Array, high: Array) -> Flags:
     """Say which columns have zeros that are not stored and beyond the limits."""
     is_beyond = (low > 0.0) | (high < 0.0)
-    if not is_beyond.any():
-        return is_beyond
-    stored = np.bincount(X.indices, minlength=X.shape[1])
-    return np.asarray(is_beyond & (stored < X.shape[0]))
+    if is_beyond.any():
+        is_beyond &= np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]
+    return is_beyond
 
 
 def _filled(X: Any, columns: Flags) -> Any:
     """Store every entry of some columns: no training row had a zero there, so hardly one has."""
-    entries = X.tocoo()
-    places = np.cumsum(columns) - 1
+    if not columns.any():
+        return X
+    entries, places = X.tocoo(), np.cumsum(columns) - 1
     is_ours = columns[entries.col]
     is_missing = np.ones((X.shape[0], int(columns.sum())), dtype=bool)
     is_missing[entries.row[is_ours], places[entries.col[is_ours]]] = False
@@ -106,11 +91,8 @@ def _filled(X: Any, columns: Flags) -> Any:
     return type(X)((data, (row, col)), shape=X.shape)
 
 
-def zeros_in(X: Any, weights: Any = None) -> Flags:
-    """Say which columns of some rows have a zero.
-
-    The flags of several parts of the rows add up to those of all. (The weights are not looked at.)
-    """
+def zeros_in(X: Any) -> Flags:
+    """Say which columns have a zero; the flags of parts of the rows add up to those of all."""
     if not sparse.issparse(X):
         return np.asarray((X == 0.0).any(axis=0))
     stored = np.bincount(X.indices[X.data != 0.0], minlength=X.shape[1])

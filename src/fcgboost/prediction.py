@@ -109,9 +109,16 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         another row. The means run over at most 256 distinct training rows.
         """
         model = self._fitted()
-        if "_sample_" not in vars(self):
-            return self._stored_importances(model)
-        return importances_of(model, self._sample_, self._deviation_)
+        if "_sample_" in vars(self):
+            return importances_of(model, self._sample_, self._deviation_)
+        loaded = self._loaded(model)
+        if loaded is None or loaded.importances is None:
+            raise AttributeError(
+                "feature_importances_ need rows of the training data, which a model file does not "
+                "hold; it has them as numbers, for the model as it was saved. Use "
+                "sklearn.inspection.permutation_importance."
+            )
+        return loaded.importances.copy()
 
     @property
     def about_(self) -> dict[str, Any]:
@@ -122,16 +129,6 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def _loaded(self, model: Model) -> Loaded | None:
         loaded: Loaded | None = vars(self).get("_loaded_")
         return loaded if loaded is not None and loaded.model is model else None
-
-    def _stored_importances(self, model: Model) -> Array:
-        loaded = self._loaded(model)
-        if loaded is None or loaded.importances is None:
-            raise AttributeError(
-                "feature_importances_ need rows of the training data, which a model file does not "
-                "hold; it has them as numbers, for the model as it was saved. Use "
-                "sklearn.inspection.permutation_importance."
-            )
-        return loaded.importances.copy()
 
     def save_model(
         self,
@@ -240,7 +237,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return probabilities_of(self._loss_, self.link_, decision)
 
     def _has_path(self) -> bool:
-        """Whether the steps are known; of a path that was not saved not even the start is."""
+        # Of a path that was not saved not even the start is known.
         return len(self.trace_) >= self.n_iter_ and bool(np.isfinite(self.trace_.start).all())
 
     def _check_path(self) -> None:
@@ -256,14 +253,11 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
         has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
         # Also atoms that are in the model of an earlier step only.
-        everyone = replace(
-            model, atoms=self.trace_.atoms[:n_entered], coef=np.zeros((1, n_entered))
-        )
-        values = everyone.columns(X) if has_room else None
+        atoms, coef = self.trace_.atoms[:n_entered], np.zeros((1, n_entered))
+        values = replace(model, atoms=atoms, coef=coef).columns(X) if has_room else None
         for k, step in enumerate(self.trace_[: self.n_iter_], 1):
             if values is None:
-                staged = self.trace_.model(k, model.dictionary, model.scale, model.limits)
-                decision = staged.decision(X)
+                decision = self.truncate(k).model_.decision(X)
             else:
                 coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
                 decision = values[:, : step.n_entered] @ coef + intercept

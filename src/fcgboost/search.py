@@ -182,7 +182,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             prototype = self._prototype(seed)
             dictionaries, l2s = _grid(self.dictionaries, self.l2s)
             grid = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
-            settings = self._resolve(prototype, grid)
+            classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
+            settings = [resolve(one, has_validation_data=True) for one in classifiers]
             classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
             data = X_all, classes[codes], weights
             folds = _folds(self.cv, data, groups, seed)
@@ -208,16 +209,11 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
-        shared = FCGBoostClassifier().get_params(deep=False).keys() & vars(self).keys()
-        return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
-
-    def _resolve(self, prototype: FCGBoostClassifier, grid: list[dict[str, Any]]) -> list[Settings]:
-        """Check all parameters and return the settings of every entry of a grid."""
         check_word("refit", self.refit, (True, False))
         if not (isinstance(self.max_iter, str) and self.max_iter == "auto"):
             check_number("max_iter ('auto' or a number)", self.max_iter, 1, whole=True)
-        classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
-        return [resolve(one, has_validation_data=True) for one in classifiers]
+        shared = FCGBoostClassifier().get_params(deep=False).keys() & vars(self).keys()
+        return FCGBoostClassifier(**{**{n: vars(self)[n] for n in shared}, "random_state": seed})
 
     def _report(self, grid: list[dict[str, Any]], scores: Array, k0: int) -> None:
         """Write cv_results_ and the best setting from scores (setting, fold, number of steps)."""

@@ -1,8 +1,4 @@
-"""The average of several paths of one recipe with other draws, which depends less on chance.
-
-Atoms are drawn, so two paths differ, the more the fewer rows there are, and what they do not have
-in common is mostly wrong.
-"""
+"""The average of several paths of one recipe with other draws, which depends less on chance."""
 
 from __future__ import annotations
 
@@ -80,9 +76,8 @@ def _after(trace: Trace, k: int) -> Step:
         return trace[k - 1]
     last = trace[-1]
     chosen, scores = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
-    return replace(
-        last, chosen=chosen, scores=scores, solver_iterations=0, removed=last.removed[:0]
-    )
+    none = last.removed[:0]
+    return replace(last, chosen=chosen, scores=scores, solver_iterations=0, removed=none)
 
 
 def _average(steps: Sequence[Step], places: Sequence[_Places], k: int, n_entered: int) -> Step:

@@ -79,10 +79,7 @@ class CallbackSupport(CallbackSupportMixin):
 
     def stopping_rules(self) -> list[StoppingRule]:
         """Return the plain rules."""
-        return [c for c in self._callbacks() if isinstance(c, Rule)]
-
-    def _callbacks(self) -> list[Any]:
-        return list(vars(self).get("_skl_callbacks", []))
+        return [c for c in vars(self).get("_skl_callbacks", ()) if isinstance(c, Rule)]
 
     def watch_fit(
         self, max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
@@ -91,7 +88,7 @@ class CallbackSupport(CallbackSupportMixin):
 
         Return what is to be called after every step, if anything, and at the end with the path.
         """
-        if all(isinstance(callback, Rule) for callback in self._callbacks()):
+        if len(self.stopping_rules()) == len(vars(self).get("_skl_callbacks", ())):
             return None, lambda trace: None
         context = self._init_callback_context(max_subtasks=max_iter)
         context.call_on_fit_task_begin(estimator=self, **data)
@@ -99,14 +96,11 @@ class CallbackSupport(CallbackSupportMixin):
         def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
             task = context.subcontext(task_name=f"step {step.k}")
             task.call_on_fit_task_begin(estimator=self, **data)
-            stop = task.call_on_fit_task_end(
+            return Status.CALLBACK if end(task, path) else None
+
+        def end(task: Any, path: Callable[[], Trace]) -> Any:
+            return task.call_on_fit_task_end(
                 estimator=self, **data, reconstruction_attributes=lambda: attributes(path())
             )
-            return Status.CALLBACK if stop else None
 
-        def close(trace: Trace) -> None:
-            context.call_on_fit_task_end(
-                estimator=self, **data, reconstruction_attributes=lambda: attributes(trace)
-            )
-
-        return watch, close
+        return watch, lambda trace: end(context, lambda: trace)

@@ -127,7 +127,8 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
             "classifier in a pipeline, or an encoder of scikit-learn."
         ) from error
     X, is_fitting = _without_duplicates(X), reset or name != "X"
-    if not (_has_missing_only(X) and takes_missing(estimator, is_fitting)):
+    has_missing = not (sparse.issparse(X) or _has_finite_sum(X) or bool(np.isinf(X).any()))
+    if not (has_missing and takes_missing(estimator, is_fitting)):
         advice = _ADVICE
         if not is_fitting and takes_missing(estimator, True):
             advice = {**_ADVICE, "NaN": _FITTED_WITHOUT}
@@ -145,13 +146,6 @@ def takes_missing(estimator: BaseEstimator, is_fitting: bool) -> bool:
         part = preset_of(named) or make_part("dictionary", named)
         return bool(part.takes_missing)
     return isinstance(named, Dictionary) and named.takes_missing
-
-
-def _has_missing_only(X: Any) -> bool:
-    """Whether a dense array has NaN, and nothing else that is not finite."""
-    if sparse.issparse(X) or _has_finite_sum(X):
-        return False
-    return bool(np.isnan(X).any()) and not bool(np.isinf(X).any())
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:

@@ -12,13 +12,8 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.clipping import Limits
-from fcgboost.training.checks import (
-    Array,
-    check_known_labels,
-    check_labels,
-    check_matrix,
-    check_weights,
-)
+from fcgboost.training import checks
+from fcgboost.training.checks import Array
 
 # Distinct rows of a class from which on some can be spared for validation.
 _LEAST_ROWS = 4
@@ -28,8 +23,7 @@ _LEAST_ROWS = 4
 class DataSet:
     """Checked rows with their classes as codes, positive weights, and fingerprints.
 
-    Where someone asks for the rows as the user wrote them, these are a data set of their own, and
-    `places` says which row each of them is.
+    `written` are the rows as the user wrote them, if wanted; `places` says which row each is.
     """
 
     X: Any
@@ -48,11 +42,10 @@ class DataSet:
         return cls(X, codes, weights, hashing.fingerprint(X))
 
     def canonical(self, keeps_written: bool = False) -> DataSet:
-        """Return the rows in an order of their own, equal rows of a class as one.
+        """Return the rows in the order of fingerprints, classes and weights, equal ones as one.
 
-        The order is that of the fingerprints, the classes and the weights. After it, ordinary sums
-        depend neither on the order in which rows were written nor on whether a row was written
-        twice or has the weight 2.
+        Ordinary sums then depend neither on the order in which rows were written nor on whether a
+        row was written twice or has the weight 2.
         """
         order = np.argsort(self.words, kind="stable")
         if (np.diff(self.words[order]) == 0).any():
@@ -93,9 +86,9 @@ class DataSet:
         return self if self.written is None else self.written
 
     def within(self, limits: Limits | None) -> DataSet:
-        """Return the rows clipped to limits."""
+        """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
         X = self.X if limits is None else limits.apply(self.X)
-        return self if X is self.X else replace(self, X=X, words=hashing.fingerprint(X))
+        return self if X is self.X else replace(self, X=X)
 
     @cached_property
     def has_missing(self) -> bool:
@@ -126,8 +119,8 @@ def check_labelled(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X = check_matrix(estimator, X, reset=True)
-    classes, codes = check_labels(y)
+    X = checks.check_matrix(estimator, X, reset=True)
+    classes, codes = checks.check_labels(y)
     return classes, X, codes, _weights_of(X, codes, sample_weight)
 
 
@@ -149,10 +142,10 @@ def check_data(
     if X_val is None:
         return classes, data, None
     try:
-        X_val = check_matrix(estimator, X_val, reset=False, name="X_val")
+        X_val = checks.check_matrix(estimator, X_val, reset=False, name="X_val")
     except ValueError as error:
         raise ValueError(f"X_val: {error}") from error
-    codes = check_known_labels(y_val, classes)
+    codes = checks.check_known_labels(y_val, classes)
     weights = _weights_of(X_val, codes, sample_weight_val, "_val")
     return classes, data, DataSet.of(X_val, codes, weights).canonical(keeps_written)
 
@@ -160,7 +153,7 @@ def check_data(
 def _weights_of(X: Any, codes: NDArray[np.intp], weights: Any, ending: str = "") -> Array:
     if X.shape[0] != len(codes):
         raise ValueError(f"X{ending} and y{ending} have {X.shape[0]} and {len(codes)} rows.")
-    weights = check_weights(weights, X.shape[0], f"sample_weight{ending}")
+    weights = checks.check_weights(weights, X.shape[0], f"sample_weight{ending}")
     check_some_weight(weights, f"sample_weight{ending}")
     return np.asarray(weights)
 

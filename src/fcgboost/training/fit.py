@@ -132,7 +132,7 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
         max_iter=settings.n_steps(m, is_scored),
         l2=settings.ridge(m),
         key=key,
-        is_shared=settings.is_shared,
+        is_shared=settings.multiclass == "shared",
         **{name: getattr(settings, name) for name in same},
     )
 
@@ -171,6 +171,11 @@ class Fit:
     def k0(self) -> int:
         """The theory's number of steps."""
         return theory_steps(self.layout.design.total_weight)
+
+    @property
+    def ridges(self) -> list[float]:
+        """What lambda may be, strongest first."""
+        return self.settings.ridges(self.layout.design.total_weight)
 
     def with_ridge(self, l2: float, n_steps: int | None = None, patience: int | None = None) -> Fit:
         """Return a fit with another ridge and, unless the user has limits, other ones."""

@@ -24,42 +24,26 @@ from fcgboost.selection.learned import LearnedCandidates
 
 @dataclass(frozen=True)
 class Preset:
-    """A set-up.
+    """A set-up."""
 
-    Attributes
-    ----------
-    families : tuple of Dictionary
-        They take turns in this order.
-    selection : LearnedCandidates or None
-    strengths : tuple of float
-        Of the ridge, strongest first: of equal scores the simpler model wins.
-    strength : float or None
-        That of the ridge where there is nothing to choose by; None is a ridge of 1 / m.
-    clip : float or None
-        Inputs are clipped to so many deviations from their mean, if at all.
-    limit : int
-        The longest path, in multiples of k0.
-    slack : float
-        Scores that are so many standard errors below the best are as good.
-    is_small : bool
-        What is kept of models that are as good: the smallest, or else those of the strongest ridge,
-        and of these the best.
-    removal : Removal or None
-        Which atoms leave again.
-    n_members, n_few : int
-        How many paths are averaged, and up to how many rows: of many rows a path depends so little
-        on chance that an average is not worth its time, or its size.
-    """
-
+    #: They take turns in this order.
     families: tuple[Dictionary, ...] = ()
     selection: LearnedCandidates | None = None
+    #: Of the ridge, strongest first: of equal scores the simpler model wins.
     strengths: tuple[float, ...] = (3.0, 0.3, 0.03)
+    #: That of the ridge where there is nothing to choose by; None is a ridge of 1 / m.
     strength: float | None = 0.3
+    #: Inputs are clipped to so many deviations from their mean, if at all.
     clip: float | None = 4.0
+    #: The longest path, in multiples of k0.
     limit: int = 10
+    #: Scores that are so many standard errors below the best are as good.
     slack: float = 0.25
+    #: Of models that are as good: the smallest is kept, or else the best of the strongest ridge.
     is_small: bool = False
     removal: Removal | None = None
+    #: How many paths are averaged, and up to how many rows: of many rows a path depends so little
+    #: on chance that an average is not worth its time, or its size.
     n_members: int = 1
     n_few: int = 0
 

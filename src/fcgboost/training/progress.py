@@ -21,8 +21,7 @@ class Progress:
     def __init__(
         self, max_iter: int, verbose: int, title: str = "", stream: TextIO | None = None
     ) -> None:
-        self.max_iter, self.title = max_iter, title
-        self.verbose = verbose
+        self.max_iter, self.title, self.verbose = max_iter, title, verbose
         self.stream = sys.stderr if stream is None else stream
 
     def __call__(self, step: Step) -> Status | None:
@@ -32,8 +31,11 @@ class Progress:
         if self.verbose > 0 or logger.isEnabledFor(level):
             line = self._line(step)
             logger.log(level, line)
-            if self.verbose > 0:
-                self._show(step, line)
+            if self.verbose > 0 and self.stream.isatty():
+                self.stream.write(f"\r\x1b[K{line}")
+                self.stream.flush()
+            elif self.verbose > 0 and step.k % max(1, self.max_iter // 10) == 0:
+                self.stream.write(line + "\n")
         return None
 
     def close(self) -> None:
@@ -44,18 +46,10 @@ class Progress:
 
     def _line(self, step: Step) -> str:
         left = step.seconds / step.k * (self.max_iter - step.k)
-        validation = ""
-        if step.validation_score is not None:
-            validation = f"  validation {step.validation_score:.4f}"
+        score = step.validation_score
+        validation = "" if score is None else f"  validation {score:.4f}"
         return (
             f"{self.title}step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
             f"objective {step.objectives.mean():.4f}{validation}  "
             f"{step.seconds:.1f} s, {left:.1f} s left"
         )
-
-    def _show(self, step: Step, line: str) -> None:
-        if self.stream.isatty():
-            self.stream.write(f"\r\x1b[K{line}")
-            self.stream.flush()
-        elif step.k % max(1, self.max_iter // 10) == 0:
-            self.stream.write(line + "\n")

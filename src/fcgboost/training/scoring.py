@@ -91,9 +91,8 @@ def check_score(scoring: Any, loss: Loss) -> None:
     scorer = check_scoring(_KnownDecision(loss), scoring=scoring)
     if isinstance(scoring, str) and not isinstance(loss, ProbabilityLoss):
         # A score that needs probabilities is refused here, not at the first step.
-        scorer(
-            _KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5])), [[0.0], [1.0]], [0, 1]
-        )
+        two = _KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
+        scorer(two, [[0.0], [1.0]], [0, 1])
 
 
 def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:

@@ -50,28 +50,16 @@ _WORDS: Mapping[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a fit needs to know besides the data; what is not described is as in the estimator.
-
-    Attributes
-    ----------
-    selection : Selection or None
-        None: all candidates or a sample, by the size of the data.
-    l2 : float or None
-        None leaves it to the preset.
-    preset : Preset
-        Without families if the dictionary is none.
-    n_members : int
-        How many paths are averaged where rows are few.
-    described : dict from str to str
-        The parameters that a continuation must not change, and their values in words.
-    """
+    """What a fit needs to know besides the data; what is not described is as in the estimator."""
 
     dictionary: Dictionary
     loss: Loss
     scheme: Scheme
+    #: None: all candidates or a sample, by the size of the data.
     selection: Selection | None
     n_candidates: int | None
     max_iter: int | str
+    #: None leaves it to the preset.
     l2: float | None
     fit_intercept: bool
     standardize: bool
@@ -93,18 +81,15 @@ class Settings:
     random_state: Any
     verbose: int
     preset: Preset
+    #: How many paths are averaged where rows are few.
     n_members: int
+    #: The parameters that a continuation must not change, and their values in words.
     described: dict[str, str]
 
     @property
     def is_preset(self) -> bool:
         """Whether the dictionary is a preset."""
         return bool(self.preset.families)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether classes share their atoms."""
-        return self.multiclass == "shared"
 
     @property
     def has_free_steps(self) -> bool:
@@ -114,12 +99,8 @@ class Settings:
     @property
     def chooses(self) -> bool:
         """Whether a preset leaves the ridge or the steps to validation."""
-        return self.is_preset and (self.l2 is None or (self.has_free_steps and self.has_ridge))
-
-    @property
-    def has_ridge(self) -> bool:
-        """Whether coefficients are corrected under a ridge."""
-        return isinstance(self.scheme, FullyCorrective)
+        is_corrective = isinstance(self.scheme, FullyCorrective)
+        return self.is_preset and is_corrective and (self.l2 is None or self.has_free_steps)
 
     @property
     def fits_link(self) -> bool:
@@ -177,7 +158,6 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
     for part in (dictionary, loss, scheme, solver, selection, removal):
         if part is not None:
             part.check_parameters()
-    _check_learned(dictionary, selection)
     _check_values(p)
     check_score(p.scoring, loss)
     l2 = None if _is_auto(p.l2) else float(p.l2)
@@ -195,6 +175,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         "preset": preset,
         "n_members": 1 if is_single else preset.n_members,
         "described": _described(p, preset is not PLAIN and l2 is None),
+        **{name: bool(getattr(p, name)) for name in _FLAGS},
     }
     names = {field.name for field in fields(Settings)} - found.keys()
     return Settings(**found, **{name: getattr(p, name) for name in names})
@@ -218,11 +199,18 @@ def _scheme(p: Any, loss: Loss) -> Scheme:
 
 
 def _selection(value: Any, dictionary: Dictionary, preset: Preset) -> Selection | None:
-    if not _is_auto(value):
-        return make_part("selection", value)  # type: ignore[no-any-return]
-    if preset.selection is None and isinstance(dictionary, GrownDictionary | UnionDictionary):
-        return LearnedCandidates()
-    return preset.selection
+    takes_turns = isinstance(dictionary, UnionDictionary)
+    is_learned = takes_turns or isinstance(dictionary, GrownDictionary)
+    if _is_auto(value):
+        return preset.selection or (LearnedCandidates() if is_learned else None)
+    selection: Selection = make_part("selection", value)
+    if is_learned and not isinstance(selection, LearnedCandidates):
+        what = "families that take turns" if takes_turns else "atoms that are grown"
+        raise ValueError(
+            f"{type(dictionary).__name__} has {what}, which needs selection='learned' (or 'auto'); "
+            f"got {selection!r}."
+        )
+    return selection
 
 
 def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal | None:
@@ -255,27 +243,11 @@ def _fraction(p: Any, has_validation_data: bool) -> float | None:
 
 
 def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
-    """Describe what a continuation must not change.
-
-    A file does not say which ridge was chosen. It is chosen again, and the number of steps has a
-    say in that.
-    """
+    # A file does not say which ridge was chosen: the number of steps has a say in the next choice.
     is_from_file = p.checkpoint is not None and not p.warm_start
     free = MAY_CHANGE - {"max_iter"} if is_ridge_chosen and is_from_file else MAY_CHANGE
     given = p.get_params(deep=False)
     return {name: describe(value) for name, value in given.items() if name not in free}
-
-
-def _check_learned(dictionary: Dictionary, selection: Selection | None) -> None:
-    """Raise a ValueError where atoms have to be learned and the selection does not."""
-    takes_turns = isinstance(dictionary, UnionDictionary)
-    is_grown = isinstance(dictionary, GrownDictionary)
-    if (takes_turns or is_grown) and not isinstance(selection, LearnedCandidates):
-        what = "families that take turns" if takes_turns else "atoms that are grown"
-        raise ValueError(
-            f"{type(dictionary).__name__} has {what}, which needs selection='learned' (or 'auto'); "
-            f"got {selection!r}."
-        )
 
 
 def _check_values(p: Any) -> None:

@@ -1,9 +1,7 @@
 """The choice of the ridge and the number of steps: what "auto" means for them in a preset.
 
-Paths are fitted for several strengths of the ridge, weakest first, and one that falls far behind
-the best so far is given up. With validation data the best path is the result. Without, rows are set
-aside for the choice only (several times where there are few), and all rows are fitted again as was
-chosen.
+Without validation data, rows are set aside for the choice only (several times where there are few),
+and all rows are fitted again as was chosen.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ende
         return fit.with_ridge(start.l2, n_steps, patience), None
     if not is_scored:
         return _vote(fit, train, rules), None
-    ridges = _ridges(fit)
+    ridges = fit.ridges
     paths = _race(fit, ridges, rules)
     best = _best(fit, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
@@ -98,7 +96,7 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
 
 def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside."""
-    settings, ridges = fit.settings, _ridges(fit)
+    settings, ridges = fit.settings, fit.ridges
     if not can_be_split(train, needs_all=settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
@@ -137,13 +135,9 @@ def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
     Where the number of steps is given, no other one matters.
     """
     if fit.settings.has_free_steps:
-        return [trace for trace, _ in _race(fit, _ridges(fit), rules)]
-    traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in _ridges(fit)]
+        return [trace for trace, _ in _race(fit, fit.ridges, rules)]
+    traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in fit.ridges]
     return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
-
-
-def _ridges(fit: Fit) -> list[float]:
-    return fit.settings.ridges(fit.layout.design.total_weight)
 
 
 def _n_splits(n_rows: float) -> int:
