@@ -11,8 +11,8 @@ import numpy as np
 
 from fcgboost import FCGBoostClassifier, GaussDictionary, Status
 from fcgboost.datasets import make_simulation
+from fcgboost.greedy.schemes import Scheme, line_search
 from fcgboost.parts import check_count
-from fcgboost.schemes import Scheme, line_search
 from fcgboost.solvers import Solution
 
 # %%

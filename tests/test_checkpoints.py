@@ -22,13 +22,13 @@ from suites.paths import CLASSICAL, FULL, SELECTIONS, make_recipe
 from fcgboost import FCGBoostClassifier
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
+from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import SquaredHinge
-from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status, Step
-from fcgboost.trace import Trace
 from fcgboost.training import resume
 from fcgboost.training.resume import Identity, Start, Writer, describe, read, write
 

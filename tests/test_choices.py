@@ -35,8 +35,8 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
     StepDictionary,
 )
+from fcgboost.greedy.path import Trace
 from fcgboost.selection.fixed import Selection
-from fcgboost.trace import Trace
 
 DICTIONARIES: dict[str, Dictionary] = {
     "gauss": GaussDictionary(),

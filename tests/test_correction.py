@@ -11,12 +11,12 @@ from suites.solvers import empty_problem, make_problem, solve
 
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary, SigmoidDictionary
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
+from fcgboost.greedy.schemes import Rescaled
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
-from fcgboost.schemes import Rescaled
 from fcgboost.solvers import NewtonSolver, Problem
 from fcgboost.stopping import Status
-from fcgboost.trace import Trace
 
 M = 240
 DATA = simulation(M, 0.2, seed=4)

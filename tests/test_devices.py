@@ -24,10 +24,10 @@ from fcgboost.dictionaries import (
     SigmoidDictionary,
     StepDictionary,
 )
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
 from fcgboost.selection.fixed import AllCandidates, SampledCandidates
 from fcgboost.solvers import GradientDescentSolver
-from fcgboost.trace import Trace
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.extras

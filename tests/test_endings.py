@@ -26,10 +26,10 @@ from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
 )
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace, Validator
 from fcgboost.selection.fixed import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
-from fcgboost.trace import Trace, Validator
 
 SmallGain = load_example("plot_custom_stopping_rule").SmallGain
 # How a rule is made for one fit, and the ending it names.

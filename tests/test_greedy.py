@@ -29,18 +29,18 @@ from fcgboost.dictionaries import (
     GaussDictionary,
     ReluDictionary,
 )
-from fcgboost.greedy import fit_path
-from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
-from fcgboost.schemes import (
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
+from fcgboost.greedy.schemes import (
     FullyCorrective,
     Original,
     Rescaled,
     Scheme,
 )
+from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import AllCandidates, SampledCandidates, Selection
 from fcgboost.solvers import InteriorPointSolver, NewtonSolver
 from fcgboost.stopping import Status
-from fcgboost.trace import Trace
 
 CURVED = [SquaredHinge(), Square(), CubedHinge()]
 each_loss = pytest.mark.parametrize("loss", CURVED, ids=repr)

@@ -48,11 +48,11 @@ from fcgboost import (
 )
 from fcgboost.dictionaries import TreeDictionary
 from fcgboost.documents import encode
+from fcgboost.greedy.path import Trace
 from fcgboost.io import ModelFileError, load_model, make_model, save_model, split_model
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.stopping import Step
 from fcgboost.tables import TableEncoder
-from fcgboost.trace import Trace
 
 CIRCLE: dict[str, Any] = {}
 CIRCLE["a"] = (1, [CIRCLE])

@@ -15,14 +15,14 @@ from fcgboost import FCGBoostClassifier, Removal, theory_steps
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.elimination import eliminate, least_missed
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.outputs import Group, Output, make_group
+from fcgboost.greedy.path import Trace, Validator
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
-from fcgboost.outputs import Group, Output, make_group
-from fcgboost.removal import eliminate, least_missed
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
-from fcgboost.trace import Trace, Validator
 from fcgboost.training.resume import Identity, read, write
 
 REMOVALS = [Removal(), Removal(share=0.9)]

@@ -18,9 +18,9 @@ from suites.solvers import MatrixDictionary, make_problem
 
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary
-from fcgboost.greedy import fit_path
-from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
-from fcgboost.schemes import (
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
+from fcgboost.greedy.schemes import (
     Epsilon,
     FullyCorrective,
     Original,
@@ -30,8 +30,8 @@ from fcgboost.schemes import (
     Truncation,
     line_search,
 )
+from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import NewtonSolver
-from fcgboost.trace import Trace
 
 LOSSES = [SquaredHinge(), Square(), CubedHinge(), Hinge()]
 CURVED = LOSSES[:3]

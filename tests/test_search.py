@@ -25,7 +25,7 @@ from fcgboost import (
 )
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.greedy import fit_path, fit_paths
+from fcgboost.greedy.loop import fit_path, fit_paths
 from fcgboost.training.scoring import make_targets
 
 WIDTHS = [GaussDictionary(width=0.3), GaussDictionary(width=1.0)]

@@ -11,14 +11,14 @@ from suites.paths import CLASSICAL, SELECTIONS, make_recipe
 from fcgboost import FCGBoostClassifier, Removal, load_model
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import GaussDictionary, ReluDictionary
-from fcgboost.greedy import fit_path, fit_paths
+from fcgboost.greedy.loop import fit_path, fit_paths
+from fcgboost.greedy.path import Trace
 from fcgboost.losses import SquaredHinge
 from fcgboost.selection.fixed import AllCandidates, Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status
-from fcgboost.trace import Trace
 from fcgboost.training.resume import Identity, read, write
 
 IRIS = load_iris(return_X_y=True)

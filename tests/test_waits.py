@@ -22,10 +22,10 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy import fit_path
+from fcgboost.greedy.loop import fit_path
+from fcgboost.greedy.path import Trace
 from fcgboost.losses import SquaredHinge
 from fcgboost.selection.fixed import AllCandidates, SampledCandidates, Selection
-from fcgboost.trace import Trace
 
 torch = pytest.importorskip("torch")
 python_dispatch = pytest.importorskip("torch.utils._python_dispatch")

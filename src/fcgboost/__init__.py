@@ -20,6 +20,13 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost.dictionaries import TreeDictionary as TreeDictionary
     from fcgboost.dictionaries import UnionDictionary as UnionDictionary
     from fcgboost.estimators import FCGBoostClassifier as FCGBoostClassifier
+    from fcgboost.greedy.elimination import Removal as Removal
+    from fcgboost.greedy.schemes import Epsilon as Epsilon
+    from fcgboost.greedy.schemes import FullyCorrective as FullyCorrective
+    from fcgboost.greedy.schemes import Original as Original
+    from fcgboost.greedy.schemes import Rescaled as Rescaled
+    from fcgboost.greedy.schemes import Shrinkage as Shrinkage
+    from fcgboost.greedy.schemes import Truncation as Truncation
     from fcgboost.io import ModelFileError as ModelFileError
     from fcgboost.io import load_model as load_model
     from fcgboost.io import save_model as save_model
@@ -28,13 +35,6 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost.losses import Loss as Loss
     from fcgboost.losses import Square as Square
     from fcgboost.losses import SquaredHinge as SquaredHinge
-    from fcgboost.removal import Removal as Removal
-    from fcgboost.schemes import Epsilon as Epsilon
-    from fcgboost.schemes import FullyCorrective as FullyCorrective
-    from fcgboost.schemes import Original as Original
-    from fcgboost.schemes import Rescaled as Rescaled
-    from fcgboost.schemes import Shrinkage as Shrinkage
-    from fcgboost.schemes import Truncation as Truncation
     from fcgboost.search import FCGBoostClassifierCV as FCGBoostClassifierCV
     from fcgboost.selection.fixed import AllCandidates as AllCandidates
     from fcgboost.selection.fixed import SampledCandidates as SampledCandidates

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy.elimination import Removal
+from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.removal import Removal
-from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status

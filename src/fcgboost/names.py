@@ -27,12 +27,12 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "square": "losses:Square",
     },
     "scheme": {
-        "fully_corrective": "schemes:FullyCorrective",
-        "original": "schemes:Original",
-        "shrinkage": "schemes:Shrinkage",
-        "truncation": "schemes:Truncation",
-        "epsilon": "schemes:Epsilon",
-        "rescaled": "schemes:Rescaled",
+        "fully_corrective": "greedy.schemes:FullyCorrective",
+        "original": "greedy.schemes:Original",
+        "shrinkage": "greedy.schemes:Shrinkage",
+        "truncation": "greedy.schemes:Truncation",
+        "epsilon": "greedy.schemes:Epsilon",
+        "rescaled": "greedy.schemes:Rescaled",
     },
     "solver": {
         "newton": "solvers:NewtonSolver",
@@ -45,5 +45,5 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "sampled": "selection.fixed:SampledCandidates",
         "learned": "selection.learned:LearnedCandidates",
     },
-    "removal": {"backward": "removal:Removal"},
+    "removal": {"backward": "greedy.elimination:Removal"},
 }

@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.files import write_whole
+from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
-from fcgboost.trace import Trace
 from fcgboost.training.checks import (
     FAMILIES,
     Array,

@@ -20,16 +20,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
-from fcgboost.greedy import fit_paths
+from fcgboost.greedy.elimination import Removal
+from fcgboost.greedy.loop import fit_paths
+from fcgboost.greedy.path import Trace, fresh
+from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.removal import Removal
-from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
-from fcgboost.trace import Trace, fresh
 from fcgboost.training.checks import Array, check_number, check_word, make_part
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds
 from fcgboost.training.fit import Layout, all_or_nothing, lay_out, make_recipe

@@ -13,9 +13,9 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy import Recipe, fit_path
-from fcgboost.losses import SquaredHinge
-from fcgboost.schemes import (
+from fcgboost.greedy.loop import Recipe, fit_path
+from fcgboost.greedy.path import Trace
+from fcgboost.greedy.schemes import (
     Epsilon,
     FullyCorrective,
     Original,
@@ -23,10 +23,10 @@ from fcgboost.schemes import (
     Shrinkage,
     Truncation,
 )
+from fcgboost.losses import SquaredHinge
 from fcgboost.selection.fixed import AllCandidates, SampledCandidates
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status
-from fcgboost.trace import Trace
 from suites.solvers import MatrixDictionary
 
 FULL = FullyCorrective(NewtonSolver())

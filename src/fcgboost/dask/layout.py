@@ -13,11 +13,11 @@ from fcgboost.clipping import Limits
 from fcgboost.dask.design import DaskDesign, Workers, add_up
 from fcgboost.designs.base import Array
 from fcgboost.designs.moments import Moments
+from fcgboost.greedy.path import StepScore
+from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
-from fcgboost.schemes import FullyCorrective
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
-from fcgboost.trace import StepScore
 from fcgboost.training.checks import check_known_labels, check_labels, class_weights
 from fcgboost.training.dataset import check_some_weight
 from fcgboost.training.fit import Fit, Layout

@@ -27,9 +27,9 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores
 from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy.path import Validator
 from fcgboost.stopping import Step
 from fcgboost.threads import blas
-from fcgboost.trace import Validator
 from fcgboost.training.dataset import DataSet
 from fcgboost.training.scoring import make_validator, winners
 

@@ -22,11 +22,11 @@ from fcgboost.documents.parts import Known, parameters_document, plain, read_par
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
 from fcgboost.documents.version2 import EllipticDictionary, read_version2
+from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
 from fcgboost.tables import TableEncoder
-from fcgboost.trace import Trace
 
 # The types of labels in JSON, by the first letter of their type in NumPy.
 _LABELS: dict[str, set[type]]

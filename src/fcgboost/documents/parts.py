@@ -13,8 +13,8 @@ from msgspec import structs
 from fcgboost.dictionaries import PolynomialDictionary, UnionDictionary
 from fcgboost.documents.checking import DocumentError, convert, refuse, shown, special
 from fcgboost.documents.schema import PARAMETERS, PartRecord, Special, Value
+from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.parts import Part
-from fcgboost.schemes import FullyCorrective
 from fcgboost.training.checks import FAMILIES
 
 Known = Mapping[str, type[Part]]

@@ -13,9 +13,9 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
 from fcgboost.documents.checking import numbers, refuse, sized, special
 from fcgboost.documents.schema import Document, PathRecord, StepRecord
+from fcgboost.greedy.path import Presence, Trace
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
-from fcgboost.trace import Presence, Trace
 
 _PLACE = "$.path"
 

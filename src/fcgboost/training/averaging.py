@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.designs.base import Array
 from fcgboost.dictionaries import stack_rows
+from fcgboost.greedy.path import Trace, Validator
 from fcgboost.stopping import Step, StoppingRule
-from fcgboost.trace import Trace, Validator
 from fcgboost.training.fit import Fit
 
 _Places = NDArray[np.intp]

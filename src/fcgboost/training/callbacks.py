@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from fcgboost.greedy import Watcher
+from fcgboost.greedy.loop import Watcher
+from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Status, Step, StoppingRule
-from fcgboost.trace import Trace
 
 __all__ = ["CallbackSupport", "with_callbacks"]
 

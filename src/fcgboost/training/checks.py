@@ -17,10 +17,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy.elimination import Removal
+from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.names import NAMES
-from fcgboost.removal import Removal
-from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.training.presets import preset_of

@@ -21,11 +21,11 @@ from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
-from fcgboost.greedy import Recipe, Watcher, fit_path
+from fcgboost.greedy.loop import Recipe, Watcher, fit_path
+from fcgboost.greedy.path import StepScore, Trace, fresh
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
-from fcgboost.trace import StepScore, Trace, fresh
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import DataSet, split_data
 from fcgboost.training.progress import Progress

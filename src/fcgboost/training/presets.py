@@ -18,7 +18,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.removal import Removal
+from fcgboost.greedy.elimination import Removal
 from fcgboost.selection.learned import LearnedCandidates
 
 

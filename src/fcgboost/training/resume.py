@@ -25,10 +25,10 @@ from sklearn.utils import check_random_state
 
 from fcgboost.calibration import PowerLink
 from fcgboost.files import writing
-from fcgboost.greedy import Watcher
+from fcgboost.greedy.loop import Watcher
+from fcgboost.greedy.path import Trace
 from fcgboost.hashing import Digest
 from fcgboost.stopping import Status, Step
-from fcgboost.trace import Trace
 
 _FORMAT, _VERSION = "fcgboost checkpoint", 3
 # What a step has: the fields of all steps one after the other are one array, their sizes another.

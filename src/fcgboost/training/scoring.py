@@ -16,8 +16,8 @@ from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Dictionary
+from fcgboost.greedy.path import Validator
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
-from fcgboost.trace import Validator
 from fcgboost.training.checks import Array, make_part, to_host
 from fcgboost.training.dataset import DataSet, counts_of
 

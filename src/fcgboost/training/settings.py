@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
+from fcgboost.greedy.elimination import Removal
+from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
-from fcgboost.removal import Removal
-from fcgboost.schemes import FullyCorrective, Scheme
 from fcgboost.selection.fixed import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.stopping import theory_steps

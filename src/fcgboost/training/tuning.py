@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
+from fcgboost.greedy.path import Trace
 from fcgboost.stopping import FarBehind, Status, StoppingRule
-from fcgboost.trace import Trace
 from fcgboost.training.dataset import DataSet, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
 from fcgboost.training.settings import Settings

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fcgboost.dictionaries import UnionDictionary
+from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.importances import n_numbers_of
-from fcgboost.schemes import FullyCorrective
 from fcgboost.scores import Score
 from fcgboost.web import text
 from fcgboost.web.atoms import atom_table, dictionary_name

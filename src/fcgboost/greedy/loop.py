@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design, Divisor
+from fcgboost.greedy.elimination import Removal, eliminate
+from fcgboost.greedy.outputs import Group, Output, make_group
+from fcgboost.greedy.path import Presence, Registry, StepScore, Trace
+from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
-from fcgboost.outputs import Group, Output, make_group
-from fcgboost.removal import Removal, eliminate
-from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import Gain
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
-from fcgboost.trace import Presence, Registry, StepScore, Trace
 
 # A score below this share of the first score, or of the loss of no model at all, is a sum of
 # rounding errors.

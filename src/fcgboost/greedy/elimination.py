@@ -19,7 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from fcgboost.designs.base import Array
-from fcgboost.outputs import Group, Output
+from fcgboost.greedy.outputs import Group, Output
 from fcgboost.parts import Part, check_positive
 from fcgboost.solvers.base import Point, Solution
 

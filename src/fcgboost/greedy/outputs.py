@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fcgboost.designs.base import Array, Columns, Design, Point
+from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
-from fcgboost.schemes import Scheme
 from fcgboost.selection.fixed import Choice
 from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
