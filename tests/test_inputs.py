@@ -126,7 +126,8 @@ def test_limits_are_finite() -> None:
 # Limits in a fit
 
 
-@pytest.mark.parametrize("dictionary", DICTIONARIES)
+# Families whose candidates are the rows themselves: other draws go by the rows as they were.
+@pytest.mark.parametrize("dictionary", ["gauss", "polynomial"])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("standardize", [True, False])
 def test_a_clipped_fit_is_a_fit_to_clipped_rows(dictionary, make, standardize) -> None:
@@ -267,13 +268,13 @@ def test_a_search_clips_every_fold_by_its_own_training_part() -> None:
     X, y = make_rows(90)
     folds = [(np.arange(45), np.arange(45, 90)), (np.arange(45, 90), np.arange(45))]
     options = {"max_iter": 6, "random_state": 0}
-    search = FCGBoostClassifierCV(["relu", "gauss"], [0.01], cv=folds, clip=1.0, **options)
+    search = FCGBoostClassifierCV(["polynomial", "gauss"], [0.01], cv=folds, clip=1.0, **options)
     search.fit(X, y)
     assert search.model_.limits is not None
     for i, (train, test) in enumerate(folds):
         clipped = fit(X[train], y[train], clip=1.0).model_.limits.apply(X)
         plain = FCGBoostClassifierCV(
-            ["relu", "gauss"], [0.01], cv=[(train, test)], refit=False, **options
+            ["polynomial", "gauss"], [0.01], cv=[(train, test)], refit=False, **options
         ).fit(clipped, y)
         np.testing.assert_array_equal(
             search.cv_results_[f"split{i}_test_score"], plain.cv_results_["split0_test_score"]

@@ -65,8 +65,10 @@ _NAMES = {
     "estimators": ("FCGBoostClassifier",),
     "io": ("ModelFileError", "load_model", "save_model"),
     "losses": ("CubedHinge", "Hinge", "Loss", "Square", "SquaredHinge"),
-    "removal": ("Removal",),
-    "schemes": ("Epsilon", "FullyCorrective", "Original", "Rescaled", "Shrinkage", "Truncation"),
+    "greedy.elimination": ("Removal",),
+    "greedy.schemes": (
+        *("Epsilon", "FullyCorrective", "Original", "Rescaled", "Shrinkage", "Truncation"),
+    ),
     "search": ("FCGBoostClassifierCV",),
     "selection.fixed": ("AllCandidates", "SampledCandidates"),
     "selection.learned": ("LearnedCandidates",),
