@@ -1,5 +1,6 @@
 """The number of BLAS threads belongs to the process, and a fit takes its share of the cores."""
 
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,6 +15,12 @@ from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import Host
 from fcgboost.threads import SharedLimit, allowed
+
+
+@pytest.fixture(autouse=True)
+def nobody_else():
+    """Let shards of simulated workers go: each keeps the BLAS to one thread as long as it lives."""
+    gc.collect()
 
 
 def blas_threads():
