@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-PACKAGES = ("fcgboost", "numpy", "scipy", "scikit-learn", "lightgbm", "numba", "torch")
+PACKAGES = ("fcgboost", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
 MEBIBYTE = 2**20
 
 _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,8 +17,10 @@ from suites.marks import also
 from suites.paths import make_recipe
 from suites.solvers import MatrixDictionary, make_problem
 
+from fcgboost import FCGBoostClassifier
+from fcgboost.datasets import make_simulation
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.dictionaries import GaussDictionary
+from fcgboost.dictionaries import GaussDictionary, ReluDictionary
 from fcgboost.greedy.loop import fit_path
 from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import (
@@ -32,6 +35,7 @@ from fcgboost.greedy.schemes import (
 )
 from fcgboost.losses import CubedHinge, Hinge, Loss, Square, SquaredHinge
 from fcgboost.solvers import NewtonSolver
+from fcgboost.solvers.base import Problem, Solution
 
 LOSSES = [SquaredHinge(), Square(), CubedHinge(), Hinge()]
 CURVED = LOSSES[:3]
@@ -348,3 +352,33 @@ def test_weights_count_as_repetitions_in_every_scheme() -> None:
     for scheme, loss in product(SCHEMES, CURVED):
         first, second = (run(some, scheme, loss, l2=0.01) for some in (scene, repeated))
         np.testing.assert_allclose(second[-1].coef, first[-1].coef, rtol=1e-9, atol=1e-12)
+
+
+class Halved(FullyCorrective):
+    """Full correction that goes only half of the way."""
+
+    def update(self, problem: Problem, coef: np.ndarray, newest: int, k: int) -> Solution:
+        """Return the middle of where it was and the solution."""
+        solution = super().update(problem, coef, newest, k)
+        half = (coef + solution.coef) / 2.0
+        return replace(solution, coef=half, objective=problem.objective(half))
+
+
+def test_a_scheme_derived_from_full_correction_is_used() -> None:
+    X, y = make_simulation(200, random_state=0)
+    plain, halved = (
+        FCGBoostClassifier("relu", scheme=scheme, max_iter=5, random_state=0).fit(X, y)
+        for scheme in (FullyCorrective(), Halved())
+    )
+    first = [model.trace_[0].coef[0, 0] for model in (plain, halved)]
+    assert first[1] == pytest.approx(first[0] / 2.0)
+
+
+def test_solutions_are_not_to_be_changed_in_place() -> None:
+    X, y = make_simulation(50, random_state=0)
+    design = MemoryDesign(ReluDictionary(), X, np.ones(50), standardize=True)
+    columns = design.columns([y], SquaredHinge(), 2, has_constant=True)
+    columns.append(design.dictionary.candidates(design.sample(1, 0), 1, 0))
+    solution = NewtonSolver().solve(Problem(columns, 0, 0.1), np.zeros(2))
+    with pytest.raises(ValueError, match="read-only"):
+        solution.coef[0] = 1.0

@@ -2,14 +2,18 @@
 
 from typing import Any
 
-import cloudpickle
 import numpy as np
+import pytest
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.dask.design import DaskDesign, WorkerLostError, Workers, add_up
-from fcgboost.dask.layout import prepare
-from fcgboost.dask.shard import LoadedRows, Shard
 from fcgboost.training.settings import resolve
+
+cloudpickle = pytest.importorskip("cloudpickle")
+pytest.importorskip("distributed")
+
+from fcgboost.dask.design import DaskDesign, WorkerLostError, Workers, add_up  # noqa: E402
+from fcgboost.dask.layout import prepare  # noqa: E402
+from fcgboost.dask.shard import LoadedRows, Shard  # noqa: E402
 
 
 class LocalWorkers(Workers):

@@ -175,6 +175,8 @@ class HingeSums:
         given = byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter
         n_iter = library().fcg_newton(*given, _at(end), byref(objective), byref(residual))
         _check(n_iter)
+        # Whoever changes it would be taken for being still there.
+        end.setflags(write=False)
         self._last = end
         return end, objective.value, residual.value, n_iter
 

@@ -167,7 +167,7 @@ class MemoryColumns(Columns):
         if not self._sums:
             return None
         facts = self._known()
-        scale = float(abs(facts[2 + output]).max()) or 1.0
+        scale = float(abs(facts[2 + output]).max(initial=0.0)) or 1.0
         return Corrected(*self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter))
 
     def residual(self, output: int, coef: Array) -> Any:

@@ -6,6 +6,7 @@ asked once, when the data are there.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -191,11 +192,11 @@ def _scheme(p: Any, loss: Loss) -> Scheme:
         if not _is_auto(p.solver):
             make_part("solver", p.solver)
         return scheme
-    if scheme.solver is None:
-        return FullyCorrective(make_solver(p.solver, loss))
-    if not _is_auto(p.solver):
+    if scheme.solver is not None and not _is_auto(p.solver):
         raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
-    return FullyCorrective(make_solver(scheme.solver, loss))
+    solved = copy.copy(scheme)  # it may be a class of the user's, derived from full correction
+    solved.solver = make_solver(p.solver if scheme.solver is None else scheme.solver, loss)
+    return solved
 
 
 def _selection(value: Any, dictionary: Dictionary, preset: Preset) -> Selection | None:
