@@ -275,3 +275,15 @@ def test_a_rule_cuts_the_path_where_it_speaks(make_rule: Any, ending: Status) ->
     assert 1 < len(trace) == spoken < len(whole)
     for cut, full in zip(trace, whole, strict=False):
         np.testing.assert_array_equal(cut.coef, full.coef)
+
+
+def test_every_rule_hears_every_step_also_the_one_that_another_rule_ends() -> None:
+    data, heard = simulation(60, 0.2, seed=0), list[int]()
+    design = MemoryDesign(ReluDictionary(), data.X, np.ones(60), standardize=True)
+
+    def end(step: Step) -> Status | None:
+        return Status.CALLBACK if step.k == 3 else None
+
+    recipe = make_recipe(max_iter=9, l2=0.01, selection=AllCandidates(), n_candidates=60)
+    trace, status = fit_path(design, [data.y], recipe, [end, lambda step: heard.append(step.k)])
+    assert (len(trace), status, heard) == (3, Status.CALLBACK, [1, 2, 3])

@@ -38,6 +38,7 @@ def test_a_file_of_version_2_predicts_as_it_did(name: str) -> None:
         np.testing.assert_allclose(model.predict_proba(X), about["proba"], rtol=1e-12)
 
 
+@pytest.mark.extras
 @each_file
 def test_a_tensor_gets_the_same_predictions(name: str) -> None:
     torch = pytest.importorskip("torch")

@@ -132,20 +132,19 @@ def theory_steps(n_samples: float) -> int:
     return math.ceil(math.sqrt(m / math.log(m)))
 
 
-def gains_nothing(objectives: Sequence[float], null: float) -> bool:
+def gains_nothing(steps: Sequence[Step], null: float) -> bool:
     """Return whether the last ten steps gained nothing beside what the first one gained.
 
     Parameters
     ----------
-    objectives : sequence of float
-        Those of all steps so far.
+    steps : sequence of Step
     null : float
         The objective of no model at all: the first step gains what the constant gains, too.
     """
-    if len(objectives) <= _NO_GAIN_STEPS:
+    if len(steps) <= _NO_GAIN_STEPS:
         return False
-    gain = objectives[-1 - _NO_GAIN_STEPS] - objectives[-1]
-    return gain <= _NO_GAIN_SHARE * (null - objectives[0])
+    first, before, now = (float(steps[i].objectives.sum()) for i in (0, -1 - _NO_GAIN_STEPS, -1))
+    return before - now <= _NO_GAIN_SHARE * (null - first)
 
 
 class NoImprovement:

@@ -337,7 +337,8 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
         double largest = 0.0, length = 0.0;
         for (int64_t j = 0; j < c->k; j++) {
             r.gradient[j] = c->gradient[j] + 2.0 * penalty[j] * c->coef[j];
-            largest = fabs(r.gradient[j]) <= largest ? largest : fabs(r.gradient[j]);
+            if (fabs(r.gradient[j]) > largest || r.gradient[j] != r.gradient[j])
+                largest = fabs(r.gradient[j]); /* what is no number stays */
             length += fabs(c->coef[j]);
         }
         *objective = c->risk + ridge_of(c->k, penalty, c->coef);

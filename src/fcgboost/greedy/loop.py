@@ -162,8 +162,7 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
         running = [
             (path, group, output)
             for path in some
-            for group in path.groups
-            for output in group.outputs
+            for group, output in path.members
             if output.status is None
         ]
         if running:
@@ -242,10 +241,10 @@ class _Path:
             make_group(design, some, recipe.loss, recipe.l2, n_columns, recipe.fit_intercept)
             for some in ([targets] if recipe.is_shared else [[target] for target in targets])
         ]
-        self.outputs = [output for group in self.groups for output in group.outputs]
+        self.members = [(group, output) for group in self.groups for output in group.outputs]
+        self.outputs = [output for _, output in self.members]
         self.start = np.array([output.intercept for output in self.outputs])
-        #: The objectives of all steps, and that of no model at all.
-        self.objectives: list[float] = []
+        #: The objective of no model at all.
         self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
         self.no_atoms = design.dictionary.candidates(design.sample(1, recipe.key), 1, 0)[:0]
@@ -259,7 +258,7 @@ class _Path:
             return self.ending
         # Candidates made anew in every step never run out, even when nothing is left to fit.
         is_endless = not (self.recipe.selection.is_fixed or self.recipe.scheme.reselects)
-        return Status.NO_GAIN if is_endless and gains_nothing(self.objectives, self.null) else None
+        return Status.NO_GAIN if is_endless and gains_nothing(self.steps, self.null) else None
 
     @property
     def ending(self) -> Status:
@@ -274,10 +273,9 @@ class _Path:
             return
         step = self._record(*self._correct(k), k)
         # All of them hear of the step; the first answer counts.
-        for rule in self.rules:
-            self.status = self.status or rule(step)
-        ending = self.watcher(step, self.trace) if self.watcher else None
-        self.status = self.status or ending or self._limit()
+        endings = [rule(step) for rule in self.rules]
+        endings.append(self.watcher(step, self.trace) if self.watcher else None)
+        self.status = next((ending for ending in (*endings, self._limit()) if ending), None)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
@@ -320,25 +318,26 @@ class _Path:
         """Write down a step, and score it."""
         n_outputs = len(self.outputs)
         coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.zeros((3, n_outputs))
-        chosen, n_iter, residual, is_corrected, c = [-1] * n_outputs, 0, 0.0, True, 0
-        for group in self.groups:
-            for output in group.outputs:
-                coef[c, group.atoms], choice = output.atom_coef, output.choice
-                small[1, c], small[2, c] = output.objective, output.intercept
-                if choice is not None and output.status is None:
-                    chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
-                c += 1
-        for solution in solutions:
-            n_iter, residual = n_iter + solution.n_iter, max(residual, solution.residual)
-            is_corrected = is_corrected and solution.status is Status.CONVERGED
+        chosen = np.full(n_outputs, -1)
+        for c, (group, output) in enumerate(self.members):
+            coef[c, group.atoms], choice = output.atom_coef, output.choice
+            small[1, c], small[2, c] = output.objective, output.intercept
+            if choice is not None and output.status is None:
+                chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
         small.setflags(write=False)
         coef.setflags(write=False)
-        seconds = time.perf_counter() - self.started
         step = Step(
-            *(k, np.array(chosen), small[0], small[1], coef, small[2]),
-            *(n_iter, residual, is_corrected, seconds),
+            k=k,
+            chosen=chosen,
+            scores=small[0],
+            objectives=small[1],
+            coef=coef,
+            intercept=small[2],
+            solver_iterations=sum(solution.n_iter for solution in solutions),
+            residual=max(solution.residual for solution in solutions),
+            is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
+            seconds=time.perf_counter() - self.started,
         )
-        self.objectives.append(float(small[1].sum()))
         if self.recipe.removal is not None:
             step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
         if self.validator is not None:
@@ -364,7 +363,6 @@ class _Path:
         """Bring back the state at the end of a trace, without solving anything again."""
         last = trace[-1]
         self.steps = list(trace)
-        self.objectives = [float(step.objectives.sum()) for step in trace]
         self.started -= last.seconds
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
@@ -372,15 +370,12 @@ class _Path:
         presence = Presence(len(self.outputs), trace.is_shared)
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
-        c = 0
-        for group in self.groups:
+        for c, (group, output) in enumerate(self.members):
             for place in presence.atoms[c]:
                 group.take(place, self.registry.rows[place], int(ids[place]))
-            for output in group.outputs:
-                output.status = trace.endings[c]
-                output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
-                constant = last.intercept[c : c + int(group.columns.has_constant)]
-                coef = np.concatenate([constant, last.coef[c, group.atoms]])
-                output.coef = coef / group.columns.factors
-                output.objective = float(last.objectives[c])
-                c += 1
+            output.status = trace.endings[c]
+            output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
+            constant = last.intercept[c : c + int(group.columns.has_constant)]
+            coef = np.concatenate([constant, last.coef[c, group.atoms]])
+            output.coef = coef / group.columns.factors
+            output.objective = float(last.objectives[c])

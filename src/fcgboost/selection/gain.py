@@ -49,14 +49,14 @@ class Gain:
         """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
         xp, size = namespace(dots), self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
-        return is_there * (abs(dots) / xp.where(is_there, size, 1.0) ** 0.5)
+        return xp.where(is_there, abs(dots) / xp.where(is_there, size, 1.0) ** 0.5, 0.0)
 
     def size(self, firsts: Any, squares: Any, active: Any) -> Any:
         """Return v(g) + lambda."""
         if self.is_centered:
             # A column that is constant on the active rows gains nothing that is not there.
             spread = squares - firsts * firsts / max(active, ROUNDING)
-            squares = spread * (spread > ROUNDING * squares)
+            squares = namespace(squares).where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
 
 

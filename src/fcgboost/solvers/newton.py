@@ -57,9 +57,9 @@ class NewtonSolver(Solver):
         if found is None:
             return self._search(problem, coef, 0)
         coef, objective, residual, n_iter = found
-        if residual > self.tol:
-            return self._search(problem, coef, n_iter)
-        return Solution(coef, objective, Status.CONVERGED, n_iter, residual)
+        if residual <= self.tol:
+            return Solution(coef, objective, Status.CONVERGED, n_iter, residual)
+        return self._search(problem, coef, n_iter)
 
     def _search(self, problem: Problem, coef: Array, n_iter: int) -> Solution:
         """Solve by looks at one point after the other."""
