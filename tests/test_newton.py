@@ -95,14 +95,14 @@ class Walk:
         problem = self.problem
         found = problem.columns.newton(0, self.coef, problem.penalty, 1e-10, n_iter)
         assert found is not None
-        assert found.n_iter <= n_iter
-        risk, gradient, _ = naive_sums(self.matrix, self.y, self.shares, found.coef)
-        ridge = float(problem.penalty @ found.coef**2)
-        assert found.objective == pytest.approx(risk + ridge, rel=1e-10, abs=1e-12)
-        gradient = gradient + 2.0 * problem.penalty * found.coef
+        assert found[3] <= n_iter
+        risk, gradient, _ = naive_sums(self.matrix, self.y, self.shares, found[0])
+        ridge = float(problem.penalty @ found[0] ** 2)
+        assert found[1] == pytest.approx(risk + ridge, rel=1e-10, abs=1e-12)
+        gradient = gradient + 2.0 * problem.penalty * found[0]
         residual = np.abs(gradient).max(initial=0.0) / problem.gradient_scale
-        assert found.residual == pytest.approx(residual, rel=1e-6, abs=1e-11)
-        self.coef = found.coef
+        assert found[2] == pytest.approx(residual, rel=1e-6, abs=1e-11)
+        self.coef = found[0]
 
     def check(self) -> None:
         (found,) = self.problem.columns.look([(0, self.coef)])
@@ -155,7 +155,7 @@ def test_margins_that_follow_many_steps_are_computed_anew() -> None:
     (sums,), coef, n_moves = problem.columns._sums, np.zeros(6), []
     for _ in range(200):
         penalty = 10.0 ** rng.uniform(-4.0, 0.0, 6)  # so that every call has a way to go
-        coef = problem.columns.newton(0, coef, penalty, 1e-12, 1).coef
+        coef = problem.columns.newton(0, coef, penalty, 1e-12, 1)[0]
         np.testing.assert_allclose(sums.f, A @ coef, atol=1e-13)
         n_moves.append(sums._held.n_moves)
     assert 50 < max(n_moves) <= 65
@@ -208,10 +208,10 @@ def test_the_minimiser_is_that_of_another_solver(seed: int, m: int, k: int, l2: 
     found = problem.columns.newton(0, np.zeros(k + 1), problem.penalty, 1e-12, 100)
     assert found is not None
     expected = ridge_squared_hinge(np.column_stack([np.ones(m), A]), y, weights, l2)
-    reached, least = problem.objective(found.coef), problem.objective(expected)
+    reached, least = problem.objective(found[0]), problem.objective(expected)
     assert reached == pytest.approx(least, rel=1e-8, abs=1e-15)
-    if found.residual <= 1e-12 and m > 2:
-        np.testing.assert_allclose(found.coef, expected, atol=1e-8)
+    if found[2] <= 1e-12 and m > 2:
+        np.testing.assert_allclose(found[0], expected, atol=1e-8)
 
 
 def grown(
@@ -253,8 +253,8 @@ def test_what_is_ill_conditioned_is_left_to_the_generic_way() -> None:
         problem = make_problem(SquaredHinge(), twice + off * rng.random(twice.shape), y, 0.0)
         stopped = problem.columns.newton(0, np.zeros(13), problem.penalty, 1e-10, 100)
         assert stopped is not None
-        assert stopped.n_iter == 0
-        assert stopped.residual > 1e-10
+        assert stopped[3] == 0
+        assert stopped[2] > 1e-10
     solution, plain = (
         solve(NewtonSolver(), some) for some in (problem, make_problem(SquaredHinge(), A, y, 0.0))
     )

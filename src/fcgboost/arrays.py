@@ -26,8 +26,15 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def is_sparse(array: Any) -> bool:
+    """Whether something is one of SciPy's sparse matrices; SciPy's own question takes longer."""
+    return not isinstance(array, np.ndarray) and sparse.issparse(array)
+
+
 def host(array: Any) -> Any:
     """Return an array that is dense and in NumPy's memory."""
+    if isinstance(array, np.ndarray):
+        return array
     if is_tensor(array):
         return array.cpu().numpy()
     return array.toarray() if sparse.issparse(array) else array

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fcgboost import _kernels
+from fcgboost.arrays import is_sparse
 
 Words = NDArray[np.uint64]
 
@@ -38,7 +38,7 @@ def derive(key: int, word: int) -> int:
 def fingerprint(X: Any) -> Words:
     """Return one word per row, of an ndarray or CSR matrix, from its float64 values alone."""
     columns = _column_words(X.shape[1])
-    if sparse.issparse(X):
+    if is_sparse(X):
         exact = np.ascontiguousarray(X.data, dtype=np.float64)
         # Zeros of either sign count nothing, so sparse equals dense.
         words = mix(exact.view(np.uint64) ^ columns[X.indices])

@@ -102,6 +102,11 @@ class Step:
         return f"Step(k={self.k}, n_atoms={self.n_atoms}, seconds={self.seconds:.3g}{score})"
 
     @property
+    def objective(self) -> float:
+        """The sum of the objectives."""
+        return float(np.add.reduce(self.objectives))
+
+    @property
     def n_entered(self) -> int:
         """The number of distinct atoms that entered so far."""
         return int(self.coef.shape[1])
@@ -143,8 +148,8 @@ def gains_nothing(steps: Sequence[Step], null: float) -> bool:
     """
     if len(steps) <= _NO_GAIN_STEPS:
         return False
-    first, before, now = (float(steps[i].objectives.sum()) for i in (0, -1 - _NO_GAIN_STEPS, -1))
-    return before - now <= _NO_GAIN_SHARE * (null - first)
+    gain = steps[-1 - _NO_GAIN_STEPS].objective - steps[-1].objective
+    return gain <= _NO_GAIN_SHARE * (null - steps[0].objective)
 
 
 class NoImprovement:

@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "source_hash": "s",
     "has_v3": "b",
     "look": "bpp",
-    "newton": "bpppddippp",
+    "newton": "bpppddip",
     "sample": "iipiiupp",
     "draw": "-Sipup",
     "propose": "bSiipppddbup",
@@ -60,7 +60,9 @@ class _Blas(Structure):
 
 
 class _Columns(Structure):
-    _fields_ = _fields(f"i: m k room; p: {_ARRAYS} blas; d: risk; i: n_known n_updates n_moves")
+    _fields_ = _fields(
+        f"i: m k room; p: {_ARRAYS} blas; d: risk objective residual; i: n_known n_updates n_moves"
+    )
 
 
 class Search(Structure):
@@ -136,6 +138,7 @@ class HingeSums:
         self._y, self._shares = np.ascontiguousarray(y), shares
         self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
         self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
+        self._at_held = byref(self._held)
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
         #: The coefficients that the last run ended at, as long as no other point was looked at.
         self._last: Array | None = None
@@ -163,7 +166,7 @@ class HingeSums:
         """Go to a point; return the risk, its gradient and its Hessian there."""
         k = self._held.k = len(coef)
         self._last = None
-        _check(library().fcg_look(byref(self._held), _at(coef)))
+        _check(library().fcg_look(self._at_held, _at(coef)))
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
     def newton(
@@ -171,14 +174,13 @@ class HingeSums:
     ) -> tuple[Array, float, float, int]:
         """Run Newton's method; return where it ended, and objective, residual and iterations."""
         self._held.k, end = len(coef), coef.copy()
-        objective, residual = c_double(), c_double()
-        given = byref(self._held), _at(penalty), _at(norms), scale, tol, max_iter
-        n_iter = library().fcg_newton(*given, _at(end), byref(objective), byref(residual))
+        given = self._at_held, _at(penalty), _at(norms), scale, tol, max_iter
+        n_iter = library().fcg_newton(*given, _at(end))
         _check(n_iter)
         # Whoever changes it would be taken for being still there.
         end.setflags(write=False)
         self._last = end
-        return end, objective.value, residual.value, n_iter
+        return end, self._held.objective, self._held.residual, n_iter
 
     def drop(self, position: int) -> None:
         """Forget a column; the storage has forgotten it."""

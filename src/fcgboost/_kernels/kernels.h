@@ -56,7 +56,7 @@ typedef struct {
     double *coef, *gradient;  /* (room,): the point, and A^T g */
     double *gram, *peak;      /* (room, room): A^T diag(h) A; (room,): how large its diagonal was */
     const fcg_blas *blas;
-    double risk;
+    double risk, objective, residual; /* the last two are set by fcg_newton */
     int64_t n_known; /* columns that gradient and gram hold; 0 before the first point */
     int64_t n_updates, n_moves;
 } fcg_columns;
@@ -67,8 +67,7 @@ FCG_API int32_t fcg_look(fcg_columns *c, const double *coef);
  * the largest entry of the gradient is at most tol * scale, or the normal equations are not safe,
  * or no step gains. Returns the number of iterations, or -1 if there is no memory. */
 FCG_API int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, double scale,
-                           double tol, int64_t max_iter, double *coef, double *objective,
-                           double *residual);
+                           double tol, int64_t max_iter, double *coef);
 
 /* draw.c and refine.c: atoms that are drawn, and refined on a residual */
 

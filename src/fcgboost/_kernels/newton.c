@@ -326,8 +326,7 @@ int32_t fcg_look(fcg_columns *c, const double *coef) {
 }
 
 int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, double scale,
-                   double tol, int64_t max_iter, double *coef, double *objective,
-                   double *residual) {
+                   double tol, int64_t max_iter, double *coef) {
     room r;
     int status = 0, n_iter = 0;
     if (make_room(c, &r)) return -1;
@@ -341,12 +340,12 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
                 largest = fabs(r.gradient[j]); /* what is no number stays */
             length += fabs(c->coef[j]);
         }
-        *objective = c->risk + ridge_of(c->k, penalty, c->coef);
-        *residual = largest / scale;
-        if (*residual <= tol || n_iter == max_iter) break;
+        c->objective = c->risk + ridge_of(c->k, penalty, c->coef);
+        c->residual = largest / scale;
+        if (c->residual <= tol || n_iter == max_iter) break;
         if (!find_direction(c, &r, penalty, norms)) break;
-        double slack = ROUNDING * (*objective + scale * length);
-        int found = search(c, &r, penalty, *objective, slack);
+        double slack = ROUNDING * (c->objective + scale * length);
+        int found = search(c, &r, penalty, c->objective, slack);
         status = found == 1 ? accept(c, &r.next) : found;
         if (found != 1) break;
         c->n_moves++, n_iter++;

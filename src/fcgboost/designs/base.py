@@ -60,15 +60,6 @@ class Look(NamedTuple):
     gram: Array | None
 
 
-class Corrected(NamedTuple):
-    """Where Newton's method ended, the objective and the optimality residual there."""
-
-    coef: Array
-    objective: float
-    residual: float
-    n_iter: int
-
-
 @dataclass(frozen=True)
 class Sums:
     """Sums over all rows that say how much atoms would gain.
@@ -153,10 +144,11 @@ class Columns(ABC):
 
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
-    ) -> Corrected | None:
+    ) -> tuple[Array, float, float, int] | None:
         """Run Newton's method where the rows are, as far as the normal equations are safe.
 
-        None where nothing quicker than looks is there.
+        Return where it ended, the objective and the optimality residual there, and the number of
+        iterations; None where nothing quicker than looks is there.
         """
         return None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fcgboost._kernels import HingeSums
-from fcgboost.designs.base import Array, Columns, Corrected, Look
+from fcgboost.designs.base import Array, Columns, Look
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
 
@@ -162,13 +162,13 @@ class MemoryColumns(Columns):
 
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
-    ) -> Corrected | None:
+    ) -> tuple[Array, float, float, int] | None:
         """Run the compiled method, where there is one."""
         if not self._sums:
             return None
         facts = self._known()
         scale = float(abs(facts[2 + output]).max(initial=0.0)) or 1.0
-        return Corrected(*self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter))
+        return self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter)
 
     def residual(self, output: int, coef: Array) -> Any:
         """Return the negative gradient of the mean loss in the values, an m-vector."""

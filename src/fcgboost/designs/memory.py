@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.arrays import is_tensor, squared_norms
+from fcgboost.arrays import is_sparse, is_tensor, squared_norms
 from fcgboost.designs.base import Array, Design, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns
@@ -143,8 +143,8 @@ class MemoryDesign(Design):
         R, values = self.residuals(points), self.evaluate(atoms)
         active = (R != 0.0) * self.weights[:, None]
         sums = (values.T @ R, values.T @ active, (values * values).T @ active, active.sum(0))
-        self.forget_columns()
-        if not sparse.issparse(atoms):
+        self._columns = {}
+        if isinstance(atoms, np.ndarray):
             self._columns = {atom.tobytes(): values[:, j] for j, atom in enumerate(atoms)}
         return Sums(*self.device.fetch(*sums))
 
@@ -247,7 +247,7 @@ class MemoryDesign(Design):
 
     def column(self, atom: Any) -> Any:
         """Return the values of one atom at all rows; the last ones are kept."""
-        if sparse.issparse(atom):
+        if is_sparse(atom):
             return self.evaluate(atom)[:, 0]
         word = atom.tobytes()
         if word not in self._columns:

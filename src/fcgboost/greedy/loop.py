@@ -274,8 +274,9 @@ class _Path:
         step = self._record(*self._correct(k), k)
         # All of them hear of the step; the first answer counts.
         endings = [rule(step) for rule in self.rules]
-        endings.append(self.watcher(step, self.trace) if self.watcher else None)
-        self.status = next((ending for ending in (*endings, self._limit()) if ending), None)
+        if self.watcher is not None:
+            endings.append(self.watcher(step, self.trace))
+        self.status = next(filter(None, endings), None) or self._limit()
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
@@ -318,7 +319,7 @@ class _Path:
         """Write down a step, and score it."""
         n_outputs = len(self.outputs)
         coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.zeros((3, n_outputs))
-        chosen = np.full(n_outputs, -1)
+        chosen = [-1] * n_outputs
         for c, (group, output) in enumerate(self.members):
             coef[c, group.atoms], choice = output.atom_coef, output.choice
             small[1, c], small[2, c] = output.objective, output.intercept
@@ -328,13 +329,13 @@ class _Path:
         coef.setflags(write=False)
         step = Step(
             k=k,
-            chosen=chosen,
+            chosen=np.array(chosen),
             scores=small[0],
             objectives=small[1],
             coef=coef,
             intercept=small[2],
-            solver_iterations=sum(solution.n_iter for solution in solutions),
-            residual=max(solution.residual for solution in solutions),
+            solver_iterations=sum([solution.n_iter for solution in solutions]),
+            residual=max([solution.residual for solution in solutions]),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
         )

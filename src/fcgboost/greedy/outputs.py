@@ -92,9 +92,10 @@ class Group:
     def take(self, position: int, atom: Any, id_: int) -> int:
         """Return the column of an atom, appending it if it is not there yet."""
         if id_ not in self.places:
-            self.places[id_] = self.columns.n_columns
+            columns = self.columns
+            self.places[id_] = columns.n_columns
             self.atoms.append(position)
-            self.columns.append(atom)
+            columns.append(atom)
             for output in self.outputs:
                 output.coef = np.concatenate((output.coef, _ZERO))
         return self.places[id_]

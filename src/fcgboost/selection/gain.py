@@ -47,16 +47,17 @@ class Gain:
 
     def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
         """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
-        xp, size = namespace(dots), self.size(firsts, squares, active)
+        xp = namespace(dots)
+        size = self.size(firsts, squares, active, xp)
         is_there = size > ROUNDING * squares / self.total_weight
         return xp.where(is_there, abs(dots) / xp.where(is_there, size, 1.0) ** 0.5, 0.0)
 
-    def size(self, firsts: Any, squares: Any, active: Any) -> Any:
+    def size(self, firsts: Any, squares: Any, active: Any, xp: Any = np) -> Any:
         """Return v(g) + lambda."""
         if self.is_centered:
             # A column that is constant on the active rows gains nothing that is not there.
             spread = squares - firsts * firsts / max(active, ROUNDING)
-            squares = namespace(squares).where(spread > ROUNDING * squares, spread, 0.0)
+            squares = xp.where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
 
 
@@ -84,10 +85,10 @@ class Task:
         if not score > 0.0:
             return -math.inf, np.zeros(len(theta))
         first = weights @ g
-        size = self.gain.size(first, weights @ (g * g), total) * self.gain.total_weight
+        size = self.gain.size(first, weights @ (g * g), total, namespace(g))
         mean = first / total if self.gain.is_centered else 0.0
         V = self.residual[:, None] * (2.0 / (self.residual @ g))
-        V = V - weights[:, None] * (g - mean) * (2.0 / size)
+        V = V - weights[:, None] * (g - mean) * (2.0 / (size * self.gain.total_weight))
         (slope,) = host(dictionary.free_gradient(Z, beside(theta[None], Z), V))
         return 2.0 * math.log(score), np.asarray(slope)
 

@@ -143,7 +143,7 @@ def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[C
 
 def _take_best(scores: Array) -> tuple[int, float]:
     """Return the first of those as good as the best, up to rounding, and its score; it is out."""
-    j = int((scores >= (1.0 - TIE) * scores.max()).argmax())
+    j = int((scores >= (1.0 - TIE) * scores[scores.argmax()]).argmax())
     score, scores[j] = float(scores[j]), -1.0
     return j, score
 

@@ -128,6 +128,7 @@ def make_score(
     units, is_binary = counts_of(data.weights), len(classes) == 2
     shares, total = data.weights / data.weights.sum(), float(units.sum())
     targets = np.column_stack(make_targets(data.codes, len(classes)))
+    n_outputs = targets.shape[1]
 
     def score(decision: Array) -> float:
         found = decision[:, 0] > 0.0 if is_binary else decision.argmax(1)
@@ -136,7 +137,7 @@ def make_score(
             return accuracy
         gaps = 1.0 - targets * decision
         gaps *= gaps > 0.0
-        return accuracy - _LOSS_SHARE * float((shares @ (gaps * gaps)).mean())
+        return accuracy - _LOSS_SHARE * float(np.add.reduce(shares @ (gaps * gaps))) / n_outputs
 
     return score
 
