@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "has_v3": "b",
     "look": "bpp",
     "newton": "bpppddip",
+    "step": "-pibdppp",
     "sample": "iipiiupp",
     "draw": "-Sipup",
     "propose": "bSiipppddbup",
@@ -136,12 +137,15 @@ class HingeSums:
 
     def __init__(self, storage: Array, y: Array, shares: Array) -> None:
         self._y, self._shares = np.ascontiguousarray(y), shares
-        self.f, self.slopes, self.curvatures = self._rows = np.zeros((3, len(y)))
+        #: Values, slopes and curvatures where all sums are known.
+        self._rows = np.zeros((3, len(y)))
+        #: Values and slopes behind steps of single columns, if there were any since.
+        self._ahead: Array | None = None
         self._held = _Columns(m=len(y), blas=ctypes.addressof(_blas()))
         self._at_held = byref(self._held)
         self._small, self._gram = np.zeros((3, 0)), np.zeros((0, 0))
-        #: The coefficients that the last run ended at, as long as no other point was looked at.
-        self._last: Array | None = None
+        #: The coefficients of the last point.
+        self._point: Array | None = None
         self.resize(storage)
 
     def resize(self, storage: Array) -> None:
@@ -156,17 +160,24 @@ class HingeSums:
         for name, array in zip(_ARRAYS.split(), arrays, strict=True):
             setattr(self._held, name, _at(array))
 
+    @property
+    def slopes(self) -> Array:
+        """The slopes at the last point, times the shares."""
+        return self._rows[1] if self._ahead is None else self._ahead[1]
+
     def is_at(self, coef: Array) -> bool:
-        """Whether the last point was this one."""
-        k = self._held.n_known
-        is_same = coef is self._last or np.array_equal(self._coef[:k], coef)
-        return is_same and 0 < k == len(coef)
+        """Whether the last point was this one; columns that are new have coefficient 0."""
+        point = self._point
+        if point is None or coef is point:
+            return point is not None
+        n = len(point)
+        return np.array_equal(coef[:n], point) and not coef[n:].any()
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
         k = self._held.k = len(coef)
-        self._last = None
         _check(library().fcg_look(self._at_held, _at(coef)))
+        self._ahead, self._point = None, coef.copy()
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
     def newton(
@@ -179,8 +190,26 @@ class HingeSums:
         _check(n_iter)
         # Whoever changes it would be taken for being still there.
         end.setflags(write=False)
-        self._last = end
+        self._ahead, self._point = None, end
         return end, self._held.objective, self._held.residual, n_iter
+
+    def step(self, coef: Array, j: int, has_constant: bool, l2: float) -> tuple[Array, float]:
+        """Minimise over the coefficient of column j, which is 0, and over the constant.
+
+        Return where that ended, and the risk.
+        """
+        if not self.is_at(coef):
+            self.look(coef)
+        if self._ahead is None:
+            self._ahead = self._rows[:2].copy()
+        end, added = coef.copy(), np.empty(3)
+        f, g = self._ahead
+        library().fcg_step(self._at_held, j, has_constant, l2, _at(f), _at(g), _at(added))
+        end[: int(has_constant)] += added[0]
+        end[j] += added[1]
+        end.setflags(write=False)
+        self._point = end
+        return end, float(added[2])
 
     def drop(self, position: int) -> None:
         """Forget a column; the storage has forgotten it."""
@@ -190,7 +219,7 @@ class HingeSums:
             self._small[:, : known - 1] = self._small[:, kept]
             self._gram[: known - 1, : known - 1] = self._gram[np.ix_(kept, kept)]
             self._held.n_known = known - 1
-        self._coef[0], self._last = np.nan, None  # so that the next point is another one
+        self._coef[0], self._ahead, self._point = np.nan, None, None  # the next point is another
 
 
 def in_blocks(Z: Array) -> Array:

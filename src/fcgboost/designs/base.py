@@ -152,6 +152,14 @@ class Columns(ABC):
         """
         return None
 
+    def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
+        """Minimise over the coefficient of one column, which is 0, and over the constant.
+
+        Return where that ended and the risk there; None where nothing quicker than a full
+        correction is there.
+        """
+        return None
+
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A, the labels and the weights, for solvers that work on all rows."""
         raise TypeError("These columns are on other machines.")

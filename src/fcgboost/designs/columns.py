@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # Room for columns that is taken at once; more is only found by copying.
 _ROOM = 128
+# How a step of one column is searched; it ends where the next one would gain less than a share of
+# what the first one did.
+_TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-3
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
 
@@ -169,6 +172,37 @@ class MemoryColumns(Columns):
         facts = self._known()
         scale = float(abs(facts[2 + output]).max(initial=0.0)) or 1.0
         return self._sums[output].newton(coef, penalty, facts[1], scale, tol, max_iter)
+
+    def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
+        """Minimise over the newest coefficient and the constant, compiled for the squared hinge."""
+        if self._sums:
+            return self._sums[output].step(coef, newest, self.has_constant, l2)
+        if not isinstance(self.loss, CurvedLoss):
+            return None
+        places = [0, newest] if self.has_constant else [newest]
+        block, f = self._storage[places], self._values(coef)
+        ridge = np.array([0.0, l2])[-len(places) :]
+        moved, way, slope, first, least = 0.0 * ridge, 0.0 * ridge, 0.0, 0.0, np.inf
+        for _ in range(_TRIALS):
+            trial = moved + way
+            terms = self._terms(self._y[output], f + self._device.put(trial) @ block)
+            sums = self._design.shares @ terms[0], block @ terms[1], (block * terms[2]) @ block.T
+            risk, gradient, gram = self._read(*sums)
+            objective = float(risk) + float(ridge @ trial**2)
+            if objective > least + _ARMIJO * slope:
+                way, slope = 0.5 * way, 0.5 * slope
+                continue
+            moved, least, end, there = trial, objective, terms, float(risk)
+            gradient = gradient + 2.0 * ridge * moved
+            way = -np.linalg.lstsq(gram + 2.0 * np.diag(ridge), gradient, rcond=None)[0]
+            slope = float(gradient @ way)
+            first = first or -slope
+            if not slope < -_LITTLE * first:
+                break
+        point = coef.copy()
+        point[places] += moved
+        self._states[output] = _State(point, *end)
+        return point, there
 
     def residual(self, output: int, coef: Array) -> Any:
         """Return the negative gradient of the mean loss in the values, an m-vector."""

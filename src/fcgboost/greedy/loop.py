@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -62,6 +62,8 @@ class Recipe:
     is_shared : bool
         Whether all outputs take, and lose, the same atoms: in a step the three best of what they
         chose; a scheme that moves along one atom takes the one that is best for all.
+    other_l2 : tuple of float
+        Other ridges that the same atoms are fitted with whenever they are corrected.
     """
 
     loss: Loss
@@ -77,6 +79,7 @@ class Recipe:
     key: int
     removal: Removal | None = None
     is_shared: bool = False
+    other_l2: tuple[float, ...] = ()
 
     @property
     def is_joint(self) -> bool:
@@ -117,6 +120,24 @@ def fit_path(
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
     return path.trace(), path.status or path.ending
+
+
+def fit_ridges(
+    design: Design,
+    targets: Sequence[Array],
+    recipe: Recipe,
+    rules: Sequence[StoppingRule],
+    validator: StepScore | None,
+) -> tuple[list[Trace], Status]:
+    """Run the greedy loop once, and return the path of every ridge: `l2`, then `other_l2`.
+
+    All of them have the atoms that the first one chose; between two corrections the others stay as
+    they are. Rules hear the step of the ridge with the best score.
+    """
+    path = _Path(design, targets, recipe, rules, validator)
+    _run([path])
+    traces = [path.trace(steps) for steps in (path.steps, *path.other_steps)]
+    return traces, path.status or path.ending
 
 
 def fit_paths(
@@ -236,12 +257,18 @@ class _Path:
 
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
+        ridges = recipe.l2, *recipe.other_l2
         n_columns = recipe.max_iter * (_AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
         self.groups = [
-            make_group(design, some, recipe.loss, recipe.l2, n_columns, recipe.fit_intercept)
+            make_group(design, some, recipe.loss, ridges, n_columns, recipe.fit_intercept)
             for some in ([targets] if recipe.is_shared else [[target] for target in targets])
         ]
         self.members = [(group, output) for group in self.groups for output in group.outputs]
+        self.other_members = [
+            [(group, output) for group in self.groups for output in group.followers[i]]
+            for i in range(len(recipe.other_l2))
+        ]
+        self.other_steps: list[list[Step]] = [[] for _ in recipe.other_l2]
         self.outputs = [output for _, output in self.members]
         self.start = np.array([output.intercept for output in self.outputs])
         #: The objective of no model at all.
@@ -270,13 +297,32 @@ class _Path:
         """Make a step with what the outputs chose, or end where none can go on."""
         if all(output.status for output in self.outputs):
             self.status = self.ending
+            if self.steps and self.is_behind:
+                self._finish()
             return
-        step = self._record(*self._correct(k), k)
+        heard = self._record(*self._correct(k), k)
         # All of them hear of the step; the first answer counts.
-        endings = [rule(step) for rule in self.rules]
+        endings = [rule(heard) for rule in self.rules]
         if self.watcher is not None:
-            endings.append(self.watcher(step, self.trace))
+            endings.append(self.watcher(heard, self.trace))
         self.status = next(filter(None, endings), None) or self._limit()
+        if self.status is not None and self.is_behind:
+            self._finish()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether atoms have entered since all coefficients were corrected."""
+        return any(group.n_corrected < len(group.atoms) for group in self.groups)
+
+    def _finish(self) -> None:
+        """Correct all coefficients in the last step."""
+        last = self.steps.pop()
+        for steps in self.other_steps:
+            steps.pop()
+        solutions = [
+            solution for group in self.groups for solution in self._correct_all(last.k, group, 0)
+        ]
+        self._record(solutions, [], last.k, last)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
@@ -287,7 +333,10 @@ class _Path:
                 continue
             before = group.objective
             newest = [group.take(place, one.atom, one.id) for place, one in entering]
-            solutions += [self._move(k, output, newest[-1]) for output in group.outputs]
+            is_last = k == self.recipe.max_iter
+            is_due = is_last or self.recipe.scheme.is_due(len(group.atoms), group.n_corrected)
+            advanced = [] if is_due else self._advance(group, newest)
+            solutions += advanced or self._correct_all(k, group, newest[-1])
             if self.recipe.removal is not None:
                 limit = self.recipe.removal.limit(before, group.objective)
                 corrections, gone = eliminate(group, newest, limit, partial(self._move, k))
@@ -304,6 +353,29 @@ class _Path:
                 choices.setdefault(output.choice.id, output.choice)
         return [(self.registry.place(c.atom, c.id, k), c) for c in choices.values()]
 
+    def _correct_all(self, k: int, group: Group, newest: int) -> list[Solution]:
+        """Move the coefficients of all outputs, those of other ridges as well."""
+        group.n_corrected = len(group.atoms)
+        solutions = [self._move(k, output, newest) for output in group.outputs]
+        for outputs in group.followers:
+            for output in outputs:
+                self._move(k, output, newest)
+        return solutions
+
+    def _advance(self, group: Group, newest: Sequence[int]) -> list[Solution]:
+        """Give new columns coefficients of their own; return nothing where that is no quicker."""
+        solutions = []
+        for output in group.outputs:
+            problem = output.problem
+            for column in newest:
+                found = group.columns.step(problem.output, output.coef, column, problem.l2)
+                if found is None:
+                    return []
+                output.coef, risk = found
+            output.objective = risk + float(problem.penalty @ output.coef**2)
+            solutions.append(Solution(output.coef, output.objective, Status.NOT_CONVERGED, 0, 0.0))
+        return solutions
+
     def _move(self, k: int, output: Output, newest: int) -> Solution:
         """Move the coefficients of an output."""
         solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
@@ -315,19 +387,47 @@ class _Path:
         numbers = [self.outputs.index(output) for output in group.outputs]
         return [(number, place) for place in gone for number in numbers]
 
-    def _record(self, solutions: list[Solution], removed: list[tuple[int, int]], k: int) -> Step:
-        """Write down a step, and score it."""
-        n_outputs = len(self.outputs)
-        coef, small = np.zeros((n_outputs, len(self.registry.rows))), np.zeros((3, n_outputs))
-        chosen = [-1] * n_outputs
-        for c, (group, output) in enumerate(self.members):
+    def _record(
+        self,
+        solutions: list[Solution],
+        removed: list[tuple[int, int]],
+        k: int,
+        last: Step | None = None,
+    ) -> Step:
+        """Write down a step, or the last one again, and score it; return the best ridge's."""
+        step = self._step(self.members, solutions, k)
+        if last is not None:
+            step.chosen, step.scores = last.chosen, last.scores
+        if self.recipe.removal is not None:
+            step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
+        self.steps.append(step)
+        if self.is_behind:
+            for steps in self.other_steps:
+                steps.append(replace(steps[-1], k=k, validation_score=None))
+            return step
+        steps = [step, *(self._step(some, solutions, k) for some in self.other_members)]
+        for own, one in zip(self.other_steps, steps[1:], strict=True):
+            own.append(one)
+        if self.validator is None:
+            return step
+        for one in steps:
+            one.validation_score = self.validator(one, self.registry.rows)
+        return max(steps, key=lambda one: one.validation_score or 0.0)
+
+    def _step(
+        self, members: Sequence[tuple[Group, Output]], solutions: list[Solution], k: int
+    ) -> Step:
+        """Return the record of a step."""
+        coef = np.zeros((len(members), len(self.registry.rows)))
+        chosen, small = [-1] * len(members), np.zeros((3, len(members)))
+        for c, (group, output) in enumerate(members):
             coef[c, group.atoms], choice = output.atom_coef, output.choice
             small[1, c], small[2, c] = output.objective, output.intercept
             if choice is not None and output.status is None:
                 chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
         small.setflags(write=False)
         coef.setflags(write=False)
-        step = Step(
+        return Step(
             k=k,
             chosen=np.array(chosen),
             scores=small[0],
@@ -339,12 +439,6 @@ class _Path:
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
         )
-        if self.recipe.removal is not None:
-            step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
-        if self.validator is not None:
-            step.validation_score = self.validator(step, self.registry.rows)
-        self.steps.append(step)
-        return step
 
     def _gone(self) -> NDArray[np.intp]:
         """Return the positions of the atoms that no output has."""
@@ -353,12 +447,13 @@ class _Path:
             is_gone[group.atoms] = False
         return np.flatnonzero(is_gone)
 
-    def trace(self) -> Trace:
-        """Collect the steps and the atoms that entered."""
+    def trace(self, steps: Sequence[Step] | None = None) -> Trace:
+        """Collect the atoms that entered, and the steps, or those of another ridge."""
+        steps = self.steps if steps is None else steps
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(self.steps), atoms, entered, self.start, endings, self.recipe.is_shared)
+        return Trace(tuple(steps), atoms, entered, self.start, endings, self.recipe.is_shared)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
@@ -371,6 +466,9 @@ class _Path:
         presence = Presence(len(self.outputs), trace.is_shared)
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
+            for (group, _), own in zip(self.members, presence.atoms, strict=True):
+                if self.recipe.scheme.is_due(len(own), group.n_corrected):
+                    group.n_corrected = len(own)
         for c, (group, output) in enumerate(self.members):
             for place in presence.atoms[c]:
                 group.take(place, self.registry.rows[place], int(ids[place]))

@@ -69,6 +69,9 @@ class Group:
     Attributes
     ----------
     outputs : list of Output
+    followers : list of list of Output
+        The same outputs with other ridges, one list per ridge: they choose nothing, and are
+        corrected when the others are.
     atoms : list of int
         The position in the path's trace of every column's atom.
     places : dict from int to int
@@ -76,8 +79,11 @@ class Group:
     """
 
     outputs: list[Output]
+    followers: list[list[Output]] = field(default_factory=list)
     atoms: list[int] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
+    #: How many atoms there were when all coefficients were last corrected.
+    n_corrected: int = 0
 
     @property
     def columns(self) -> Columns:
@@ -96,16 +102,19 @@ class Group:
             self.places[id_] = columns.n_columns
             self.atoms.append(position)
             columns.append(atom)
-            for output in self.outputs:
-                output.coef = np.concatenate((output.coef, _ZERO))
+            for outputs in (self.outputs, *self.followers):
+                for output in outputs:
+                    output.coef = np.concatenate((output.coef, _ZERO))
         return self.places[id_]
 
     def drop(self, column: int) -> int:
         """Let the atom of a column go; return its position in the path's trace."""
         self.places = {id_: j - (j > column) for id_, j in self.places.items() if j != column}
         self.columns.drop(column)
-        for output in self.outputs:
-            output.coef = np.delete(output.coef, column)
+        self.n_corrected -= 1
+        for outputs in (self.outputs, *self.followers):
+            for output in outputs:
+                output.coef = np.delete(output.coef, column)
         return self.atoms.pop(column - int(self.columns.has_constant))
 
 
@@ -113,14 +122,15 @@ def make_group(
     design: Design,
     targets: Sequence[Any],
     loss: Loss,
-    l2: float,
+    ridges: Sequence[float],
     capacity: int,
     has_constant: bool,
 ) -> Group:
-    """Return outputs that have the best constants, if any, and no atoms."""
-    columns = design.columns(targets, loss, capacity, has_constant)
-    outputs = []
+    """Return outputs that have the best constants, if any, and no atoms; the first ridge leads."""
+    columns = design.columns([*targets] * len(ridges), loss, capacity, has_constant)
+    outputs: list[list[Output]] = [[] for _ in ridges]
     for number, weights in enumerate(columns.label_weights):
+        ridge = number // len(targets)
         # Two rows with the weights of the two labels stand for all: weights are counts.
         coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
         values = np.full(2, coef.sum())
@@ -128,5 +138,6 @@ def make_group(
             float(np.average(loss.value(_LABELS, f), weights=weights))
             for f in (values, np.zeros(2))
         )
-        outputs.append(Output(Problem(columns, number, l2), coef, objective, null))
-    return Group(outputs)
+        problem = Problem(columns, number, ridges[ridge])
+        outputs[ridge].append(Output(problem, coef, objective, null))
+    return Group(outputs[0], outputs[1:])

@@ -66,6 +66,11 @@ class Trace(Sequence[Step]):
         """Return one attribute of all steps as an array, such as "n_atoms" or "seconds"."""
         return np.array([getattr(step, name) for step in self.steps])
 
+    @property
+    def scores(self) -> Array:
+        """The validation scores, NaN where steps were not judged."""
+        return self.column("validation_score").astype(np.float64)
+
     def model(
         self, k: int, dictionary: Dictionary, scale: Array, limits: Limits | None = None
     ) -> Model:

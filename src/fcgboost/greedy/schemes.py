@@ -13,7 +13,7 @@ import numpy as np
 
 from fcgboost.designs.base import Array
 from fcgboost.losses import CurvedLoss
-from fcgboost.parts import Part, check_choice, check_positive
+from fcgboost.parts import Part, check_choice, check_positive, is_positive, refuse
 from fcgboost.solvers.base import Problem, Rows, Solution, Solver
 from fcgboost.stopping import Status
 
@@ -35,6 +35,10 @@ class Scheme(Part):
         The column just chosen is at the position `newest`; its coefficient is 0 if it is new.
         """
 
+    def is_due(self, n_atoms: int, n_corrected: int) -> bool:
+        """Whether all coefficients move, where there were so many atoms when they last did."""
+        return True
+
 
 class FullyCorrective(Scheme):
     """Minimise over all selected atoms (equation "FCG" of the paper).
@@ -43,12 +47,25 @@ class FullyCorrective(Scheme):
     ----------
     solver : Solver or None, default=None
         None: the estimator's solver.
+    growth : float, default=1.0
+        All coefficients are corrected once there are so many times as many atoms as at the last
+        correction, and at the end of the path; in between, an atom that enters gets the best
+        coefficient of its own, and the constant follows. 1.0 corrects in every step.
     """
 
     reselects = False
 
-    def __init__(self, solver: Solver | None = None) -> None:
+    def __init__(self, solver: Solver | None = None, growth: float = 1.0) -> None:
         self.solver = solver
+        self.growth = growth
+
+    def check_parameters(self) -> None:
+        if not is_positive(self.growth) or self.growth < 1.0:
+            refuse(self, "growth", "a number of at least 1")
+
+    def is_due(self, n_atoms: int, n_corrected: int) -> bool:
+        """Whether there are enough new atoms."""
+        return n_atoms >= self.growth * n_corrected - 1e-9
 
     def update(self, problem: Problem, coef: Array, newest: int, k: int) -> Solution:
         """Solve the problem, starting from the last solution."""

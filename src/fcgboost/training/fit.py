@@ -21,7 +21,7 @@ from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
-from fcgboost.greedy.loop import Recipe, Watcher, fit_path
+from fcgboost.greedy.loop import Recipe, Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace, fresh
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
@@ -211,6 +211,19 @@ class Fit:
             writer.close(trace)
         return trace, status
 
+    def ridge_paths(self, rules: list[StoppingRule]) -> tuple[list[Trace], Status]:
+        """Run the loop for several ridges at once, as `path` does for one."""
+        if self.patience is not None:
+            rules = [NoImprovement(int(self.patience)), *rules]
+        progress = Progress(self.recipe.max_iter, int(self.settings.verbose), self.title)
+        design, targets = self.layout.design, self.layout.targets
+        try:
+            return fit_ridges(
+                design, targets, self.recipe, [progress, *rules], fresh(self.layout.validator)
+            )
+        finally:
+            progress.close()
+
     def model(self, trace: Trace, k: int) -> Model:
         """Return the model after k steps of a path."""
         design = self.layout.design
@@ -269,8 +282,8 @@ class Fit:
         """
         if self.layout.validator is None or len(trace) == 0:
             return len(trace)
-        scores, sizes = trace.column("validation_score"), trace.column("n_atoms")
-        ks = np.arange(1, len(trace) + 1)
+        scores, sizes = trace.scores, trace.column("n_atoms")
+        ks = np.flatnonzero(~np.isnan(scores)) + 1
         if len(trace) >= self.k0 and self.settings.has_free_steps and not self.settings.is_preset:
             # A path that ended between two multiples is worth a look at its end.
             ks = np.union1d(ks[self.k0 - 1 :: self.k0], len(trace))

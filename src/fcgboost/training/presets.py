@@ -42,6 +42,8 @@ class Preset:
     #: Of models that are as good: the smallest is kept, or else the best of the strongest ridge.
     is_small: bool = False
     removal: Removal | None = None
+    #: How much a model grows until all coefficients are corrected again.
+    growth: float = 1.0
     #: How many paths are averaged, and up to how many rows: of many rows a path depends so little
     #: on chance that an average is not worth its time, or its size.
     n_members: int = 1
@@ -64,6 +66,7 @@ _TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
 AUTO = Preset(
     (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
     _TIMID,
+    growth=1.2,
     n_members=3,
     n_few=10_000,
 )

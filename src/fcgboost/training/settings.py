@@ -152,7 +152,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
     p, preset = estimator, preset_of(estimator.dictionary) or PLAIN
     dictionary: Dictionary = make_part("dictionary", p.dictionary)
     loss: Loss = make_part("loss", p.loss)
-    scheme = _scheme(p, loss)
+    scheme = _scheme(p, loss, preset)
     selection = _selection(p.selection, dictionary, preset)
     removal = _removal(p.removal, preset, loss, scheme)
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
@@ -186,7 +186,7 @@ def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _scheme(p: Any, loss: Loss) -> Scheme:
+def _scheme(p: Any, loss: Loss, preset: Preset) -> Scheme:
     scheme: Scheme = make_part("scheme", p.scheme)
     if not isinstance(scheme, FullyCorrective):
         if not _is_auto(p.solver):
@@ -196,6 +196,8 @@ def _scheme(p: Any, loss: Loss) -> Scheme:
         raise ValueError("Give a solver to the scheme or to the estimator, not to both.")
     solved = copy.copy(scheme)  # it may be a class of the user's, derived from full correction
     solved.solver = make_solver(p.solver if scheme.solver is None else scheme.solver, loss)
+    if isinstance(p.scheme, str):
+        solved.growth = preset.growth
     return solved
 
 

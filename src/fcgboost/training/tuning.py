@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
-from fcgboost.stopping import FarBehind, Status, StoppingRule
+from fcgboost.stopping import Status, StoppingRule
 from fcgboost.training.dataset import DataSet, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
 from fcgboost.training.settings import Settings
@@ -26,9 +26,6 @@ _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
 # A path whose score has not risen for k0 steps, but at least so many, is given up: that costs
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
-# The multiples of k0 at which a path that is a standard error behind the best is given up, which
-# costs nothing measurable either and saves half the time.
-_MARKS = (1, 2, 4)
 # The numbers of steps that are compared where paths of several splits have a vote.
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
@@ -55,37 +52,31 @@ def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ende
         return fit.with_ridge(start.l2, n_steps, patience), None
     if not is_scored:
         return _vote(fit, train, rules), None
-    ridges = fit.ridges
-    paths = _race(fit, ridges, rules)
-    best = _best(fit, [trace for trace, _ in paths])
+    traces, status = _compare(fit, rules, patience)
+    best = _best(fit, traces)
     # With a file to write, the path is made again for it.
-    path = paths[best] if fit.settings.checkpoint is None else None
-    return fit.with_ridge(ridges[best], patience=patience), path
+    path = (traces[best], status) if fit.settings.checkpoint is None else None
+    return fit.with_ridge(fit.ridges[best], patience=patience), path
 
 
-def _race(fit: Fit, ridges: Sequence[float], rules: list[StoppingRule]) -> list[Ended]:
-    """Try every ridge; give up those that fall far behind the best of the weaker ones."""
-    paths: list[Ended] = []
-    leader, marks = np.zeros(0), [multiple * fit.k0 for multiple in _MARKS]
-    for l2 in reversed(ridges):
-        rule = FarBehind(leader, marks, fit.error)
-        paths.append(_trial(fit, l2, _patience(fit)).path([rule, *rules], None))
-        scores = paths[-1][0].column("validation_score")
-        if scores.max(initial=-np.inf) >= leader.max(initial=-np.inf):
-            leader = scores
-    return paths[::-1]
-
-
-def _trial(fit: Fit, l2: float, patience: int | None) -> Fit:
-    """Return a fit with another ridge that begins at nothing and leaves no file behind."""
-    start, title = replace(fit.start, path=None), f"to choose, ridge {l2:.2g}: "
-    trial = fit.with_ridge(l2, patience=patience)
-    return replace(trial, start=start, is_written=False, title=title)
+def _compare(
+    fit: Fit, rules: list[StoppingRule], patience: int | None
+) -> tuple[list[Trace], Status]:
+    """Return one path with the coefficients of every ridge, strongest first."""
+    start, ridges = replace(fit.start, path=None), fit.ridges
+    leader = fit.recipe.l2 if fit.recipe.l2 in ridges else ridges[len(ridges) // 2]
+    others = tuple(l2 for l2 in ridges if l2 != leader)
+    trial = fit.with_ridge(leader, patience=patience)
+    recipe = replace(trial.recipe, other_l2=others)
+    trial = replace(trial, recipe=recipe, start=start, is_written=False, title="to choose: ")
+    traces, status = trial.ridge_paths(rules)
+    found = dict(zip((leader, *others), traces, strict=True))
+    return [found[l2] for l2 in ridges], status
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     """Return the number of the strongest ridge, or that of the smallest model, that is as good."""
-    tops = [float(t.column("validation_score").max(initial=-np.inf)) for t in traces]
+    tops = [float(np.nanmax(trace.scores, initial=-np.inf)) for trace in traces]
     best = max(tops)
     good = [i for i, top in enumerate(tops) if top >= best - fit.slack(best)]
     if not fit.settings.preset.is_small:
@@ -105,7 +96,12 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
         kept, aside = split_data(train, _SHARE, hashing.derive(fit.start.key, -1 - i) >> 33)
         layout = lay_out(settings, fit.layout.classes, kept, aside)
         split = Fit.of(settings, layout, replace(fit.start, path=None))
-        splits.append((split, _compared(split, rules)))
+        is_free = settings.has_free_steps
+        traces, _ = _compare(split, rules, _patience(split) if is_free else None)
+        # Where the number of steps is given, no other one matters.
+        if not is_free:
+            traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
+        splits.append((split, traces))
     scores = [[_at_multiples(trace, one.k0) for trace in traces] for one, traces in splits]
     best, number = _winner(split, np.mean(scores, axis=0))
     multiple = _MULTIPLES[number]
@@ -129,17 +125,6 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
     return int(row), int(column)
 
 
-def _compared(fit: Fit, rules: list[StoppingRule]) -> list[Trace]:
-    """Return the paths of all ridges whose scores are compared, or the ends of them.
-
-    Where the number of steps is given, no other one matters.
-    """
-    if fit.settings.has_free_steps:
-        return [trace for trace, _ in _race(fit, fit.ridges, rules)]
-    traces = [_trial(fit, l2, None).path(rules, None)[0] for l2 in fit.ridges]
-    return [replace(trace, steps=trace.steps[-1:]) for trace in traces]
-
-
 def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
@@ -155,5 +140,8 @@ def _at_multiples(trace: Trace, k0: int) -> list[float]:
 
 
 def _end(trace: Trace, multiple: float, k0: int) -> int:
-    """Return a multiple of k0 as a number of steps, from one to the whole path."""
-    return min(max(1, round(multiple * k0)), len(trace))
+    """Return the last step that was judged, up to a multiple of k0; the first one at least."""
+    judged = np.flatnonzero(~np.isnan(trace.scores)) + 1
+    if len(judged) == 0:
+        return 0
+    return int(judged[max(1, np.searchsorted(judged, round(multiple * k0), side="right")) - 1])
