@@ -69,6 +69,8 @@ FCG_API int32_t fcg_look(fcg_columns *c, const double *coef);
 FCG_API int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, double scale,
                            double tol, int64_t max_iter, double *coef);
 
+/* step.c */
+
 /* Minimise risk + l2 b^2 over the coefficient b of column j, and over a constant if there is one,
  * which is column 0, from values f where b = 0; the other coefficients stay. Written are the new
  * values, the slopes there, and what was added to the constant, to b, and the risk. */

@@ -18,8 +18,6 @@ static const double ROUNDING = 1e-15;
 /* A column that has lost all but this share of its squared norm is added up anew. */
 static const double LOSS = 1e-3;
 enum { TRIALS = 20, UPDATES = 64, BLOCK = 1 << 17 };
-/* A step of one column ends where the next one would gain less than this share of the first. */
-static const double LITTLE = 1e-3;
 
 typedef fcg_columns columns;
 
@@ -131,21 +129,28 @@ static int renew(columns *c) {
     return status;
 }
 
-/* Bring in the columns that are new. */
+/* Bring in the columns that are new: their part of the Gram matrix, by blocks of rows. */
 static int extend(columns *c) {
-    double *weighted = numbers(c->m);
+    int64_t known = c->n_known, size = BLOCK / (c->k - known + 1) + 1;
+    int k = (int)c->k, fresh = (int)(c->k - known), m = (int)c->m, ld = (int)c->room;
+    double *weighted = numbers(size * fresh), unit = 1.0;
     if (!weighted) return -1;
-    int64_t all = c->k;
-    for (int64_t j = c->n_known; j < all; j++) {
-        const double *a = c->A + j * c->m;
-        for (int64_t i = 0; i < c->m; i++) weighted[i] = c->h[i] * a[i];
-        c->k = j + 1;
-        back(c, 0, weighted, c->gram + j * c->room);
-        for (int64_t i = 0; i < j; i++) c->gram[i * c->room + j] = c->gram[j * c->room + i];
-        c->gradient[j] = dot(c->m, a, c->g);
+    for (int64_t j = known; j < k; j++) {
+        clear(k, c->gram + j * c->room);
+        c->gradient[j] = dot(c->m, c->A + j * c->m, c->g);
         c->coef[j] = c->peak[j] = 0.0;
     }
-    c->k = c->n_known = all;
+    for (int64_t i = 0; i < c->m; i += size) {
+        int taken = (int)(c->m - i < size ? c->m - i : size);
+        for (int64_t j = 0; j < fresh; j++)
+            for (int64_t r = 0; r < taken; r++)
+                weighted[j * taken + r] = c->h[i + r] * c->A[(known + j) * c->m + i + r];
+        c->blas->gemm("T", "N", &k, &fresh, &taken, &unit, c->A + i, &m, weighted, &taken, &unit,
+                      c->gram + known * c->room, &ld);
+    }
+    for (int64_t j = known; j < k; j++)
+        for (int64_t i = 0; i < known; i++) c->gram[i * c->room + j] = c->gram[j * c->room + i];
+    c->n_known = c->k;
     note_peaks(c);
     free(weighted);
     return 0;
@@ -355,57 +360,4 @@ int32_t fcg_newton(fcg_columns *c, const double *penalty, const double *norms, d
     copy(c->k, c->coef, coef);
     drop_room(&r);
     return status ? -1 : n_iter;
-}
-
-/* Sums over rows at f + u + b a: the risk, and the first and second derivatives in u and b. */
-static void line_sums(const columns *c, const double *restrict a, const double *restrict f, double u,
-                      double b, double *sums) {
-    double parts[6][4] = {{0.0}};
-    for (int64_t i = 0; i < c->m; i += 4) {
-        for (int64_t l = 0; l < (c->m - i < 4 ? c->m - i : 4); l++) {
-            double y = c->y[i + l], value = a[i + l];
-            double e = 1.0 - y * (f[i + l] + u + b * value);
-            double h = e > 0.0 ? 2.0 * c->shares[i + l] : 0.0, g = -h * y * e;
-            parts[0][l] += -0.5 * g * y * e;
-            parts[1][l] += g;
-            parts[2][l] += g * value;
-            parts[3][l] += h;
-            parts[4][l] += h * value;
-            parts[5][l] += h * value * value;
-        }
-    }
-    for (int s = 0; s < 6; s++)
-        sums[s] = (parts[s][0] + parts[s][1]) + (parts[s][2] + parts[s][3]);
-}
-
-void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, double *f,
-              double *g, double *added) {
-    const double *a = c->A + j * c->m;
-    double u = 0.0, b = 0.0, first = 0.0, s[6], t[6];
-    line_sums(c, a, f, u, b, s);
-    for (int round = 0; round < TRIALS; round++) {
-        double gu = has_constant ? s[1] : 0.0, gb = s[2] + 2.0 * l2 * b;
-        double huu = has_constant ? s[3] : 1.0, hub = has_constant ? s[4] : 0.0;
-        double hbb = s[5] + 2.0 * l2, det = huu * hbb - hub * hub;
-        if (!(det > SAFE_CONDITION * huu * hbb)) break;
-        double du = (hub * gb - hbb * gu) / det, db = (hub * gu - huu * gb) / det;
-        double slope = gu * du + gb * db, objective = s[0] + l2 * b * b, length = 1.0;
-        if (!(slope < -LITTLE * first)) break;
-        first = first > 0.0 ? first : -slope;
-        int trial = 0;
-        for (; trial < TRIALS; trial++, length *= 0.5) {
-            double v = b + length * db;
-            line_sums(c, a, f, u + length * du, v, t);
-            if (t[0] + l2 * v * v <= objective + ARMIJO * length * slope) break;
-        }
-        if (trial == TRIALS) break;
-        u += length * du, b += length * db;
-        memcpy(s, t, sizeof s);
-    }
-    for (int64_t i = 0; i < c->m; i++) {
-        f[i] += u + b * a[i];
-        double e = 1.0 - c->y[i] * f[i];
-        g[i] = e > 0.0 ? c->shares[i] * (-2.0 * c->y[i] * e) : 0.0;
-    }
-    added[0] = u, added[1] = b, added[2] = s[0];
 }

@@ -1,0 +1,67 @@
+/* The step between two full corrections: a column that is new gets a coefficient of its own.
+ *
+ * Newton's method in two unknowns, that coefficient and the constant, on the squared hinge.
+ */
+#include "kernels.h"
+
+#include <string.h>
+
+/* Below this share of the product of its diagonal the determinant is rounding. */
+static const double SAFE_CONDITION = 1e-10;
+static const double ARMIJO = 1e-4;
+/* A step ends where the next iteration would gain less than this share of the first. */
+static const double LITTLE = 1e-3;
+enum { TRIALS = 20 };
+
+/* Sums over rows at f + u + b a: the risk, and the first and second derivatives in u and b. */
+static void line_sums(const fcg_columns *c, const double *restrict a, const double *restrict f, double u,
+                      double b, double *sums) {
+    double parts[6][4] = {{0.0}};
+    for (int64_t i = 0; i < c->m; i += 4) {
+        for (int64_t l = 0; l < (c->m - i < 4 ? c->m - i : 4); l++) {
+            double y = c->y[i + l], value = a[i + l];
+            double e = 1.0 - y * (f[i + l] + u + b * value);
+            double h = e > 0.0 ? 2.0 * c->shares[i + l] : 0.0, g = -h * y * e;
+            parts[0][l] += -0.5 * g * y * e;
+            parts[1][l] += g;
+            parts[2][l] += g * value;
+            parts[3][l] += h;
+            parts[4][l] += h * value;
+            parts[5][l] += h * value * value;
+        }
+    }
+    for (int s = 0; s < 6; s++)
+        sums[s] = (parts[s][0] + parts[s][1]) + (parts[s][2] + parts[s][3]);
+}
+
+void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, double *f,
+              double *g, double *added) {
+    const double *a = c->A + j * c->m;
+    double u = 0.0, b = 0.0, first = 0.0, s[6], t[6];
+    line_sums(c, a, f, u, b, s);
+    for (int round = 0; round < TRIALS; round++) {
+        double gu = has_constant ? s[1] : 0.0, gb = s[2] + 2.0 * l2 * b;
+        double huu = has_constant ? s[3] : 1.0, hub = has_constant ? s[4] : 0.0;
+        double hbb = s[5] + 2.0 * l2, det = huu * hbb - hub * hub;
+        if (!(det > SAFE_CONDITION * huu * hbb)) break;
+        double du = (hub * gb - hbb * gu) / det, db = (hub * gu - huu * gb) / det;
+        double slope = gu * du + gb * db, objective = s[0] + l2 * b * b, length = 1.0;
+        if (!(slope < -LITTLE * first)) break;
+        first = first > 0.0 ? first : -slope;
+        int trial = 0;
+        for (; trial < TRIALS; trial++, length *= 0.5) {
+            double v = b + length * db;
+            line_sums(c, a, f, u + length * du, v, t);
+            if (t[0] + l2 * v * v <= objective + ARMIJO * length * slope) break;
+        }
+        if (trial == TRIALS) break;
+        u += length * du, b += length * db;
+        memcpy(s, t, sizeof s);
+    }
+    for (int64_t i = 0; i < c->m; i++) {
+        f[i] += u + b * a[i];
+        double e = 1.0 - c->y[i] * f[i];
+        g[i] = e > 0.0 ? c->shares[i] * (-2.0 * c->y[i] * e) : 0.0;
+    }
+    added[0] = u, added[1] = b, added[2] = s[0];
+}
