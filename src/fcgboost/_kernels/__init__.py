@@ -79,7 +79,7 @@ class Bins(Structure):
 
     @classmethod
     def of(cls, tables: Any) -> Bins:
-        """Return where the tables of `dictionaries.trees.binning.Bins` lie."""
+        """Return where the tables of `dictionaries.trees.Bins` lie."""
         n_features, n_rows = tables.codes.shape
         return cls(n_rows, n_features, *(_at(getattr(tables, n)) for n, _ in cls._fields_[2:]))
 
