@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ from fcgboost.parts import check_choice, check_count, check_positive
 _FEW = 8
 
 
+@dataclass(eq=False, repr=False)
 class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
     """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
@@ -48,15 +50,9 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     scaling : {"none", "max", "norm"}, default="none"
     """
 
-    def __init__(
-        self,
-        width: float | Literal["scale"] | tuple[float, float] = "scale",
-        centers: Literal["data", "box"] = "data",
-        scaling: Scaling = "none",
-    ) -> None:
-        self.width = width
-        self.centers = centers
-        self.scaling = scaling
+    width: float | Literal["scale"] | tuple[float, float] = "scale"
+    centers: Literal["data", "box"] = "data"
+    scaling: Scaling = "none"
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -85,30 +81,24 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
-        is_sparse = sparse.issparse(X) or sparse.issparse(centers)
-        if len(widths) <= _FEW and not is_sparse:
-            return _few(X, centers, widths, scale)
-        steepness = 0.5 / widths**2
-        if is_sparse:
-            X, centers = _divide(X, scale), _divide(centers, scale)
+        if sparse.issparse(X) or sparse.issparse(centers):
+            steepness, X, centers = 0.5 / widths**2, _divide(X, scale), _divide(centers, scale)
             exponents: Any = dense_product(X, centers)
             exponents *= 2.0 * steepness
             exponents -= squared_norms(X)[:, None] * steepness
             exponents -= squared_norms(centers) * steepness
             return _decay(exponents)
-        # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
-        # from cancelling where the columns lie far from the origin.
-        origin = centers.mean(axis=0)
-        right = _centers_side((centers - origin) / scale, steepness)
+        if len(widths) <= _FEW:
+            return _few(X, centers, widths, scale)
+        origin, right = _origin_and_right_side(atoms, scale)
         return _decay(_inputs_side((X - origin) / scale) @ right)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
-        origin, steepness = atoms[:, :-1].mean(axis=0), 0.5 / atoms[:, -1] ** 2
-        side = _centers_side((atoms[:, :-1] - origin) / scale, steepness)
-        right = np.ascontiguousarray(side)
+        origin, right = _origin_and_right_side(atoms, scale)
+        right = np.ascontiguousarray(right)
 
         def values(X: Any) -> Array:
             if sparse.issparse(X):
@@ -160,6 +150,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialDictionary(InnerProductDictionary):
     """Polynomial kernel atoms (1 + <x, c> / q)^p; a row is (w, b), so that z = <x, c> / q.
 
@@ -175,17 +166,10 @@ class PolynomialDictionary(InnerProductDictionary):
         The paper's polynomial atoms are evidently not rescaled.
     """
 
-    def __init__(
-        self,
-        degree: int = 3,
-        q: float | Literal["scale"] = "scale",
-        centers: Literal["data", "box"] = "data",
-        scaling: Scaling = "none",
-    ) -> None:
-        self.degree = degree
-        self.q = q
-        self.centers = centers
-        self.scaling = scaling
+    degree: int = 3
+    q: float | Literal["scale"] = "scale"
+    centers: Literal["data", "box"] = "data"
+    scaling: Scaling = "none"
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -243,6 +227,17 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
         gap = (X[:, column : column + 1] - centers[:, column]) * units[:, column]
         squares = squares + gap * gap
     return _decay(-squares)
+
+
+def _origin_and_right_side(atoms: Any, scale: Array) -> tuple[Any, Any]:
+    """Return the mean of the centres, and their side of a product about it.
+
+    Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2 from cancelling
+    where the columns lie far from the origin.
+    """
+    centers = atoms[:, :-1]
+    origin = centers.mean(axis=0)
+    return origin, _centers_side((centers - origin) / scale, 0.5 / atoms[:, -1] ** 2)
 
 
 def _inputs_side(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from fcgboost.dictionaries.base import (
     check_range,
     log_uniform,
 )
-from fcgboost.dictionaries.planes import InnerProductDictionary, PlaneDictionary, affine_rounding
+from fcgboost.dictionaries.planes import InnerProductDictionary, PlaneDictionary
 from fcgboost.parts import check_choice, check_count
 
 _LONG = 64
@@ -28,10 +29,7 @@ class NeuronDictionary(PlaneDictionary):
     #: Unit directions with 1..max_features non-zero weights, their planes through the rows of the
     #: sample in turn; or weights and offsets uniform in [-1, 1]. In standardised units.
     weights: Literal["sparse", "box"] = "sparse"
-
-    def __init__(self, max_features: int | None = None, scaling: Scaling = "none") -> None:
-        self.max_features = max_features
-        self.scaling = scaling
+    max_features: int | None
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -46,21 +44,21 @@ class NeuronDictionary(PlaneDictionary):
         are the first ones of more.
         """
         d = sample.n_features
+        most = min(self.max_features or d, d)
         first, second, third = np.random.default_rng(key).spawn(3)
         if self.weights == "box":
             w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
-            b = second.uniform(-1.0, 1.0, size=n)
-            if self.max_features is not None:
-                w[~_random_mask(d, np.full(n, min(self.max_features, d)), third)] = 0.0
-            return np.hstack([w, (b - w @ sample.shift)[:, None]])
-        w = first.standard_normal((n, d))
-        n_nonzero = second.integers(1, min(self.max_features or d, d) + 1, size=n)
-        w[~_random_mask(d, n_nonzero, third)] = 0.0
-        w /= np.linalg.norm(w, axis=1, keepdims=True)
-        w /= sample.scale
-        # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
-        through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
-        return np.hstack([w, -np.einsum("ij,ij->i", w, through)[:, None]])
+            w[~_random_mask(d, np.full(n, most), third)] = 0.0
+            b = second.uniform(-1.0, 1.0, size=n) - w @ sample.shift
+        else:
+            w = first.standard_normal((n, d))
+            w[~_random_mask(d, second.integers(1, most + 1, size=n), third)] = 0.0
+            w /= np.linalg.norm(w, axis=1, keepdims=True)
+            w /= sample.scale
+            # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
+            through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
+            b = -np.einsum("ij,ij->i", w, through)
+        return np.column_stack([w, b])
 
 
 def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -70,7 +68,17 @@ def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDAr
     return np.asarray(numbers <= last[:, None])
 
 
-class SigmoidDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+class _SlopedNeuron(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+    """Neurons that move no more than their argument."""
+
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound |<w, x> + b|, and its error: d products and sums of that size."""
+        sizes = np.linalg.norm(atoms[:, :-1], axis=1) * radius + np.abs(atoms[:, -1])
+        return sizes, (atoms.shape[1] + 15) * sizes
+
+
+@dataclass(eq=False, repr=False)
+class SigmoidDictionary(_SlopedNeuron):
     """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
 
     Parameters
@@ -85,16 +93,10 @@ class SigmoidDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictio
         The most non-zero coordinates of w; None is no limit.
     """
 
-    def __init__(
-        self,
-        slope_range: float | tuple[float, float] = (1.0, 10.0),
-        weights: Literal["sparse", "box"] = "sparse",
-        scaling: Scaling = "none",
-        max_features: int | None = None,
-    ) -> None:
-        super().__init__(max_features, scaling)
-        self.slope_range = slope_range
-        self.weights = weights
+    slope_range: float | tuple[float, float] = (1.0, 10.0)
+    weights: Literal["sparse", "box"] = "sparse"
+    scaling: Scaling = "none"
+    max_features: int | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -118,21 +120,12 @@ class SigmoidDictionary(NeuronDictionary, InnerProductDictionary, ScreenedDictio
 
     def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
         """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
-        _, errors = affine_rounding(atoms, radius)
+        _, errors = super().rounding(atoms, radius)
         return np.ones(len(atoms)), errors / 4.0 + 16.0
 
 
-class _PiecewiseLinear(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
-    """Neurons of which multiples are neurons, and that move no more than their argument."""
-
-    def scaled(self, atoms: Any, factors: Array) -> Any:
-        return atoms * factors[:, None]
-
-    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
-        return affine_rounding(atoms, radius)
-
-
-class ReluDictionary(_PiecewiseLinear):
+@dataclass(eq=False, repr=False)
+class ReluDictionary(_SlopedNeuron):
     """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
 
     Parameters
@@ -145,14 +138,9 @@ class ReluDictionary(_PiecewiseLinear):
         The most non-zero coordinates of w; None is no limit.
     """
 
-    def __init__(
-        self,
-        weights: Literal["sparse", "box"] = "sparse",
-        scaling: Scaling = "none",
-        max_features: int | None = None,
-    ) -> None:
-        super().__init__(max_features, scaling)
-        self.weights = weights
+    weights: Literal["sparse", "box"] = "sparse"
+    scaling: Scaling = "none"
+    max_features: int | None = None
 
     def profile(self, z: Array) -> Array:
         if is_tensor(z):
@@ -161,12 +149,15 @@ class ReluDictionary(_PiecewiseLinear):
         zero = np.zeros(z.shape[-1], z.dtype) if z.shape[-1] >= _LONG else 0.0
         return np.maximum(z, zero, out=z)
 
-    def slope(self, z: Array) -> Array:
-        slopes: Array = namespace(z).asarray(z > 0.0, dtype=z.dtype)
-        return slopes
+    def slope(self, z: Array) -> Any:
+        return namespace(z).asarray(z > 0.0, dtype=z.dtype)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
 
 
-class LinearDictionary(_PiecewiseLinear):
+@dataclass(eq=False, repr=False)
+class LinearDictionary(_SlopedNeuron):
     """Linear atoms <w, x> + b; a row is (w, b).
 
     The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
@@ -179,14 +170,20 @@ class LinearDictionary(_PiecewiseLinear):
     scaling : {"none", "max", "norm"}, default="none"
     """
 
+    max_features: int | None = None
+    scaling: Scaling = "none"
+
     def profile(self, z: Array) -> Array:
         return z
 
-    def slope(self, z: Array) -> Array:
-        slopes: Array = namespace(z).ones_like(z)
-        return slopes
+    def slope(self, z: Array) -> Any:
+        return namespace(z).ones_like(z)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class StepDictionary(NeuronDictionary):
     """Step atoms: 1 where <w, x> + b > 0, else 0; a row is (w, b).
 
@@ -199,6 +196,9 @@ class StepDictionary(NeuronDictionary):
         The most non-zero coordinates of w; None is no limit. 1 gives decision stumps.
     scaling : {"none", "max", "norm"}, default="none"
     """
+
+    max_features: int | None = None
+    scaling: Scaling = "none"
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose random directions with the step at training inputs.
@@ -214,6 +214,5 @@ class StepDictionary(NeuronDictionary):
         atoms[:, -1] += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
         return atoms
 
-    def profile(self, z: Array) -> Array:
-        steps: Array = namespace(z).greater(z, 0.0, out=z)
-        return steps
+    def profile(self, z: Array) -> Any:
+        return namespace(z).greater(z, 0.0, out=z)

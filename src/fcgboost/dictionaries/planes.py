@@ -26,7 +26,7 @@ class PlaneDictionary(Dictionary):
         """Return the values of the atoms for z = <w, x> + b, which may be overwritten."""
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        return self.profile(affine(X, atoms))
+        return self.profile(_affine(X, atoms))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Lay the weights out as columns, which short products read several times faster."""
@@ -36,7 +36,7 @@ class PlaneDictionary(Dictionary):
 
         def values(X: Any) -> Array:
             if isinstance(X, np.ndarray) and len(X) >= _MANY:
-                return self.profile(product_on_one_thread(widened(X, table.dtype), table))
+                return self.profile(product_on_one_thread(_widened(X, table.dtype), table))
             return self.profile(product_on_one_thread(X, table[:-1]) + table[-1])
 
         return values
@@ -52,7 +52,7 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Return sum_j coef_j profile'(z_j) w_j."""
         weights, _ = split_last(atoms)
-        return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
+        return np.asarray((self.slope(_affine(X, atoms)) * coef) @ weights)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return rows (w unit, b + <w, origin>)."""
@@ -63,22 +63,38 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
-        slopes = self.slope(affine(Z, theta)) * V
+        slopes = self.slope(_affine(Z, theta)) * V
         return namespace(Z).concatenate([slopes.T @ Z, slopes.sum(0)[:, None]], axis=1)
 
 
-def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
-    """Bound |<w, x> + b|, and its error in units of roundoff: d products and sums of that size."""
+def _affine(X: Any, atoms: Any) -> Array:
+    """Return <w, x> + b for rows (w, b), a fresh dense array."""
+    if type(X) is type(atoms) is np.ndarray and len(atoms) >= _MANY:
+        # One more column in the product takes less time than adding the offsets.
+        return np.asarray(_widened(X, np.result_type(X, atoms)) @ atoms.T)
     weights, offsets = split_last(atoms)
-    sizes = np.linalg.norm(weights, axis=1) * radius + np.abs(offsets)
-    return sizes, (weights.shape[1] + 16) * sizes
+    z = dense_product(X, weights)
+    z += offsets
+    return z
+
+
+def _widened(X: Any, dtype: Any) -> Any:
+    """Return rows (x, 1)."""
+    rows = np.ones((X.shape[0], X.shape[1] + 1), dtype)
+    rows[:, :-1] = X
+    return rows
 
 
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
-    if sparse.issparse(atoms):
-        return atoms[:, :-1], atoms[:, -1:].toarray().ravel()
-    return atoms[:, :-1], atoms[:, -1]
+    last = atoms[:, -1:].toarray().ravel() if sparse.issparse(atoms) else atoms[:, -1]
+    return atoms[:, :-1], last
+
+
+def dense_product(X: Any, rows: Any) -> Array:
+    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
+    product: Any = X @ rows.T
+    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
@@ -93,31 +109,3 @@ def product_on_one_thread(X: Any, columns: Any) -> Any:
     for start in range(size, X.shape[1], size):
         total += X[:, start : start + size] @ columns[start : start + size]
     return total
-
-
-def affine(X: Any, atoms: Any) -> Array:
-    """Return <w, x> + b for rows (w, b), a fresh dense array."""
-    if type(X) is type(atoms) is np.ndarray:
-        if len(atoms) >= _MANY:
-            # One more column in the product takes less time than adding the offsets.
-            return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
-        values: Array = X @ atoms[:, :-1].T
-        values += atoms[:, -1]
-        return values
-    weights, offsets = split_last(atoms)
-    z = dense_product(X, weights)
-    z += offsets
-    return z
-
-
-def widened(X: Any, dtype: Any) -> Any:
-    """Return rows (x, 1)."""
-    rows = np.empty((X.shape[0], X.shape[1] + 1), dtype)
-    rows[:, :-1], rows[:, -1] = X, 1.0
-    return rows
-
-
-def dense_product(X: Any, rows: Any) -> Array:
-    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
-    product: Any = X @ rows.T
-    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]
