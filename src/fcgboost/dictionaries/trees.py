@@ -231,6 +231,7 @@ class TreeGrower(Grower):
         trees = self._dictionary
         if rows is not self._rows:
             self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
+            self._held = _kernels.refer_to_bins(self._bins)
             self._rows, self._depth_of_room = rows, -1
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         residual = np.ascontiguousarray(residual, dtype=np.float64)
@@ -243,8 +244,8 @@ class TreeGrower(Grower):
         if depth > self._depth_of_room:
             self._make_room(int(depth))
         rules = int(depth), float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
-        bins, room = _kernels.Bins.of(self._bins), (self._histograms, self._nodes)
-        return _kernels.grow_tree(bins, rules, residual, weights, *room)[None, :]
+        room = self._histograms, self._nodes
+        return _kernels.grow_tree(self._held, rules, residual, weights, *room)[None, :]
 
     def _make_room(self, depth: int) -> None:
         """Make room for histograms of the two widest levels, and for nodes of a row each."""
