@@ -115,6 +115,13 @@ class TreeDictionary(GrownDictionary):
         """Return what grows trees; raise a ValueError if there are no such categorical features."""
         return TreeGrower(self, sample.n_features)
 
+    def levels(self, n_rows: float) -> int:
+        """Return the depth of trees on so many rows."""
+        if self.depth != "auto" and self.depth != "shallow":
+            return int(self.depth)
+        fewer = _SHALLOW if self.depth == "shallow" else 0
+        return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
+
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
@@ -142,7 +149,7 @@ class TreeDictionary(GrownDictionary):
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         return self.prepared(atoms, scale)(X)
 
-    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Any]:
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Check the trees once; raise a ValueError for rows that are none."""
         nodes = nodes_of(atoms)
         depths = _kernels.check_trees(nodes, len(scale))
@@ -235,15 +242,12 @@ class TreeGrower(Grower):
             self._rows, self._depth_of_room = rows, -1
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         residual = np.ascontiguousarray(residual, dtype=np.float64)
-        depth = trees.depth
-        if isinstance(depth, str):
-            # Weights may be those of the rows that have a residual alone.
-            n_rows = max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0)
-            fewer = _SHALLOW if depth == "shallow" else 0
-            depth = min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
+        # Weights may be those of the rows that have a residual alone.
+        n_rows = max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0)
+        depth = trees.levels(n_rows)
         if depth > self._depth_of_room:
-            self._make_room(int(depth))
-        rules = int(depth), float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
+            self._make_room(depth)
+        rules = depth, float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
         room = self._histograms, self._nodes
         return _kernels.grow_tree(self._held, rules, residual, weights, *room)[None, :]
 
