@@ -13,7 +13,8 @@ from scipy import sparse
 
 from fcgboost.arrays import beside, host, is_tensor
 from fcgboost.clipping import Limits, clip
-from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary, UnionDictionary
+from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
+from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
 # thread, which of wide inputs takes few rows; but some, so that Python's part remains small.

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from fcgboost.arrays import host
 from fcgboost.parts import Part, check_choice, is_positive, refuse
@@ -48,6 +49,13 @@ class Sample:
     def dense_rows(self) -> Array:
         """Return the drawn rows as a dense float64 array."""
         return np.asarray(host(self.rows), dtype=np.float64)
+
+    def centers(self, where: str, n: int, key: int) -> Any:
+        """Return raw centres: the drawn rows, or n points of the bounding box."""
+        if where == "data":
+            return self.rows if sparse.issparse(self.rows) else self.dense_rows()
+        unit = np.random.default_rng(key).random((n, self.n_features))
+        return self.low + unit * (self.high - self.low)
 
 
 class Dictionary(Part):

@@ -1,4 +1,4 @@
-"""Kernels centred at points: Gauss and polynomial."""
+"""Functions of one distance: Gauss kernels."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ from fcgboost.dictionaries.base import (
     ends_of,
     log_uniform,
 )
-from fcgboost.dictionaries.planes import (
-    InnerProductDictionary,
-    dense_product,
-    product_on_one_thread,
-    split_last,
-)
-from fcgboost.parts import check_choice, check_count, check_positive
+from fcgboost.dictionaries.planes import dense_product, product_on_one_thread, split_last
+from fcgboost.parts import check_choice
 
+# So few atoms are evaluated by differences.
 _FEW = 8
 
 
@@ -60,7 +56,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         check_range(self, "width", "scale")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = _centers(sample, self.centers, n, key)
+        centers = sample.centers(self.centers, n, key)
         widths = np.full((centers.shape[0], 1), self.width_range(sample)[0])
         if not isinstance(self.width, Real | str):
             draw = log_uniform(self.width, np.random.default_rng([key, 1]), widths.shape)
@@ -148,63 +144,6 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         shift = float(np.linalg.norm(centers.mean(axis=0)))
         sizes = (np.linalg.norm(centers, axis=1) + radius + 2.0 * shift) ** 2 / (2.0 * widths**2)
         return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
-
-
-@dataclass(eq=False, repr=False)
-class PolynomialDictionary(InnerProductDictionary):
-    """Polynomial kernel atoms (1 + <x, c> / q)^p; a row is (w, b), so that z = <x, c> / q.
-
-    Parameters
-    ----------
-    degree : int, default=3
-        The power p.
-    q : float or "scale", default="scale"
-        Divides the inner product; 1 in the paper. "scale" is the mean of |x|^2 in standardised
-        units (d after standardisation), as gamma="scale" is for scikit-learn's SVC.
-    centers : {"data", "box"}, default="data"
-    scaling : {"none", "max", "norm"}, default="none"
-        The paper's polynomial atoms are evidently not rescaled.
-    """
-
-    degree: int = 3
-    q: float | Literal["scale"] = "scale"
-    centers: Literal["data", "box"] = "data"
-    scaling: Scaling = "none"
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_choice(self, "centers", ("data", "box"))
-        check_count(self, "degree")
-        if not (isinstance(self.q, str) and self.q == "scale"):
-            check_positive(self, "q")
-
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = host(_centers(sample, self.centers, n, key))
-        q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
-        weights = (centers - sample.shift) / (q * sample.scale**2)
-        return np.hstack([weights, -(weights @ sample.shift)[:, None]])
-
-    def profile(self, z: Array) -> Array:
-        """Return (1 + z)^p."""
-        z += 1.0
-        if self.degree == 1:
-            return z
-        power = z * z
-        for _ in range(self.degree - 2):  # several times faster than a general power
-            power *= z
-        return power
-
-    def slope(self, z: Array) -> Array:
-        """Return p (1 + z)^(p - 1)."""
-        return self.degree * (1.0 + z) ** (self.degree - 1)
-
-
-def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
-    """Return raw centres: the drawn rows, or points of the bounding box."""
-    if where == "data":
-        return sample.rows if sparse.issparse(sample.rows) else sample.dense_rows()
-    unit = np.random.default_rng(key).random((n, sample.n_features))
-    return sample.low + unit * (sample.high - sample.low)
 
 
 def _divide(X: Any, scale: Array) -> Any:
