@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Array = NDArray[np.float64]
+
 
 def namespace(array: Any) -> Any:
     """Return the module whose functions take an array: numpy or torch."""
@@ -44,7 +46,7 @@ def beside(array: Any, other: Any) -> Any:
     return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
 
 
-def positive_part(array: Any) -> NDArray[np.float64]:
+def positive_part(array: Any) -> Array:
     """Return max(0, x) elementwise."""
     return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)  # type: ignore[no-any-return]
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import beside, namespace
+from fcgboost.arrays import Array, beside, namespace
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _LARGEST = float(np.finfo(np.float64).max)

@@ -11,12 +11,9 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcgboost.arrays import namespace, positive_part, sort
+from fcgboost.arrays import Array, namespace, positive_part, sort
 from fcgboost.parts import Part
-
-Array = NDArray[np.float64]
 
 
 class Loss(Part):

@@ -1,7 +1,7 @@
 """Which atoms exist: families of functions whose members are rows of an array."""
 
+from fcgboost.arrays import Array
 from fcgboost.dictionaries.base import (
-    Array,
     Dictionary,
     Grower,
     GrownDictionary,

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import host
+from fcgboost.arrays import Array, host
 from fcgboost.parts import Part, check_choice, is_positive, refuse
 
-Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import host, namespace, squared_norms
+from fcgboost.arrays import Array, host, namespace, squared_norms
 from fcgboost.dictionaries.base import (
-    Array,
     LearnableDictionary,
     Sample,
     Scaling,

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import host, is_tensor, namespace
+from fcgboost.arrays import Array, host, is_tensor, namespace
 from fcgboost.dictionaries.base import (
-    Array,
     Dictionary,
     LearnableDictionary,
     Sample,

@@ -1,10 +1,7 @@
-"""Trees that are grown on the residual, level by level.
+"""Trees that are grown on the residual, level by level, on binned rows.
 
-A node is four numbers (feature, value, left, kind), and a row is the nodes of a tree one after the
-other. Room at the end of a row is zeros.
-
-Trees grow on bins: a value counts as the number of thresholds below it, at most 254. Thresholds
-depend on the distinct rows alone, so weights, repetitions and the order of rows do not move them.
+The bin of a value is the number of thresholds below it, at most 254. Thresholds depend on the
+distinct rows alone, so weights, repetitions and the order of rows do not move them.
 """
 
 from __future__ import annotations
@@ -19,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import host, is_tensor, namespace
-from fcgboost.dictionaries.base import Array, Grower, GrownDictionary, Sample, Scaling
+from fcgboost.arrays import Array, host, is_tensor, namespace
+from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
 IntArray = NDArray[np.int64]
@@ -48,11 +45,11 @@ _ENTRIES = 1 << 22
 
 @dataclass(eq=False, repr=False)
 class TreeDictionary(GrownDictionary):
-    """Regression trees, grown level by level on the residual; a row is the nodes of a tree.
+    """Regression trees, grown level by level on the residual; a row is its nodes, then zeros.
 
     A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
-    x <= value go to node `left`, others to the one behind it. Kind 1 more: missing values go left.
-    Kind 2 more: the value is a set of categories, whose codes are the bits that are set.
+    x <= value go to node `left`, others to the one behind it. Kind is a sum: 1, missing values go
+    left; 2, the value is a set of categories, whose codes are the bits that are set.
 
     A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
     and weights of both sides over the rows that have a residual, and s is the smoothing. Missing
@@ -68,7 +65,7 @@ class TreeDictionary(GrownDictionary):
     min_leaf : float, default=5
         The smallest number of rows of a leaf, in weights.
     smoothing : float, default=10.0
-        s, as many rows as speak for 0.
+        s, which counts like that many rows with the residual 0.
     peak : float, default=0.1
         The largest absolute value. A column so small makes the ridge on it 100 times as strong,
         which keeps trees from over-fitting under full correction.

@@ -24,11 +24,8 @@ class AdmmSolver(Solver):
     - w <- w + gamma (v - A u).
 
     With the paper's gamma = alpha = 1 and 100 iterations the result has hardly left the first
-    iterate, the ridge *least-squares* fit with lambda = 1 / m; the returned status says so. How
-    far it went shrinks with m: for the squared hinge and the square loss A u moves by less than
-    5 % at m = 1000; for the hinge it is 1 + 100 / m times that fit while no margin reaches one;
-    the cubed hinge goes furthest, 20 % at m = 1000, most of it a factor too. gamma = alpha = 1 / m
-    comes close to the minimiser for few, narrow atoms.
+    iterate, the ridge *least-squares* fit with lambda = 1 / m, the less the larger m; the returned
+    status says so. gamma = alpha = 1 / m comes close to the minimiser for few, narrow atoms.
 
     Parameters
     ----------
