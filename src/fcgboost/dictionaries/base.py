@@ -118,7 +118,6 @@ class Dictionary(Part):
         return atoms
 
     def check_parameters(self) -> None:
-        """Raise a ValueError that names a parameter with an impossible value."""
         check_choice(self, "scaling", ("none", "max", "norm"))
 
 
@@ -143,10 +142,9 @@ class MovableDictionary(Dictionary):
 
 
 class ScreenedDictionary(MovableDictionary):
-    """A dictionary that knows how well it does in single precision.
+    """A dictionary that knows how well it does in single precision, in which atoms are screened.
 
-    Candidates are then screened in float32, and only those that can be the best are scored in
-    float64.
+    Only those that can be the best are then scored in float64.
     """
 
     @abstractmethod
@@ -194,10 +192,7 @@ class Grower(ABC):
 
 
 class GrownDictionary(Dictionary):
-    """A dictionary whose atoms are grown on a residual rather than drawn.
-
-    `candidates` gives one trivial atom, whose length is that of all.
-    """
+    """A dictionary whose atoms are grown on a residual; `candidates` gives one trivial atom."""
 
     @abstractmethod
     def grower(self, sample: Sample) -> Grower:

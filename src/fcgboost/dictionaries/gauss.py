@@ -168,12 +168,9 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
 
 
 def _origin_and_right_side(atoms: Any, scale: Array) -> tuple[Any, Any]:
-    """Return the mean of the centres, and their side of a product about it.
-
-    Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2 from cancelling
-    where the columns lie far from the origin.
-    """
+    """Return the mean of the centres, and their side of a product about it."""
     centers = atoms[:, :-1]
+    # About it |x|^2 - 2 x.c + |c|^2 does not cancel where columns lie far from zero.
     origin = centers.mean(axis=0)
     return origin, _centers_side((centers - origin) / scale, 0.5 / atoms[:, -1] ** 2)
 
