@@ -115,6 +115,22 @@ def test_a_sparse_design_stays_sparse_until_its_columns() -> None:
     np.testing.assert_allclose(design.evaluate(atoms), twin.evaluate(dense_atoms), atol=1e-12)
 
 
+def test_wide_sparse_rows_are_evaluated_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their width costs nothing; blocks of two rows each would take minutes."""
+    X = sparse.csr_array((np.ones(5000), (range(5000), range(5000))), shape=(5000, 100_000))
+    dictionary, sizes = GaussDictionary(), []
+    design = MemoryDesign(dictionary, X, np.ones(5000), standardize=False)
+    atoms = dictionary.candidates(design.sample(3, 0), 3, 0)
+
+    def evaluate(self: GaussDictionary, X: sparse.csr_array, *given: object) -> np.ndarray:
+        sizes.append(X.shape[0])
+        return np.zeros((X.shape[0], 3))
+
+    monkeypatch.setattr(GaussDictionary, "evaluate", evaluate)
+    assert design.evaluate(atoms).shape == (5000, 3)
+    assert len(sizes) == 1
+
+
 def test_polynomial_atoms_of_sparse_rows_equal_those_of_dense_rows() -> None:
     X, weights = make_data()
     values = []

@@ -35,7 +35,7 @@ print(model.n_iter_, int(peak) / 2**20)
 def steps_and_gibibytes(*arguments):
     """Give the number of steps and the largest memory of a fit in a process of its own."""
     command = [sys.executable, "-W", "error", "-c", SCRIPT, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     n_steps, gibibytes = done.stdout.split()
     return int(n_steps), float(gibibytes)

@@ -81,5 +81,5 @@ def test_tools_that_read_the_code_see_the_same_names() -> None:
         for alias in node.names:
             assert alias.asname == alias.name  # which is what makes a name public to mypy
             found.add((str(node.module).removeprefix("fcgboost").lstrip("."), alias.name))
-    homes = {(home, name) for home, names in fcgboost._NAMES.items() for name in names}
+    homes = {(home, name) for home, names in fcgboost._NAMES.items() for name in names.split()}
     assert found == homes | {("", "datasets")}

@@ -11,8 +11,7 @@ from suites.naive_trees import Naive, naive_value, thresholds
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary
-from fcgboost.dictionaries.trees.binning import bin_rows, find_thresholds
+from fcgboost.dictionaries.trees import TreeDictionary, bin_rows, find_thresholds
 
 
 class Data(NamedTuple):
@@ -141,7 +140,7 @@ def test_large_trees_of_whole_weights_do_not_depend_on_the_order() -> None:
 def test_with_little_memory_all_histograms_are_added_up(n_numbers, monkeypatch) -> None:
     data = make_data(8, n=400)
     expected = grow(data, depth=6)
-    monkeypatch.setattr("fcgboost.dictionaries.trees.growing._MOST_NUMBERS", n_numbers)
+    monkeypatch.setattr("fcgboost.dictionaries.trees._MOST_NUMBERS", n_numbers)
     np.testing.assert_array_equal(grow(data, depth=6), expected)
 
 
@@ -291,7 +290,7 @@ def test_bins_are_kept_while_the_rows_are_the_same_object(monkeypatch) -> None:
         calls.append(arguments)
         return bin_rows(*arguments)
 
-    monkeypatch.setattr("fcgboost.dictionaries.trees.growing.bin_rows", spy)
+    monkeypatch.setattr("fcgboost.dictionaries.trees.bin_rows", spy)
     data = make_data(0)
     grower = TreeDictionary().grower(make_sample(4))
     first = grower.grow(data.rows, data.residual, data.weights, 0)

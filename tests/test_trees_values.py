@@ -12,9 +12,8 @@ from suites.naive_trees import naive_value
 
 from fcgboost import _kernels
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary
-from fcgboost.dictionaries.trees import nodes as nodes_module
-from fcgboost.dictionaries.trees.nodes import nodes_of
+from fcgboost.dictionaries import trees as trees_module
+from fcgboost.dictionaries.trees import TreeDictionary, nodes_of
 
 ONES = np.ones(4)
 LEAF = [-1.0, 0.25, 0.0, 0.0]
@@ -107,7 +106,7 @@ def test_tensors_have_the_same_values(monkeypatch) -> None:
     rows, atoms = make_rows(5), make_trees(3)
     expected = naive_values(rows, atoms)
     for entries in (1 << 22, 64):
-        monkeypatch.setattr(nodes_module, "_ENTRIES", entries)
+        monkeypatch.setattr(trees_module, "_ENTRIES", entries)
         arrays = map(torch.tensor, (rows, atoms, ONES))
         values = TreeDictionary().evaluate(*arrays)
         assert values.dtype == torch.float64

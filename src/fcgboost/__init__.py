@@ -50,33 +50,22 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
 
 #: Every module with public names, and these.
 _NAMES = {
-    "datasets": (),
-    "dictionaries": (
-        "Dictionary",
-        "GaussDictionary",
-        "LinearDictionary",
-        "PolynomialDictionary",
-        "ReluDictionary",
-        "SigmoidDictionary",
-        "StepDictionary",
-        "TreeDictionary",
-        "UnionDictionary",
-    ),
-    "estimators": ("FCGBoostClassifier",),
-    "io": ("ModelFileError", "load_model", "save_model"),
-    "losses": ("CubedHinge", "Hinge", "Loss", "Square", "SquaredHinge"),
-    "greedy.elimination": ("Removal",),
-    "greedy.schemes": (
-        *("Epsilon", "FullyCorrective", "Original", "Rescaled", "Shrinkage", "Truncation"),
-    ),
-    "search": ("FCGBoostClassifierCV",),
-    "selection.fixed": ("AllCandidates", "SampledCandidates"),
-    "selection.learned": ("LearnedCandidates",),
-    "solvers": ("AdmmSolver", "GradientDescentSolver", "InteriorPointSolver", "NewtonSolver"),
-    "stopping": ("Status", "Step", "theory_steps"),
-    "tables": ("TableEncoder",),
+    "datasets": "",
+    "dictionaries": "Dictionary GaussDictionary LinearDictionary PolynomialDictionary "
+    "ReluDictionary SigmoidDictionary StepDictionary TreeDictionary UnionDictionary",
+    "estimators": "FCGBoostClassifier",
+    "io": "ModelFileError load_model save_model",
+    "losses": "CubedHinge Hinge Loss Square SquaredHinge",
+    "greedy.elimination": "Removal",
+    "greedy.schemes": "Epsilon FullyCorrective Original Rescaled Shrinkage Truncation",
+    "search": "FCGBoostClassifierCV",
+    "selection.fixed": "AllCandidates SampledCandidates",
+    "selection.learned": "LearnedCandidates",
+    "solvers": "AdmmSolver GradientDescentSolver InteriorPointSolver NewtonSolver",
+    "stopping": "Status Step theory_steps",
+    "tables": "TableEncoder",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = {module.partition(".")[0] for module in _NAMES}
 
 try:

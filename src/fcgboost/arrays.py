@@ -10,7 +10,10 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+
+Array = NDArray[np.float64]
 
 
 def namespace(array: Any) -> Any:
@@ -50,9 +53,9 @@ def beside(array: Any, other: Any) -> Any:
     return namespace(other).tensor(np.ascontiguousarray(array), device=other.device)
 
 
-def positive_part(array: Any) -> Any:
+def positive_part(array: Any) -> Array:
     """Return max(0, x) elementwise."""
-    return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)
+    return array.clamp(min=0.0) if is_tensor(array) else np.maximum(array, 0.0)  # type: ignore[no-any-return]
 
 
 def sort(array: Any) -> Any:

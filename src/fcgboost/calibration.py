@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from fcgboost.arrays import namespace
-
-Array = NDArray[np.float64]
+from fcgboost.arrays import Array, namespace
 
 #: Decision values beyond it count as at it: their powers stay finite in single precision.
 LARGEST = 1e8
@@ -90,7 +88,11 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     factor = 0.5 if decision.shape[1] == 1 else 1.0
     if decision.shape[1] == 1:
         decision = np.hstack([-decision, decision])
-    targets = _targets(np.concatenate([part.codes for part in parts]), decision.shape[1], weights)
+    # Weights are counts; those that were made to sum to one have their rows.
+    n_rows = max(float(weights.sum()), float(np.count_nonzero(weights)))
+    targets = np.full(decision.shape, 1.0 / (n_rows + 2.0) / (decision.shape[1] - 1))
+    codes = np.concatenate([part.codes for part in parts])
+    targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
     f = np.clip(decision, -LARGEST, LARGEST)
     logarithms, shares = np.log1p(f * f), (weights / weights.sum())[:, None]
 
@@ -105,11 +107,3 @@ def fit_link(parts: Sequence[HeldOut]) -> PowerLink:
     found = minimize(loss, _START, jac=True, bounds=_BOUNDS, method="L-BFGS-B", options=_EXACT)
     slope, power = (float(f"{value:.{_DIGITS}g}") for value in (np.exp(found.x[0]), found.x[1]))
     return PowerLink(slope, power)
-
-
-def _targets(codes: NDArray[np.intp], n_classes: int, weights: Array) -> Array:
-    # Weights are counts; those that were made to sum to one have their rows.
-    n_rows = max(float(weights.sum()), float(np.count_nonzero(weights)))
-    targets = np.full((len(codes), n_classes), 1.0 / (n_rows + 2.0) / (n_classes - 1))
-    targets[np.arange(len(codes)), codes] = (n_rows + 1.0) / (n_rows + 2.0)
-    return targets

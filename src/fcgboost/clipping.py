@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import is_tensor, namespace
+from fcgboost.arrays import Array, beside, namespace
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -31,7 +30,7 @@ class Limits:
     def without(self, columns: Flags) -> Limits:
         """Return limits that leave some columns as they are."""
         low, high = np.where(columns, -_LARGEST, self.low), np.where(columns, _LARGEST, self.high)
-        return Limits(low, high) if columns.any() else self
+        return Limits(low, high)
 
     def apply(self, X: Any) -> Any:
         """Return rows within the limits, X itself where nothing is beyond them.
@@ -39,33 +38,29 @@ class Limits:
         Missing values stay missing. What is clipped is of float64: the limits may be no numbers of
         single precision.
         """
-        low, high, values = self.low, self.high, X
+        low, high = beside(self.low, X), beside(self.high, X)
         if sparse.issparse(X):
-            low, high, values = low[X.indices], high[X.indices], X.data
-        elif is_tensor(X):
-            torch = namespace(X)
-            # Apple's devices have no double precision.
-            kind = {"dtype": torch.float32 if X.device.type == "mps" else torch.float64}
-            low, high = (torch.as_tensor(side, **kind, device=X.device) for side in (low, high))
-        is_beyond = bool((low > values).any()) or bool((high < values).any())
-        if sparse.issparse(X):
-            is_beyond = is_beyond or bool(_gaps(X, self.low, self.high).any())
-            low, high = self.low, self.high
+            is_beyond = _is_beyond(X.data, low[X.indices], high[X.indices])
+            is_beyond = is_beyond or bool(_gaps(X, low, high).any())
+        else:
+            is_beyond = _is_beyond(X, low, high)
         return clip(X, low, high) if is_beyond else X
+
+
+def _is_beyond(values: Any, low: Any, high: Any) -> bool:
+    return bool((low > values).any()) or bool((high < values).any())
 
 
 def clip(X: Any, low: Any, high: Any) -> Any:
     """Return a copy of an array, CSR matrix or tensor, each value within its column's limits."""
-    if is_tensor(X):
-        xp = namespace(X)
-        return xp.minimum(xp.maximum(X, low), high)
     if sparse.issparse(X):
         X = _filled(X, _gaps(X, low, high))
         data = clip(X.data, low[X.indices], high[X.indices])
         return type(X)((data, X.indices, X.indptr), shape=X.shape)
     # Faster than numpy.clip, and NaN comes through both.
-    clipped = np.maximum(X, low)
-    return np.minimum(clipped, high, out=clipped)
+    xp = namespace(X)
+    clipped = xp.maximum(X, low)
+    return xp.minimum(clipped, high, out=clipped)
 
 
 def _gaps(X: Any, low: Array, high: Array) -> Flags:
@@ -80,13 +75,11 @@ def _filled(X: Any, columns: Flags) -> Any:
     """Store every entry of some columns: no training row had a zero there, so hardly one has."""
     if not columns.any():
         return X
-    entries, places = X.tocoo(), np.cumsum(columns) - 1
-    is_ours = columns[entries.col]
-    is_missing = np.ones((X.shape[0], int(columns.sum())), dtype=bool)
-    is_missing[entries.row[is_ours], places[entries.col[is_ours]]] = False
-    rows, missing = np.nonzero(is_missing)
+    entries = X.tocoo()
+    # Entries at one place are added up.
+    rows, places = np.indices((X.shape[0], int(columns.sum()))).reshape(2, -1)
     row = np.concatenate([entries.row, rows])
-    col = np.concatenate([entries.col, np.flatnonzero(columns)[missing]])
+    col = np.concatenate([entries.col, np.flatnonzero(columns)[places]])
     data = np.concatenate([entries.data, np.zeros(len(rows), dtype=X.dtype)])
     return type(X)((data, (row, col)), shape=X.shape)
 

@@ -11,12 +11,9 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcgboost.arrays import namespace, positive_part, sort
+from fcgboost.arrays import Array, namespace, positive_part, sort
 from fcgboost.parts import Part
-
-Array = NDArray[np.float64]
 
 
 class Loss(Part):
@@ -72,18 +69,15 @@ class ProbabilityLoss(Loss):
 
 def _shortfall(y: Array, f: Array) -> Array:
     """Return max(0, 1 - y f), how far the margin is below one."""
-    shortfall: Array = positive_part(1.0 - y * f)
-    return shortfall
+    return positive_part(1.0 - y * f)
 
 
 def _clip(f: Array) -> Array:
-    clipped: Array = namespace(f).clip(f, -1.0, 1.0)
-    return clipped
+    return namespace(f).clip(f, -1.0, 1.0)  # type: ignore[no-any-return]
 
 
 def _where(condition: Any, first: Any, second: Any) -> Array:
-    chosen: Array = namespace(condition).where(condition, first, second)
-    return chosen
+    return namespace(condition).where(condition, first, second)  # type: ignore[no-any-return]
 
 
 def _positive_share(y: Array, weights: Array) -> float:
@@ -94,11 +88,7 @@ class _Quadratic(SmoothLoss, ProximalLoss, ProbabilityLoss):
     """e^2 of a shortfall e; its population minimiser is 2 P(y = 1 | x) - 1."""
 
     curvature_bound = 2.0
-
-    @staticmethod
-    @abstractmethod
-    def shortfall(y: Array, f: Array) -> Array:
-        """Return e."""
+    shortfall = staticmethod(_shortfall)
 
     def value(self, y: Array, f: Array) -> Array:
         return self.shortfall(y, f) ** 2
@@ -120,8 +110,6 @@ class SquaredHinge(_Quadratic):
     not calibration. The proximal map is the lemma of the paper's Appendix B.
     """
 
-    shortfall = staticmethod(_shortfall)
-
     def curvature(self, y: Array, f: Array) -> Array:
         """Return 2 where y f < 1, else 0 (an element of Clarke's second derivative)."""
         return _where(y * f < 1.0, 2.0 + 0.0 * f, 0.0)
@@ -139,10 +127,7 @@ class SquaredHinge(_Quadratic):
 class Square(_Quadratic):
     """The square loss phi(t) = (1 - t)^2, which is (y - f)^2 for labels of size one."""
 
-    @staticmethod
-    def shortfall(y: Array, f: Array) -> Array:
-        """Return 1 - y f, of either sign."""
-        return 1.0 - y * f
+    shortfall = staticmethod(lambda y, f: 1.0 - y * f)
 
     def curvature(self, y: Array, f: Array) -> Array:
         return 2.0 + 0.0 * f
@@ -210,21 +195,16 @@ def class_probabilities(loss: ProbabilityLoss, decision: Array) -> Array:
     lies in the simplex, so the projection of a point is never farther from it than the point.
     Decision values have shape (n_samples,) or (n_samples, n_classes).
     """
+    xp = namespace(decision)
     if decision.ndim == 1:
         positive = loss.probability(decision)
-        both: Array = namespace(decision).stack([1.0 - positive, positive], 1)
-        return both
-    points, xp = (
-        loss.probability(decision) + (decision - _clip(decision)) / 2.0,
-        namespace(decision),
-    )
+        return xp.stack([1.0 - positive, positive], 1)  # type: ignore[no-any-return]
+    points = loss.probability(decision) + (decision - _clip(decision)) / 2.0
     # A shift of a row does not change its projection; the largest entry at 0 keeps the sums
     # below exact where decision values are huge.
     points = points - xp.amax(points, axis=1)[:, None]
-    descending = -sort(-points)
-    excess = xp.cumsum(descending, axis=1) - 1.0
+    excess = xp.cumsum(-sort(-points), axis=1) - 1.0
     counts = xp.cumsum(xp.ones_like(points), axis=1)
     # The mean excess of the j largest entries grows as long as the j-th is above the threshold.
     threshold = xp.amax(excess / counts, axis=1)
-    projected: Array = positive_part(points - threshold[:, None])
-    return projected
+    return positive_part(points - threshold[:, None])

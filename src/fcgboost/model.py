@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,8 @@ from scipy import sparse
 
 from fcgboost.arrays import beside, host, is_tensor
 from fcgboost.clipping import Limits, clip
-from fcgboost.dictionaries import PRODUCTS_ON_ONE_THREAD, Array, Dictionary, UnionDictionary
+from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
+from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
 # thread, which of wide inputs takes few rows; but some, so that Python's part remains small.
@@ -82,12 +82,11 @@ class Model:
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
             return function(X)
-        values: Any = None
-        for start in range(0, n_samples, size):
-            block = function(X[start : start + size])
-            if values is None:
-                values = _empty(block, n_samples, block.shape[1])
-            values[start : start + size] = block
+        first = function(X[:size])
+        values = _empty(first, n_samples, first.shape[1])
+        values[:size] = first
+        for start in range(size, n_samples, size):
+            values[start : start + size] = function(X[start : start + size])
         return values
 
     def _rows_at_once(self, X: Any) -> int:
@@ -118,7 +117,7 @@ class Model:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in vars(self).items() if name != "_layouts"}
 
 
 class _Layout:

@@ -7,7 +7,7 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, byref, c_char_p, c_double, c_int64, c_void_p
+from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,26 +25,34 @@ _ADVICE = "Build it with: python -m pip install --editable ."
 
 RELU, GAUSS, BLOCK = 0, 1, 64
 
-# Letters for types, and what the functions return and take, in that order.
-_TYPES: dict[str, Any] = {
-    **{"p": c_void_p, "d": c_double, "i": c_int64, "s": c_char_p, "-": None},
-    **{"u": ctypes.c_uint64, "b": ctypes.c_int32},
-}
+# What the functions return and take, in that order; `_TYPES` says what the letters are.
 _FUNCTIONS = {
     "source_hash": "s",
     "has_v3": "b",
-    "look": "bpp",
-    "newton": "bpppddip",
-    "step": "-pibdppp",
-    "sample": "iipiiupp",
-    "draw": "-Sipup",
-    "propose": "bSiipppddbup",
-    "grow_tree": "iBRppipip",
-    "check_trees": "iiipipp",
-    "walk": "-iippiipp",
-    "fingerprint": "-iippp",
-    "gauss_values": "-iipippp",
+    "look": "bpa",
+    "newton": "bpaaddia",
+    "step": "-pibdaaa",
+    "sample": "iiaiiuaa",
+    "draw": "-piaua",
+    "propose": "bpiiaaaddbua",
+    "grow_tree": "ippaaiaia",
+    "check_trees": "iiiaiaa",
+    "walk": "-iiaaiiaa",
+    "fingerprint": "-iiaaa",
+    "gauss_values": "-iiaiaaa",
 }
+
+
+class _Array:
+    @staticmethod
+    def from_param(array: NDArray[Any]) -> c_void_p:
+        """Return where an array lies; what is no plain array in one piece is our mistake."""
+        assert array.flags.c_contiguous
+        return c_void_p(array.__array_interface__["data"][0])
+
+
+_TYPES: dict[str, Any] = {"a": _Array, "p": c_void_p, "d": c_double, "i": c_int64, "b": c_int32}
+_TYPES |= {"u": c_uint64, "s": c_char_p, "-": None}
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
@@ -75,23 +83,18 @@ class Search(Structure):
     )
 
 
-class Bins(Structure):
-    """Binned rows of the tables' owner, who keeps them as long as this is used."""
-
+class _Bins(Structure):
     _fields_ = _fields("i: n_rows n_features; p: codes n_numbers offsets edges is_category")
 
-    @classmethod
-    def of(cls, tables: Any) -> Bins:
-        """Return where the tables of `dictionaries.trees.binning.Bins` lie."""
-        n_features, n_rows = tables.codes.shape
-        return cls(n_rows, n_features, *(_at(getattr(tables, n)) for n, _ in cls._fields_[2:]))
+
+def refer_to_bins(tables: Any) -> Any:
+    """Return a reference to `dictionaries.trees.Bins`, whose owner keeps them while it is used."""
+    arrays = (getattr(tables, name) for name, _ in _Bins._fields_[2:])
+    return byref(_Bins(*tables.codes.shape[::-1], *map(_Array.from_param, arrays)))
 
 
 class _TreeRules(Structure):
     _fields_ = _fields("i: depth; d: min_leaf smoothing peak")
-
-
-_TYPES |= {"S": POINTER(Search), "B": POINTER(Bins), "R": POINTER(_TreeRules)}
 
 
 @cache
@@ -158,7 +161,7 @@ class HingeSums:
         self._held.room = room
         arrays = storage, self._y, self._shares, *self._rows, *small[:2], gram, self._peak
         for name, array in zip(_ARRAYS.split(), arrays, strict=True):
-            setattr(self._held, name, _at(array))
+            setattr(self._held, name, _Array.from_param(array))
 
     @property
     def slopes(self) -> Array:
@@ -176,7 +179,7 @@ class HingeSums:
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""
         k = self._held.k = len(coef)
-        _check(library().fcg_look(self._at_held, _at(coef)))
+        _checked(library().fcg_look(self._at_held, coef))
         self._ahead, self._point = None, coef.copy()
         return self._held.risk, self._gradient[:k].copy(), self._gram[:k, :k].copy()
 
@@ -185,9 +188,8 @@ class HingeSums:
     ) -> tuple[Array, float, float, int]:
         """Run Newton's method; return where it ended, and objective, residual and iterations."""
         self._held.k, end = len(coef), coef.copy()
-        given = self._at_held, _at(penalty), _at(norms), scale, tol, max_iter
-        n_iter = library().fcg_newton(*given, _at(end))
-        _check(n_iter)
+        given = self._at_held, penalty, norms, scale, tol, max_iter
+        n_iter = _checked(library().fcg_newton(*given, end))
         # Whoever changes it would be taken for being still there.
         end.setflags(write=False)
         self._ahead, self._point = None, end
@@ -204,7 +206,7 @@ class HingeSums:
             self._ahead = self._rows[:2].copy()
         end, added = coef.copy(), np.empty(3)
         f, g = self._ahead
-        library().fcg_step(self._at_held, j, has_constant, l2, _at(f), _at(g), _at(added))
+        library().fcg_step(self._at_held, j, has_constant, l2, f, g, added)
         end[: int(has_constant)] += added[0]
         end[j] += added[1]
         end.setflags(write=False)
@@ -233,25 +235,19 @@ def in_blocks(Z: Array) -> Array:
 def sample(weights: Array, n_rows: int, n_points: int, key: int) -> tuple[Rows, Rows, int]:
     """Return some rows that have a weight, points among these, and how many rows have one."""
     rows, points = np.empty(min(n_rows, len(weights)), np.int64), np.empty(n_points, np.int64)
-    sizes = len(weights), _at(weights), n_rows, n_points
-    n_active = library().fcg_sample(*sizes, key, _at(rows), _at(points))
+    n_active = library().fcg_sample(len(weights), weights, n_rows, n_points, key, rows, points)
     return rows[: max(1, n_active)], points, n_active
 
 
 def draw(search: Search, points: Array, key: int) -> Array:
     """Return atoms at points, vectors without constraints of shape (n_points, n_features + 1)."""
     atoms = np.empty((len(points), points.shape[1] + 1))
-    library().fcg_draw(search, points.shape[1], _at(points), key, _at(atoms))
+    library().fcg_draw(byref(search), points.shape[1], points, key, atoms)
     return atoms
 
 
 def propose(
-    search: Search,
-    Z: Array,
-    residual: Array,
-    weights: Array,
-    gain: tuple[float, float, bool],
-    key: int,
+    search: Search, Z: Array, residual: Array, weights: Array, gain: tuple[float, ...], key: int
 ) -> Array:
     """Return refined atoms, if there are steps, and behind them those that they were made of.
 
@@ -260,28 +256,23 @@ def propose(
     """
     d, n_best = Z.shape[1], search.n_improved
     atoms = np.empty((2 * n_best if search.max_steps else n_best, d + 1))
-    data = residual.size, d, _at(Z), _at(residual), _at(weights)
-    _check(library().fcg_propose(search, *data, *gain, key, _at(atoms)))
+    data = residual.size, d, Z, residual, weights
+    _checked(library().fcg_propose(byref(search), *data, *gain, key, atoms))
     return atoms
 
 
 def grow_tree(
-    bins: Bins,
-    rules: tuple[int, float, float, float],
-    residual: Array,
-    weights: Array,
-    room: Array,
-    nodes: Array,
+    bins: Any, rules: tuple[float, ...], residual: Array, weights: Array, room: Array, nodes: Array
 ) -> Array:
     """Return the nodes of a tree, four numbers each.
 
-    The rules are the depth, the least weight of a leaf, the smoothing and the peak. Histograms, of
-    shape (n_histograms, n_bins, 2), and nodes, (most_nodes, 4), are memory to work in.
+    The bins are what `refer_to_bins` returned; the rules are the depth, the least weight of a leaf,
+    the smoothing and the peak. Room for histograms, of shape (n_histograms, n_bins, 2), and nodes,
+    (most_nodes, 4), are memory to work in.
     """
-    data = bins, _TreeRules(*rules), _at(residual), _at(weights)
-    n_nodes = library().fcg_grow_tree(*data, len(room), _at(room), len(nodes), _at(nodes))
-    _check(n_nodes)
-    return nodes[:n_nodes].flatten()
+    data = bins, byref(_TreeRules(*rules)), residual, weights
+    n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes)
+    return nodes[: _checked(n_nodes)].flatten()
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
@@ -290,8 +281,7 @@ def check_trees(nodes: Array, n_features: int) -> Rows:
     if n_nodes == 0:
         raise ValueError("A row of no node is no tree.")
     levels, depths = np.empty(n_nodes, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
-    room = _at(levels), _at(depths)
-    bad = library().fcg_check_trees(n_trees, n_nodes, _at(nodes), n_features, *room)
+    bad = library().fcg_check_trees(n_trees, n_nodes, nodes, n_features, levels, depths)
     if bad >= 0:
         raise ValueError(
             f"A row is no tree over {n_features} features: node {bad % n_nodes} is "
@@ -303,32 +293,26 @@ def check_trees(nodes: Array, n_features: int) -> Rows:
 def walk(X: Array, nodes: Array, depths: Rows) -> Array:
     """Return the values of checked trees at rows, of shape (n_rows, n_trees)."""
     values = np.empty((len(X), len(nodes)))
-    trees = len(nodes), nodes.shape[1], _at(nodes), _at(depths)
-    library().fcg_walk(*trees, *X.shape, _at(X), _at(values))
+    library().fcg_walk(*nodes.shape[:2], nodes, depths, *X.shape, X, values)
     return values
 
 
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a word per row, from the words of the columns."""
     words = np.empty(len(X), dtype=np.uint64)
-    library().fcg_fingerprint(*X.shape, _at(X), _at(columns), _at(words))
+    library().fcg_fingerprint(*X.shape, X, columns, words)
     return words
 
 
 def gauss_values(X: Array, centers: Array, units: Array) -> Array:
     """Return exp(-|(x - c) u|^2), of shape (n_rows, n_atoms)."""
     values = np.empty((len(X), len(centers)))
-    atoms = len(centers), _at(centers), _at(units)
-    library().fcg_gauss_values(*X.shape, _at(X), *atoms, _at(values))
+    library().fcg_gauss_values(*X.shape, X, len(centers), centers, units, values)
     return values
 
 
-def _at(array: NDArray[Any]) -> int:
-    """Return where an array lies; what is no plain array in one piece is our mistake."""
-    assert array.flags.c_contiguous
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
-
-
-def _check(returned: int) -> None:
+def _checked(returned: int) -> int:
+    """Return a count; a negative one says that there was no memory."""
     if returned < 0:
         raise MemoryError("There is not enough memory for the compiled library.")
+    return returned

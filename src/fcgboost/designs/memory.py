@@ -229,7 +229,8 @@ class MemoryDesign(Design):
         X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
         # Dense inputs are copied on the way to the values.
-        size = device.block_entries // max(X.shape[1], atoms.shape[0])
+        width = 1 if sparse.issparse(X) else X.shape[1]
+        size = device.block_entries // max(width, atoms.shape[0])
         if self.n_rows <= size:
             return self.dictionary.evaluate(X, here, self.units)
         blocks = row_blocks(self.n_rows, size)

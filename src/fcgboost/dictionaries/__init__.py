@@ -1,7 +1,7 @@
 """Which atoms exist: families of functions whose members are rows of an array."""
 
+from fcgboost.arrays import Array
 from fcgboost.dictionaries.base import (
-    Array,
     Dictionary,
     Grower,
     GrownDictionary,
@@ -10,23 +10,20 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
 )
-from fcgboost.dictionaries.kernels import GaussDictionary, PolynomialDictionary
-from fcgboost.dictionaries.neurons import (
+from fcgboost.dictionaries.gauss import GaussDictionary
+from fcgboost.dictionaries.planes import (
+    InnerProductDictionary,
     LinearDictionary,
+    PlaneDictionary,
+    PolynomialDictionary,
     ReluDictionary,
     SigmoidDictionary,
     StepDictionary,
-)
-from fcgboost.dictionaries.planes import (
-    PRODUCTS_ON_ONE_THREAD,
-    InnerProductDictionary,
-    PlaneDictionary,
 )
 from fcgboost.dictionaries.trees import TreeDictionary
 from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 
 __all__ = [
-    "PRODUCTS_ON_ONE_THREAD",
     "Array",
     "Dictionary",
     "GaussDictionary",

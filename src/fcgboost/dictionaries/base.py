@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from fcgboost.arrays import host
+from fcgboost.arrays import Array, host
 from fcgboost.parts import Part, check_choice, is_positive, refuse
 
-Array = NDArray[np.float64]
 Scaling = Literal["none", "max", "norm"]
 
 
@@ -48,6 +48,13 @@ class Sample:
     def dense_rows(self) -> Array:
         """Return the drawn rows as a dense float64 array."""
         return np.asarray(host(self.rows), dtype=np.float64)
+
+    def centers(self, where: str, n: int, key: int) -> Any:
+        """Return raw centres: the drawn rows, or n points of the bounding box."""
+        if where == "data":
+            return self.rows if sparse.issparse(self.rows) else self.dense_rows()
+        unit = np.random.default_rng(key).random((n, self.n_features))
+        return self.low + unit * (self.high - self.low)
 
 
 class Dictionary(Part):
@@ -111,7 +118,6 @@ class Dictionary(Part):
         return atoms
 
     def check_parameters(self) -> None:
-        """Raise a ValueError that names a parameter with an impossible value."""
         check_choice(self, "scaling", ("none", "max", "norm"))
 
 
@@ -136,10 +142,9 @@ class MovableDictionary(Dictionary):
 
 
 class ScreenedDictionary(MovableDictionary):
-    """A dictionary that knows how well it does in single precision.
+    """A dictionary that knows how well it does in single precision, in which atoms are screened.
 
-    Candidates are then screened in float32, and only those that can be the best are scored in
-    float64.
+    Only those that can be the best are then scored in float64.
     """
 
     @abstractmethod
@@ -187,10 +192,7 @@ class Grower(ABC):
 
 
 class GrownDictionary(Dictionary):
-    """A dictionary whose atoms are grown on a residual rather than drawn.
-
-    `candidates` gives one trivial atom, whose length is that of all.
-    """
+    """A dictionary whose atoms are grown on a residual; `candidates` gives one trivial atom."""
 
     @abstractmethod
     def grower(self, sample: Sample) -> Grower:

@@ -1,19 +1,33 @@
-"""Functions of one inner product: what neurons, planes and polynomials have in common."""
+"""Functions of one inner product: neurons with random weights, and polynomial kernels."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import namespace
-from fcgboost.dictionaries.base import Array, Dictionary, LearnableDictionary, SmoothDictionary
+from fcgboost.arrays import Array, host, is_tensor, namespace
+from fcgboost.dictionaries.base import (
+    Dictionary,
+    LearnableDictionary,
+    Sample,
+    Scaling,
+    ScreenedDictionary,
+    SmoothDictionary,
+    check_range,
+    log_uniform,
+)
+from fcgboost.parts import check_choice, check_count, check_positive
 
 # Atoms, or rows, from which on it pays to widen the inputs.
 _MANY = 32
+# Atoms from which on a row of zeros is a faster bound than one zero, twice as fast.
+_LONG = 64
 #: OpenBLAS starts threads for products of more multiplications.
 PRODUCTS_ON_ONE_THREAD = 1 << 18
 
@@ -26,7 +40,7 @@ class PlaneDictionary(Dictionary):
         """Return the values of the atoms for z = <w, x> + b, which may be overwritten."""
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
-        return self.profile(affine(X, atoms))
+        return self.profile(_affine(X, atoms))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Lay the weights out as columns, which short products read several times faster."""
@@ -36,7 +50,7 @@ class PlaneDictionary(Dictionary):
 
         def values(X: Any) -> Array:
             if isinstance(X, np.ndarray) and len(X) >= _MANY:
-                return self.profile(product_on_one_thread(widened(X, table.dtype), table))
+                return self.profile(product_on_one_thread(_widened(X, table.dtype), table))
             return self.profile(product_on_one_thread(X, table[:-1]) + table[-1])
 
         return values
@@ -52,7 +66,7 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
     def input_gradient(self, X: Any, atoms: Any, coef: Array, scale: Array) -> Array:
         """Return sum_j coef_j profile'(z_j) w_j."""
         weights, _ = split_last(atoms)
-        return np.asarray((self.slope(affine(X, atoms)) * coef) @ weights)
+        return np.asarray((self.slope(_affine(X, atoms)) * coef) @ weights)
 
     def moved(self, atoms: Array, origin: Array, unit: Array) -> Array:
         """Return rows (w unit, b + <w, origin>)."""
@@ -63,22 +77,281 @@ class InnerProductDictionary(PlaneDictionary, SmoothDictionary, LearnableDiction
 
     def free_gradient(self, Z: Any, theta: Any, V: Any) -> Any:
         """Return sum_i V[i, j] profile'(z_ij) (z_i, 1)."""
-        slopes = self.slope(affine(Z, theta)) * V
+        slopes = self.slope(_affine(Z, theta)) * V
         return namespace(Z).concatenate([slopes.T @ Z, slopes.sum(0)[:, None]], axis=1)
 
 
-def affine_rounding(atoms: Array, radius: float) -> tuple[Array, Array]:
-    """Bound |<w, x> + b|, and its error in units of roundoff: d products and sums of that size."""
+class NeuronDictionary(PlaneDictionary):
+    """Atoms profile(<w, x> + b) with random weights."""
+
+    #: Unit directions with 1..max_features non-zero weights, their planes through the rows of the
+    #: sample in turn; or weights and offsets uniform in [-1, 1]. In standardised units.
+    weights: Literal["sparse", "box"] = "sparse"
+    max_features: int | None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice(self, "weights", ("sparse", "box"))
+        if self.max_features is not None:
+            check_count(self, "max_features")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Draw (w, b) in standardised units and fold the standardisation in.
+
+        Every kind of number has its own stream, filled atom by atom: fewer atoms of the same key
+        are the first ones of more.
+        """
+        d = sample.n_features
+        most = min(self.max_features or d, d)
+        first, second, third = np.random.default_rng(key).spawn(3)
+        if self.weights == "box":
+            w = first.uniform(-1.0, 1.0, size=(n, d)) / sample.scale
+            w[~_random_mask(d, np.full(n, most), third)] = 0.0
+            b = second.uniform(-1.0, 1.0, size=n) - w @ sample.shift
+        else:
+            w = first.standard_normal((n, d))
+            w[~_random_mask(d, second.integers(1, most + 1, size=n), third)] = 0.0
+            w /= np.linalg.norm(w, axis=1, keepdims=True)
+            w /= sample.scale
+            # The shift cancels: <w, (x - mu) / s> - <w, (p - mu) / s> = <w / s, x - p>.
+            through = sample.dense_rows()[np.arange(n) % sample.rows.shape[0]]
+            b = -np.einsum("ij,ij->i", w, through)
+        return np.column_stack([w, b])
+
+
+def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose n_kept[i] columns at random for every row i."""
+    numbers = rng.random((len(n_kept), n_features))
+    last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
+    return np.asarray(numbers <= last[:, None])
+
+
+class _SlopedNeuron(NeuronDictionary, InnerProductDictionary, ScreenedDictionary):
+    """Neurons that move no more than their argument."""
+
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound |<w, x> + b|, and its error: d products and sums of that size."""
+        sizes = np.linalg.norm(atoms[:, :-1], axis=1) * radius + np.abs(atoms[:, -1])
+        return sizes, (atoms.shape[1] + 15) * sizes
+
+
+@dataclass(eq=False, repr=False)
+class SigmoidDictionary(_SlopedNeuron):
+    """Sigmoid atoms 1 / (1 + exp(-(<w, x> + b))); a row is (w, b).
+
+    Parameters
+    ----------
+    slope_range : float or pair of floats, default=(1.0, 10.0)
+        The length of w in standardised units: log-uniform in a range, or fixed.
+    weights : {"sparse", "box"}, default="sparse"
+        "sparse": a direction with 1..d non-zero coordinates, its half-way plane through a
+        training input. "box": w and b uniform in [-1, 1], the classical choice.
+    scaling : {"none", "max", "norm"}, default="none"
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit.
+    """
+
+    slope_range: float | tuple[float, float] = (1.0, 10.0)
+    weights: Literal["sparse", "box"] = "sparse"
+    scaling: Scaling = "none"
+    max_features: int | None = None
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_range(self, "slope_range")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        slopes = log_uniform(self.slope_range, np.random.default_rng([key, 1]), (n, 1))
+        return slopes * super().candidates(sample, n, key)
+
+    def profile(self, z: Array) -> Array:
+        # Written so that no exponential overflows.
+        z *= 0.5
+        namespace(z).tanh(z, out=z)
+        z += 1.0
+        z *= 0.5
+        return z
+
+    def slope(self, z: Array) -> Array:
+        g = self.profile(z)
+        return g * (1.0 - g)
+
+    def rounding(self, atoms: Array, radius: float) -> tuple[Array, Array]:
+        """Bound: the profile's slope is at most 1/4, and tanh is good to a few units."""
+        _, errors = super().rounding(atoms, radius)
+        return np.ones(len(atoms)), errors / 4.0 + 16.0
+
+
+@dataclass(eq=False, repr=False)
+class ReluDictionary(_SlopedNeuron):
+    """Rectified linear atoms max(0, <w, x> + b); a row is (w, b).
+
+    Parameters
+    ----------
+    weights : {"sparse", "box"}, default="sparse"
+        "sparse": a unit direction with 1..d non-zero coordinates, its hinge through a training
+        input. "box": w and b uniform in [-1, 1], the classical choice.
+    scaling : {"none", "max", "norm"}, default="none"
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit.
+    """
+
+    weights: Literal["sparse", "box"] = "sparse"
+    scaling: Scaling = "none"
+    max_features: int | None = None
+
+    def profile(self, z: Array) -> Array:
+        if is_tensor(z):
+            return z.clamp_(min=0.0)  # type: ignore[attr-defined, no-any-return]
+        zero = np.zeros(z.shape[-1], z.dtype) if z.shape[-1] >= _LONG else 0.0
+        return np.maximum(z, zero, out=z)
+
+    def slope(self, z: Array) -> Any:
+        return namespace(z).asarray(z > 0.0, dtype=z.dtype)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
+
+
+@dataclass(eq=False, repr=False)
+class LinearDictionary(_SlopedNeuron):
+    """Linear atoms <w, x> + b; a row is (w, b).
+
+    The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
+    zero at a training input.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit. With 1 every atom is one input.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    max_features: int | None = None
+    scaling: Scaling = "none"
+
+    def profile(self, z: Array) -> Array:
+        return z
+
+    def slope(self, z: Array) -> Any:
+        return namespace(z).ones_like(z)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
+
+
+@dataclass(eq=False, repr=False)
+class StepDictionary(NeuronDictionary):
+    """Step atoms: 1 where <w, x> + b > 0, else 0; a row is (w, b).
+
+    The direction w has 1..d non-zero coordinates, and the step is at a training input, which is
+    itself on the side of the ones.
+
+    Parameters
+    ----------
+    max_features : int or None, default=None
+        The most non-zero coordinates of w; None is no limit. 1 gives decision stumps.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    max_features: int | None = None
+    scaling: Scaling = "none"
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Propose random directions with the step at training inputs.
+
+        A step that went exactly through a row would be decided there by rounding, which differs
+        from one library to the next. So it is moved by a little more than k products and sums can
+        lose, k the number of non-zero weights: by (k + 4) 2^-50 of the largest size they can have.
+        """
+        atoms = super().candidates(sample, n, key)
+        weights = atoms[:, :-1]
+        largest = np.maximum(np.abs(sample.low), np.abs(sample.high))
+        sizes = np.abs(weights) @ (largest + np.abs(sample.shift) + sample.scale)
+        atoms[:, -1] += (np.count_nonzero(weights, axis=1) + 4) * 2.0**-50 * sizes
+        return atoms
+
+    def profile(self, z: Array) -> Any:
+        return namespace(z).greater(z, 0.0, out=z)
+
+
+@dataclass(eq=False, repr=False)
+class PolynomialDictionary(InnerProductDictionary):
+    """Polynomial kernel atoms (1 + <x, c> / q)^p; a row is (w, b), so that z = <x, c> / q.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        The power p.
+    q : float or "scale", default="scale"
+        Divides the inner product; 1 in the paper. "scale" is the mean of |x|^2 in standardised
+        units (d after standardisation), as gamma="scale" is for scikit-learn's SVC.
+    centers : {"data", "box"}, default="data"
+    scaling : {"none", "max", "norm"}, default="none"
+        The paper's polynomial atoms are evidently not rescaled.
+    """
+
+    degree: int = 3
+    q: float | Literal["scale"] = "scale"
+    centers: Literal["data", "box"] = "data"
+    scaling: Scaling = "none"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice(self, "centers", ("data", "box"))
+        check_count(self, "degree")
+        if not (isinstance(self.q, str) and self.q == "scale"):
+            check_positive(self, "q")
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        centers = host(sample.centers(self.centers, n, key))
+        q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
+        weights = (centers - sample.shift) / (q * sample.scale**2)
+        return np.hstack([weights, -(weights @ sample.shift)[:, None]])
+
+    def profile(self, z: Array) -> Array:
+        """Return (1 + z)^p."""
+        z += 1.0
+        if self.degree == 1:
+            return z
+        power = z * z
+        for _ in range(self.degree - 2):  # several times faster than a general power
+            power *= z
+        return power
+
+    def slope(self, z: Array) -> Array:
+        """Return p (1 + z)^(p - 1)."""
+        return self.degree * (1.0 + z) ** (self.degree - 1)
+
+
+def _affine(X: Any, atoms: Any) -> Array:
+    """Return <w, x> + b for rows (w, b), a fresh dense array."""
+    if type(X) is type(atoms) is np.ndarray and len(atoms) >= _MANY:
+        # One more column in the product takes less time than adding the offsets.
+        return np.asarray(_widened(X, np.result_type(X, atoms)) @ atoms.T)
     weights, offsets = split_last(atoms)
-    sizes = np.linalg.norm(weights, axis=1) * radius + np.abs(offsets)
-    return sizes, (weights.shape[1] + 16) * sizes
+    z = dense_product(X, weights)
+    z += offsets
+    return z
+
+
+def _widened(X: Any, dtype: Any) -> Any:
+    """Return rows (x, 1)."""
+    rows = np.ones((X.shape[0], X.shape[1] + 1), dtype)
+    rows[:, :-1] = X
+    return rows
 
 
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
-    if sparse.issparse(atoms):
-        return atoms[:, :-1], atoms[:, -1:].toarray().ravel()
-    return atoms[:, :-1], atoms[:, -1]
+    last = atoms[:, -1:].toarray().ravel() if sparse.issparse(atoms) else atoms[:, -1]
+    return atoms[:, :-1], last
+
+
+def dense_product(X: Any, rows: Any) -> Array:
+    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
+    product: Any = X @ rows.T
+    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:
@@ -93,31 +366,3 @@ def product_on_one_thread(X: Any, columns: Any) -> Any:
     for start in range(size, X.shape[1], size):
         total += X[:, start : start + size] @ columns[start : start + size]
     return total
-
-
-def affine(X: Any, atoms: Any) -> Array:
-    """Return <w, x> + b for rows (w, b), a fresh dense array."""
-    if type(X) is type(atoms) is np.ndarray:
-        if len(atoms) >= _MANY:
-            # One more column in the product takes less time than adding the offsets.
-            return np.asarray(widened(X, np.result_type(X, atoms)) @ atoms.T)
-        values: Array = X @ atoms[:, :-1].T
-        values += atoms[:, -1]
-        return values
-    weights, offsets = split_last(atoms)
-    z = dense_product(X, weights)
-    z += offsets
-    return z
-
-
-def widened(X: Any, dtype: Any) -> Any:
-    """Return rows (x, 1)."""
-    rows = np.empty((X.shape[0], X.shape[1] + 1), dtype)
-    rows[:, :-1], rows[:, -1] = X, 1.0
-    return rows
-
-
-def dense_product(X: Any, rows: Any) -> Array:
-    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
-    product: Any = X @ rows.T
-    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import host, is_tensor
-from fcgboost.dictionaries.base import Array, Dictionary, Sample
+from fcgboost.arrays import Array, host, is_tensor
+from fcgboost.dictionaries.base import Dictionary, Sample
 from fcgboost.parts import refuse
 
 Positions = NDArray[np.intp]
@@ -108,9 +108,7 @@ def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) 
 
 def wrapped(number: int, rows: Any) -> Array:
     """Return rows of a union from rows of its family of some number."""
-    union = np.empty((rows.shape[0], 1 + rows.shape[1]))
-    union[:, 0], union[:, 1:] = number, rows if isinstance(rows, np.ndarray) else rows.toarray()
-    return union
+    return np.column_stack([np.full(rows.shape[0], float(number)), host(rows)])
 
 
 def stack_rows(rows: Sequence[Any]) -> Any:

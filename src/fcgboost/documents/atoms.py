@@ -21,7 +21,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.dictionaries.trees.nodes import nodes_of
+from fcgboost.dictionaries.trees import nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 from fcgboost.documents.version2 import EllipticDictionary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -13,6 +13,7 @@ from fcgboost.parts import check_positive
 from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 
+@dataclass(eq=False, repr=False)
 class AdmmSolver(Solver):
     """ADMM on the split v = A u with multiplier w, to the letter of Appendix A.
 
@@ -23,11 +24,8 @@ class AdmmSolver(Solver):
     - w <- w + gamma (v - A u).
 
     With the paper's gamma = alpha = 1 and 100 iterations the result has hardly left the first
-    iterate, the ridge *least-squares* fit with lambda = 1 / m; the returned status says so. How
-    far it went shrinks with m: for the squared hinge and the square loss A u moves by less than
-    5 % at m = 1000; for the hinge it is 1 + 100 / m times that fit while no margin reaches one;
-    the cubed hinge goes furthest, 20 % at m = 1000, most of it a factor too. gamma = alpha = 1 / m
-    comes close to the minimiser for few, narrow atoms.
+    iterate, the ridge *least-squares* fit with lambda = 1 / m, the less the larger m; the returned
+    status says so. gamma = alpha = 1 / m comes close to the minimiser for few, narrow atoms.
 
     Parameters
     ----------
@@ -44,19 +42,11 @@ class AdmmSolver(Solver):
     needs = ProximalLoss
     needs_text = "a proximal map"
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        gamma: float = 1.0,
-        max_iter: int = 100,
-        tol: float = 1e-10,
-        keep_history: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.keep_history = keep_history
+    alpha: float = 1.0
+    gamma: float = 1.0
+    max_iter: int = 100
+    tol: float = 1e-10
+    keep_history: bool = False
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -64,27 +54,26 @@ class AdmmSolver(Solver):
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the paper's start; `coef` only says how many there are."""
-        record = Record(self)
-        loss, rows, penalty, gamma = problem.loss, problem.rows(), problem.penalty, self.gamma
+        record, loss, rows, gamma = Record(self), problem.loss, problem.rows(), self.gamma
         assert isinstance(loss, ProximalLoss)
-        y, s, tau = rows.y, rows.weights, self.gamma * rows.total_weight
+        y, s, ridge = rows.y, rows.weights, 2.0 * problem.penalty
         system = gamma * rows.gram(s)
-        system[np.diag_indices_from(system)] += self.alpha + 2.0 * penalty
-        factor = linalg.cho_factor(system)
-        scale = problem.gradient_scale
+        system[np.diag_indices_from(system)] += self.alpha + ridge
+        factor, scale = linalg.cho_factor(system), problem.gradient_scale
         u, v, w = np.zeros_like(coef), y, 0.0 * y
         primal, dual, n_iter = np.inf, np.inf, 0
         while max(primal, dual) > self.tol and n_iter < self.max_iter:
             n_iter += 1
             u = linalg.cho_solve(factor, rows.back(s * (gamma * v + w)) + self.alpha * u)
             Au = rows.values(u)
-            v = y * loss.prox(y * (Au - w / gamma), tau)
+            v = y * loss.prox(y * (Au - w / gamma), gamma * rows.total_weight)
             w = w + gamma * (v - Au)
             # A^T S w = 2 lambda u is stationarity in u; v is optimal for w by construction.
-            dual = float(np.abs(rows.back(s * w) - 2.0 * penalty * u).max(initial=0.0)) / scale
+            dual = float(np.abs(rows.back(s * w) - ridge * u).max(initial=0.0)) / scale
             # |v - A u| / |v| in the weighted norm.
             gap, size = float((s * (v - Au) ** 2).sum()), float((s * v**2).sum())
             primal = float(np.sqrt(gap / size if size > 0.0 else gap))
-            record.add(partial(problem.objective, u), max(primal, dual))
-        objective, residual = problem.objective(u), max(primal, dual)
-        return record.solution(u, objective, residual, n_iter, primal=primal, dual=dual)
+            if self.keep_history:
+                record.add(problem.objective(u), max(primal, dual))
+        found = problem.objective(u), max(primal, dual), n_iter
+        return record.solution(u, *found, primal=primal, dual=dual)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,8 +78,7 @@ class Problem:
     @property
     def penalty(self) -> Array:
         """Lambda for every column, 0 for the constant; a k-vector."""
-        penalty = np.empty(self.columns.n_columns)
-        penalty.fill(self.l2)
+        penalty = np.full(self.columns.n_columns, self.l2)
         penalty[: self.columns.has_constant] = 0.0
         return penalty
 
@@ -162,12 +160,11 @@ class Record:
         self._solver, self._start = solver, time.perf_counter()
         self._history: list[Iteration] = []
 
-    def add(self, objective: float | Callable[[], float], residual: float) -> None:
-        """Write an iteration down; a function is called only for the history."""
+    def add(self, objective: float, residual: float) -> None:
+        """Write an iteration down."""
         if self._solver.keep_history:
             seconds = time.perf_counter() - self._start
-            value = objective() if callable(objective) else objective
-            self._history.append(Iteration(value, residual, seconds))
+            self._history.append(Iteration(objective, residual, seconds))
 
     def solution(
         self, coef: Array, objective: float, residual: float, n_iter: int, **parts: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from fcgboost.losses import SmoothLoss
 from fcgboost.solvers.base import Problem, Record, Solution, Solver
 
 
+@dataclass(eq=False, repr=False)
 class GradientDescentSolver(Solver):
     """Gradient descent from u = 0 with step 1 / L (figure "ADMM against GD" of the paper).
 
@@ -27,27 +28,26 @@ class GradientDescentSolver(Solver):
     needs = SmoothLoss
     needs_text = "a gradient with a Lipschitz constant"
 
-    def __init__(
-        self, tol: float = 1e-10, max_iter: int = 10_000, keep_history: bool = False
-    ) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.keep_history = keep_history
+    tol: float = 1e-10
+    max_iter: int = 10_000
+    keep_history: bool = False
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from zero, as the paper does; `coef` only says how many there are."""
-        loss, record, rows, penalty = problem.loss, Record(self), problem.rows(), problem.penalty
+        record, loss, rows = Record(self), problem.loss, problem.rows()
         assert isinstance(loss, SmoothLoss)
         gram = rows.gram(rows.weights) / rows.total_weight
         largest = float(np.linalg.eigvalsh(gram)[-1]) if len(gram) else 0.0
         smoothness = (loss.curvature_bound * largest + 2.0 * problem.l2) or 1.0
-        coef, scale = np.zeros_like(coef), 1.0
+        ridge, scale = 2.0 * problem.penalty, 0.0
+        coef = np.zeros_like(coef)
         for n_iter in range(self.max_iter + 1):
             f = rows.values(coef)
-            gradient = rows.back(rows.slopes(f)) + 2.0 * penalty * coef
+            gradient = rows.back(rows.slopes(f)) + ridge * coef
             size = float(np.abs(gradient).max(initial=0.0))
-            scale = (size or 1.0) if n_iter == 0 else scale
-            record.add(partial(problem.objective, coef, f), size / scale)
+            scale = scale or size or 1.0
+            if self.keep_history:
+                record.add(problem.objective(coef, f), size / scale)
             if size / scale <= self.tol or n_iter == self.max_iter:
                 break
             coef = coef - gradient * (1.0 / smoothness)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import linalg
 from fcgboost.arrays import namespace
 from fcgboost.designs.base import Array
 from fcgboost.losses import Hinge
-from fcgboost.solvers.base import Problem, Record, Solution, Solver
+from fcgboost.solvers.base import Problem, Record, Rows, Solution, Solver
 
 _TO_BOUNDARY = 0.995
 # Iterations without a better residual after which rounding is all that is left.
@@ -21,6 +22,7 @@ _RIDGE = 1e-14
 _REFINEMENTS = 3
 
 
+@dataclass(eq=False, repr=False)
 class InteriorPointSolver(Solver):
     """Mehrotra's predictor-corrector method for the hinge.
 
@@ -40,18 +42,19 @@ class InteriorPointSolver(Solver):
     needs = Hinge
     needs_text = "the hinge, a piecewise linear loss"
 
-    def __init__(self, tol: float = 1e-10, max_iter: int = 400, keep_history: bool = False) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.keep_history = keep_history
+    tol: float = 1e-10
+    max_iter: int = 400
+    keep_history: bool = False
 
     def solve(self, problem: Problem, coef: Array) -> Solution:
         """Solve from the middle of the feasible set; `coef` only says how many there are."""
-        record, frame = Record(self), _Frame(problem)
-        state = frame.middle(np.zeros_like(coef))
+        record, rows, ridge = Record(self), problem.rows(), 2.0 * problem.penalty
+        half = rows.weights / (2.0 * rows.total_weight)
+        ones = 0.0 * half + 1.0
+        state = _State(np.zeros_like(coef), 2.0 * ones, ones, half, half)
         best, lowest, least, last_gain = (state.u, np.inf, np.inf), np.inf, np.inf, 0
         for n_iter in range(self.max_iter + 1):
-            stationarity = frame.stationarity(state)
+            stationarity = rows.back(rows.y * state.a) - ridge * state.u
             size = float(np.abs(stationarity).max(initial=0.0))
             residual = max(state.gap(), size / problem.gradient_scale)
             objective = problem.objective(state.u)
@@ -67,7 +70,7 @@ class InteriorPointSolver(Solver):
             is_spent = n_iter - last_gain == _PATIENCE or n_iter == self.max_iter
             if residual <= self.tol or is_spent:
                 break
-            state = frame.iterate(state, stationarity, 0.1 * self.tol)
+            state = _iterate(rows, ridge, state, stationarity, 0.1 * self.tol)
         return record.solution(*best, n_iter)
 
 
@@ -99,55 +102,34 @@ def _longest(x: Any, d: Any) -> float:
     return float(xp.where(d < 0.0, -x / xp.where(d < 0.0, d, -1.0), np.inf).min())
 
 
-class _Frame:
-    """The rows of a problem, and steps among them."""
+def _iterate(rows: Rows, ridge: Array, state: _State, stationarity: Array, floor: float) -> _State:
+    """Predict with no centring, choose the centring from it, correct, and move.
 
-    def __init__(self, problem: Problem) -> None:
-        self._rows, self._ridge = problem.rows(), 2.0 * problem.penalty
+    Stationarity is B^T a - 2 lambda u. A gap below `floor` is not aimed at: it would only spoil the
+    condition of the systems that the stationarity residual still needs.
+    """
+    weights = 1.0 / (state.t / state.a + state.xi / state.b)
+    system = rows.gram(weights)  # B^T W B = A^T W A: labels have size one
+    system[np.diag_indices_from(system)] += ridge
+    solve = _refined_solve(system)
 
-    def middle(self, u: Array) -> _State:
-        """Return u = 0 with the duals half-way."""
-        half = self._rows.weights / (2.0 * self._rows.total_weight)
-        ones = 0.0 * half + 1.0
-        return _State(u, 2.0 * ones, ones, half, half)
+    def move_by(ta: Any, xb: Any) -> _State:
+        """Return the move that changes t a and xi b so much."""
+        p, q = ta / state.a, xb / state.b
+        u = solve(stationarity + rows.back(rows.y * weights * (p - q)))
+        Bu = rows.y * rows.values(u)
+        a = weights * (p - q - Bu)
+        xi = q + state.xi * a / state.b
+        return _State(u, xi, xi + Bu, a, -a)
 
-    def stationarity(self, state: _State) -> Array:
-        """Return B^T a - 2 lambda u, zero at the solution."""
-        return self._rows.back(self._rows.y * state.a) - self._ridge * state.u
-
-    def iterate(self, state: _State, stationarity: Array, floor: float) -> _State:
-        """Predict with no centring, choose the centring from it, correct, and move.
-
-        A gap below `floor` is not aimed at: it would only spoil the condition of the systems that
-        the stationarity residual still needs.
-        """
-        gap, s = state.gap(), self._rows.weights
-        move_by = self._newton_system(state, stationarity)
-        ta, xb = state.t * state.a, state.xi * state.b
-        guess = move_by(-ta, -xb)
-        predicted = state.moved(guess, state.reach(guess)).gap()
-        # Products are centred in proportion to the weights, so that a weight equals a repetition.
-        mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * self._rows.total_weight)
-        move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
-        return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
-
-    def _newton_system(self, state: _State, stationarity: Array) -> Callable[[Any, Any], _State]:
-        """Return the function from wanted changes of t a and xi b to the move that makes them."""
-        rows = self._rows
-        weights = 1.0 / (state.t / state.a + state.xi / state.b)
-        system = rows.gram(weights)  # B^T W B = A^T W A: labels have size one
-        system[np.diag_indices_from(system)] += self._ridge
-        solve = _refined_solve(system)
-
-        def move_by(ta: Any, xb: Any) -> _State:
-            p, q = ta / state.a, xb / state.b
-            u = solve(stationarity + rows.back(rows.y * weights * (p - q)))
-            Bu = rows.y * rows.values(u)
-            a = weights * (p - q - Bu)
-            xi = q + state.xi * a / state.b
-            return _State(u, xi, xi + Bu, a, -a)
-
-        return move_by
+    gap, s = state.gap(), rows.weights
+    ta, xb = state.t * state.a, state.xi * state.b
+    guess = move_by(-ta, -xb)
+    predicted = state.moved(guess, state.reach(guess)).gap()
+    # Products are centred in proportion to the weights, so that a weight equals a repetition.
+    mu = max(floor, (predicted / gap) ** 3 * gap) / (2.0 * rows.total_weight)
+    move = move_by(mu * s - ta - guess.t * guess.a, mu * s - xb + guess.xi * guess.a)
+    return state.moved(move, min(1.0, _TO_BOUNDARY * state.reach(move)))
 
 
 def _refined_solve(system: Array) -> Callable[[Array], Array]:

@@ -1,8 +1,9 @@
-"""Kernels centred at points: Gauss and polynomial."""
+"""Functions of one distance: Gauss kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
@@ -10,9 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import host, namespace, squared_norms
+from fcgboost.arrays import Array, host, namespace, squared_norms
 from fcgboost.dictionaries.base import (
-    Array,
     LearnableDictionary,
     Sample,
     Scaling,
@@ -22,17 +22,14 @@ from fcgboost.dictionaries.base import (
     ends_of,
     log_uniform,
 )
-from fcgboost.dictionaries.planes import (
-    InnerProductDictionary,
-    dense_product,
-    product_on_one_thread,
-    split_last,
-)
-from fcgboost.parts import check_choice, check_count, check_positive
+from fcgboost.dictionaries.planes import dense_product, product_on_one_thread, split_last
+from fcgboost.parts import check_choice
 
+# So few atoms are evaluated by differences.
 _FEW = 8
 
 
+@dataclass(eq=False, repr=False)
 class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary):
     """Gauss atoms exp(-|x - c|^2 / (2 sigma^2)); a row is (c, sigma).
 
@@ -48,15 +45,9 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     scaling : {"none", "max", "norm"}, default="none"
     """
 
-    def __init__(
-        self,
-        width: float | Literal["scale"] | tuple[float, float] = "scale",
-        centers: Literal["data", "box"] = "data",
-        scaling: Scaling = "none",
-    ) -> None:
-        self.width = width
-        self.centers = centers
-        self.scaling = scaling
+    width: float | Literal["scale"] | tuple[float, float] = "scale"
+    centers: Literal["data", "box"] = "data"
+    scaling: Scaling = "none"
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -64,7 +55,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         check_range(self, "width", "scale")
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = _centers(sample, self.centers, n, key)
+        centers = sample.centers(self.centers, n, key)
         widths = np.full((centers.shape[0], 1), self.width_range(sample)[0])
         if not isinstance(self.width, Real | str):
             draw = log_uniform(self.width, np.random.default_rng([key, 1]), widths.shape)
@@ -85,30 +76,24 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
-        is_sparse = sparse.issparse(X) or sparse.issparse(centers)
-        if len(widths) <= _FEW and not is_sparse:
-            return _few(X, centers, widths, scale)
-        steepness = 0.5 / widths**2
-        if is_sparse:
-            X, centers = _divide(X, scale), _divide(centers, scale)
+        if sparse.issparse(X) or sparse.issparse(centers):
+            steepness, X, centers = 0.5 / widths**2, _divide(X, scale), _divide(centers, scale)
             exponents: Any = dense_product(X, centers)
             exponents *= 2.0 * steepness
             exponents -= squared_norms(X)[:, None] * steepness
             exponents -= squared_norms(centers) * steepness
             return _decay(exponents)
-        # Distances do not change under a shift; a small one keeps |x|^2 - 2 x.c + |c|^2
-        # from cancelling where the columns lie far from the origin.
-        origin = centers.mean(axis=0)
-        right = _centers_side((centers - origin) / scale, steepness)
+        if len(widths) <= _FEW:
+            return _few(X, centers, widths, scale)
+        origin, right = _origin_and_right_side(atoms, scale)
         return _decay(_inputs_side((X - origin) / scale) @ right)
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Keep the centres' side of the one product that gives all exponents."""
         if not isinstance(atoms, np.ndarray):
             return super().prepared(atoms, scale)
-        origin, steepness = atoms[:, :-1].mean(axis=0), 0.5 / atoms[:, -1] ** 2
-        side = _centers_side((atoms[:, :-1] - origin) / scale, steepness)
-        right = np.ascontiguousarray(side)
+        origin, right = _origin_and_right_side(atoms, scale)
+        right = np.ascontiguousarray(right)
 
         def values(X: Any) -> Array:
             if sparse.issparse(X):
@@ -160,69 +145,6 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         return np.ones(len(atoms)), (2 * centers.shape[1] + 16) * (1.0 + sizes)
 
 
-class PolynomialDictionary(InnerProductDictionary):
-    """Polynomial kernel atoms (1 + <x, c> / q)^p; a row is (w, b), so that z = <x, c> / q.
-
-    Parameters
-    ----------
-    degree : int, default=3
-        The power p.
-    q : float or "scale", default="scale"
-        Divides the inner product; 1 in the paper. "scale" is the mean of |x|^2 in standardised
-        units (d after standardisation), as gamma="scale" is for scikit-learn's SVC.
-    centers : {"data", "box"}, default="data"
-    scaling : {"none", "max", "norm"}, default="none"
-        The paper's polynomial atoms are evidently not rescaled.
-    """
-
-    def __init__(
-        self,
-        degree: int = 3,
-        q: float | Literal["scale"] = "scale",
-        centers: Literal["data", "box"] = "data",
-        scaling: Scaling = "none",
-    ) -> None:
-        self.degree = degree
-        self.q = q
-        self.centers = centers
-        self.scaling = scaling
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_choice(self, "centers", ("data", "box"))
-        check_count(self, "degree")
-        if not (isinstance(self.q, str) and self.q == "scale"):
-            check_positive(self, "q")
-
-    def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        centers = host(_centers(sample, self.centers, n, key))
-        q = (sample.mean_square or 1.0) if self.q == "scale" else self.q
-        weights = (centers - sample.shift) / (q * sample.scale**2)
-        return np.hstack([weights, -(weights @ sample.shift)[:, None]])
-
-    def profile(self, z: Array) -> Array:
-        """Return (1 + z)^p."""
-        z += 1.0
-        if self.degree == 1:
-            return z
-        power = z * z
-        for _ in range(self.degree - 2):  # several times faster than a general power
-            power *= z
-        return power
-
-    def slope(self, z: Array) -> Array:
-        """Return p (1 + z)^(p - 1)."""
-        return self.degree * (1.0 + z) ** (self.degree - 1)
-
-
-def _centers(sample: Sample, where: str, n: int, key: int) -> Any:
-    """Return raw centres: the drawn rows, or points of the bounding box."""
-    if where == "data":
-        return sample.rows if sparse.issparse(sample.rows) else sample.dense_rows()
-    unit = np.random.default_rng(key).random((n, sample.n_features))
-    return sample.low + unit * (sample.high - sample.low)
-
-
 def _divide(X: Any, scale: Array) -> Any:
     if not sparse.issparse(X):
         return X / scale
@@ -243,6 +165,14 @@ def _few(X: Any, centers: Any, widths: Array, scale: Array) -> Array:
         gap = (X[:, column : column + 1] - centers[:, column]) * units[:, column]
         squares = squares + gap * gap
     return _decay(-squares)
+
+
+def _origin_and_right_side(atoms: Any, scale: Array) -> tuple[Any, Any]:
+    """Return the mean of the centres, and their side of a product about it."""
+    centers = atoms[:, :-1]
+    # About it |x|^2 - 2 x.c + |c|^2 does not cancel where columns lie far from zero.
+    origin = centers.mean(axis=0)
+    return origin, _centers_side((centers - origin) / scale, 0.5 / atoms[:, -1] ** 2)
 
 
 def _inputs_side(X: Any) -> Any:

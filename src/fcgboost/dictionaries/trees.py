@@ -1,0 +1,330 @@
+"""Trees that are grown on the residual, level by level, on binned rows.
+
+The bin of a value is the number of thresholds below it, at most 254. Thresholds depend on the
+distinct rows alone, so weights, repetitions and the order of rows do not move them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcgboost import _kernels, hashing
+from fcgboost.arrays import Array, host, is_tensor, namespace
+from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
+from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+# The numbers of a node.
+_FIELDS = 4
+# Bits of a node's kind: missing values go left; the value is a set of categories.
+_MISSING_LEFT, _CATEGORIES = 1, 2
+# Categories are codes below this: a set of them is a whole number that float64 holds.
+_N_CODES = 52
+# "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
+_SHALLOW = 3
+_DEEPEST = 30
+# Bins of a feature, missing values included, are numbered by one byte.
+_N_BINS = 256
+_MOST_THRESHOLDS = _N_BINS - 2
+# Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
+_ABOVE_ALL = np.finfo(np.float64).max
+# The most numbers of all histograms in memory (256 MiB).
+_MOST_NUMBERS = 1 << 25
+# Values in one pass on a device.
+_ENTRIES = 1 << 22
+
+
+@dataclass(eq=False, repr=False)
+class TreeDictionary(GrownDictionary):
+    """Regression trees, grown level by level on the residual; a row is its nodes, then zeros.
+
+    A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
+    x <= value go to node `left`, others to the one behind it. Kind is a sum: 1, missing values go
+    left; 2, the value is a set of categories, whose codes are the bits that are set.
+
+    A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
+    and weights of both sides over the rows that have a residual, and s is the smoothing. Missing
+    values go to the better side; where there were none, to that of more rows. Categories are
+    ordered by their smoothed mean residuals, and the first ones go left. The value of a leaf is
+    S / (n + s), times what makes the largest one the peak.
+
+    Parameters
+    ----------
+    depth : int, "auto" or "shallow", default="auto"
+        Levels of splits. "auto": half the binary logarithm of the number of rows, rounded;
+        "shallow": three fewer.
+    min_leaf : float, default=5
+        The smallest number of rows of a leaf, in weights.
+    smoothing : float, default=10.0
+        s, which counts like that many rows with the residual 0.
+    peak : float, default=0.1
+        The largest absolute value. A column so small makes the ridge on it 100 times as strong,
+        which keeps trees from over-fitting under full correction.
+    n_thresholds : int, default=250
+        The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
+        distinct values; at most 254.
+    categorical_features : array-like of bool or int, or None, default=None
+        A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
+        value counts as missing there; a classifier refuses to be fitted to larger ones.
+    scaling : {"none", "max", "norm"}, default="none"
+    """
+
+    takes_missing = True
+
+    depth: int | Literal["auto", "shallow"] = "auto"
+    min_leaf: float = 5
+    smoothing: float = 10.0
+    peak: float = 0.1
+    n_thresholds: int = 250
+    categorical_features: Any = None
+    scaling: Scaling = "none"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_positive(self, "min_leaf", "peak")
+        check_count(self, "n_thresholds")
+        if self.n_thresholds > _MOST_THRESHOLDS:
+            refuse(self, "n_thresholds", f"at most {_MOST_THRESHOLDS}")
+        if self.depth != "auto" and self.depth != "shallow":
+            check_count(self, "depth")
+            if self.depth > _DEEPEST:
+                refuse(self, "depth", f"at most {_DEEPEST}")
+        check_not_negative(self, "smoothing")
+        listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
+        if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
+            wanted = "None, a list of truth values or a list of indices of features"
+            refuse(self, "categorical_features", wanted)
+
+    def candidates(self, sample: Sample, n: int, key: int) -> Any:
+        """Return one tree of one leaf: others are grown."""
+        return np.array([[-1.0, float(self.peak), 0.0, 0.0]])
+
+    def grower(self, sample: Sample) -> TreeGrower:
+        """Return what grows trees; raise a ValueError if there are no such categorical features."""
+        return TreeGrower(self, sample.n_features)
+
+    def levels(self, n_rows: float) -> int:
+        """Return the depth of trees on so many rows."""
+        if self.depth != "auto" and self.depth != "shallow":
+            return int(self.depth)
+        fewer = _SHALLOW if self.depth == "shallow" else 0
+        return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
+
+    def check_rows(self, X: Any) -> None:
+        """Refuse codes of categories that cannot be told apart and would count as missing."""
+        for column in np.flatnonzero(self.categories(X.shape[1])):
+            values = host(X[:, [column]]).ravel()
+            bad = values[(values >= _N_CODES) & (values == np.floor(values))]
+            if len(bad):
+                raise ValueError(
+                    f"Column {column} is categorical and has the code {bad[0]:g}: codes are the "
+                    f"whole numbers from 0 to {_N_CODES - 1}, or NaN. Encode it (for example with "
+                    "sklearn.preprocessing.OrdinalEncoder(max_categories=...)), or leave it out of "
+                    "categorical_features."
+                )
+
+    def categories(self, n_features: int) -> BoolArray:
+        is_category = np.zeros(n_features, bool)
+        if self.categorical_features is not None:
+            listed = np.asarray(self.categorical_features)
+            is_mask = listed.dtype.kind == "b"
+            fits = len(listed) == n_features if is_mask else np.all(abs(listed + 0.5) < n_features)
+            if not fits:
+                refuse(self, "categorical_features", f"for {n_features} features")
+            is_category[listed if is_mask else listed.astype(np.int64)] = True
+        return is_category
+
+    def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
+        return self.prepared(atoms, scale)(X)
+
+    def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
+        """Check the trees once; raise a ValueError for rows that are none."""
+        nodes = nodes_of(atoms)
+        depths = _kernels.check_trees(nodes, len(scale))
+        if is_tensor(atoms):
+            size = max(1, _ENTRIES // max(1, len(nodes)))
+            table = namespace(atoms).as_tensor(nodes, device=atoms.device)
+            deepest = int(depths.max(initial=0))
+            return lambda X: namespace(X).concatenate(
+                [_walk(rows, table, deepest) for rows in X.split(size)]
+            )
+
+        def values(X: Any) -> Array:
+            trees = nodes
+            if sparse.issparse(X):
+                # Only the columns that are used are made dense.
+                features = nodes[:, :, 0]
+                used, numbers = np.unique(features.clip(0.0), return_inverse=True)
+                trees = nodes.copy()
+                trees[:, :, 0] = np.where(features < 0.0, -1.0, numbers.reshape(features.shape))
+                X = X[:, used.astype(np.intp)].toarray()
+            return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees, depths)
+
+        return values
+
+    def scaled(self, atoms: Any, factors: Array) -> Array:
+        """Return trees whose leaves are so many times as large."""
+        nodes = nodes_of(atoms).copy()
+        nodes[:, :, 1] *= np.where(nodes[:, :, 0] == -1.0, np.asarray(factors)[:, None], 1.0)
+        return nodes.reshape(len(nodes), -1)
+
+    def n_parameters(self, n_features: int) -> int:
+        """Return the numbers of a full tree."""
+        depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
+        return int(_FIELDS * (2 ** (depth + 1) - 1))
+
+    def trimmed(self, atoms: Any) -> Any:
+        """Return rows up to the end of the longest tree, which is a leaf."""
+        used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
+        return atoms[:, : _FIELDS * (int(used.max(initial=0)) + 1)]
+
+
+def nodes_of(atoms: Any) -> Array:
+    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
+    dense = host(atoms)
+    n_nodes = dense.shape[1] // _FIELDS
+    rows = np.ascontiguousarray(dense[:, : n_nodes * _FIELDS], dtype=np.float64)
+    return rows.reshape(len(rows), n_nodes, _FIELDS)
+
+
+def _walk(X: Any, nodes: Any, depth: int) -> Any:
+    """Go down one level after the other, with all rows and trees at once."""
+    xp = namespace(X)
+    rows = xp.arange(len(X), device=X.device)[:, None]
+    trees = xp.arange(len(nodes), device=X.device)[None, :]
+    at = 0 * (rows + trees)
+    for _ in range(depth):
+        feature, value, left, kind = (nodes[trees, at, field] for field in range(_FIELDS))
+        x, kind = X[rows, feature.long().clamp(min=0)], kind.long()
+        is_missing_right = (kind & _MISSING_LEFT) == 0
+        is_right = (x > value.to(x.dtype)) | (xp.isnan(x) & is_missing_right)
+        is_code = _is_code(x)
+        codes = xp.where(is_code, x, 0.0).long()
+        is_other = xp.where(is_code, ((value.long() >> codes) & 1) == 0, is_missing_right)
+        is_right = xp.where((kind & _CATEGORIES) != 0, is_other, is_right)
+        at = xp.where(feature < 0.0, at, left.long() + is_right)
+    return nodes[trees, at, 1].to(X.dtype)
+
+
+def _is_code(x: Any) -> Any:
+    """Whether values are whole numbers that a set of categories can hold."""
+    return (x >= 0.0) & (x < _N_CODES) & (x == namespace(x).floor(x))
+
+
+class TreeGrower(Grower):
+    """Grows one tree on a residual."""
+
+    def __init__(self, dictionary: TreeDictionary, n_features: int) -> None:
+        self._dictionary = dictionary
+        self._is_category = dictionary.categories(n_features)
+        self._rows: Array | None = None
+        self._bins: Bins
+        self._depth_of_room = -1
+
+    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
+        """Grow one tree, of shape (1, n_parameters); the key is not needed."""
+        trees = self._dictionary
+        if rows is not self._rows:
+            self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
+            self._held = _kernels.refer_to_bins(self._bins)
+            self._rows, self._depth_of_room = rows, -1
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        residual = np.ascontiguousarray(residual, dtype=np.float64)
+        # Weights may be those of the rows that have a residual alone.
+        n_rows = max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0)
+        depth = trees.levels(n_rows)
+        if depth > self._depth_of_room:
+            self._make_room(depth)
+        rules = depth, float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
+        room = self._histograms, self._nodes
+        return _kernels.grow_tree(self._held, rules, residual, weights, *room)[None, :]
+
+    def _make_room(self, depth: int) -> None:
+        """Make room for histograms of the two widest levels, and for nodes of a row each."""
+        n_bins, n_rows = int(self._bins.offsets[-1]), self._bins.codes.shape[1]
+        widest = min(2 ** (depth - 1), n_rows)
+        n_histograms = max(1, min(2 * widest, _MOST_NUMBERS // (2 * n_bins)))
+        self._histograms = np.empty((n_histograms, n_bins, 2))
+        self._nodes = np.empty((max(1, min(2 * n_rows - 1, 2 ** (depth + 1) - 1)), _FIELDS))
+        self._depth_of_room = depth
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Binned rows."""
+
+    #: The bin of every value, of shape (n_features, n_rows); missing values are behind numbers.
+    codes: NDArray[np.uint8]
+    #: Bins of numbers, or of categories, of every feature.
+    n_numbers: IntArray
+    #: Where the bins of a feature begin if those of all features stand in one line, and the end.
+    offsets: IntArray
+    #: The threshold between a bin and the next one, of shape (n_features, 256).
+    edges: Array
+    is_category: BoolArray
+    #: The number of distinct rows.
+    n_distinct: int
+
+
+def bin_rows(rows: Array, is_category: BoolArray, n_thresholds: int) -> Bins:
+    """Find thresholds for every feature, and the bin of every value."""
+    n_rows, n_features = rows.shape
+    is_missing = np.isnan(rows)
+    # Not all NaN have the same bits.
+    words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
+    distinct = rows[np.unique(words, return_index=True)[1]]
+    codes = np.empty((n_features, n_rows), np.uint8)
+    n_numbers = np.ones(n_features, np.int64)
+    edges = np.full((n_features, _N_BINS), _ABOVE_ALL)
+    for j in range(n_features):
+        column = np.ascontiguousarray(rows[:, j], dtype=np.float64)
+        if is_category[j]:
+            with np.errstate(invalid="ignore"):
+                is_number = _is_code(column)
+            places = np.where(is_number, column, 0.0).astype(np.int64)
+            n_numbers[j] = places.max(initial=0) + 1
+        else:
+            is_number = ~np.isnan(column)
+            thresholds = find_thresholds(distinct[:, j], n_thresholds)
+            places = np.searchsorted(thresholds, column)
+            n_numbers[j] = len(thresholds) + 1
+            edges[j, : len(thresholds)] = thresholds
+        codes[j] = np.where(is_number, places, n_numbers[j])
+    # A feature's last bin has a row: the largest value, or a missing one.
+    widths = 1 + codes.max(axis=1, initial=0).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(widths)])
+    return Bins(codes, n_numbers, offsets, edges, is_category, len(distinct))
+
+
+def find_thresholds(column: Array, n_thresholds: int) -> Array:
+    """Choose thresholds of one feature between neighbouring values of the distinct rows.
+
+    All of them if they are few enough. Else half at quantiles of the rows, half at quantiles of
+    the distinct values: where most rows are zero, the former do not tell the others apart.
+    """
+    # Zeros of either sign are one value.
+    column = np.sort(column[~np.isnan(column)]) + 0.0
+    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of every value but the largest
+    if len(ends) > n_thresholds:
+        n_by_value = n_thresholds // 2
+        by_value = _spaced(n_by_value, len(ends) + 1)
+        by_row = np.searchsorted(ends, _spaced(n_thresholds - n_by_value, len(column)))
+        ends = ends[np.unique(np.minimum(np.concatenate([by_value, by_row]), len(ends) - 1))]
+    lower, upper = column[ends], column[ends + 1]
+    middle = 0.5 * lower + 0.5 * upper
+    # Rounding must not let the upper value go left.
+    return np.where((middle >= lower) & (middle < upper), middle, lower)
+
+
+def _spaced(n: int, size: int) -> IntArray:
+    """Return n places in a line of some size that cut it into n + 1 pieces alike."""
+    return (np.arange(1, n + 1) * size - 1) // (n + 1)
