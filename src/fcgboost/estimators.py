@@ -264,7 +264,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             settings = resolve(self, has_validation_data=X_val is not None)
             given, is_own = (X_val, y_val, sample_weight_val), callable(self.scoring)
             classes, train, validation = check_data(self, X, y, sample_weight, given, is_own)
-            last = vars(self).get("_start_") if settings.warm_start else None
+            last = vars(self).get("_state_") if settings.warm_start else None
             fit, path = prepare(settings, classes, train, validation, last), None
             rules = self.stopping_rules()
             if settings.chooses:

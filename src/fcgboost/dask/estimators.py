@@ -101,7 +101,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                     raise ValueError("Pass X_val and y_val together.")
                 held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            last = vars(self).get("_start_") if settings.warm_start else None
+            last = vars(self).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
                 fit = prepare(settings, workers, held_out is not None, last)
