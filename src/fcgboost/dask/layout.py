@@ -18,7 +18,7 @@ from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
-from fcgboost.training.checks import check_known_labels, check_labels, class_weights
+from fcgboost.training.checks import check_labels, class_weights
 from fcgboost.training.dataset import check_some_weight
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
@@ -81,7 +81,7 @@ def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[
     if has_validation_data:
         answers = workers.ask_validation("survey")
         check_some_weight(np.array([len(answers)]), "sample_weight_val")
-        check_known_labels(_united([labels for labels, *_ in answers]), classes)
+        check_labels(_united([labels for labels, *_ in answers]), classes)
     return classes, widths[0], are_sparse[0]
 
 
@@ -98,7 +98,7 @@ def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _set_aside(workers: Workers, n_classes: int, fraction: float, key: int) -> None:
-    """Set rows aside for validation, as `dataset.hash_split` does, without looking at them here.
+    """Set rows aside for validation, as `dataset.split_data` does, without looking at them here.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """
