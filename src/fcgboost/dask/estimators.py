@@ -21,7 +21,7 @@ from fcgboost.dask.shard import LoadedRows
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
-from fcgboost.training.fit import all_or_nothing
+from fcgboost.training.fit import all_or_nothing, fitted_attributes
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
 
@@ -124,8 +124,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         parameters = self.get_params(deep=False)
         parameters.pop("client")
         local = FCGBoostClassifier(**parameters)
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        local.__dict__.update(fitted)
+        vars(local).update(fitted_attributes(self))
         return local
 
     def decision_function(self, X: Any) -> Any:

@@ -27,15 +27,9 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
     traces = [first]
     for number in range(1, n):
         key = hashing.derive(fit.state.key, number) >> 33
-        other = replace(
-            fit,
-            recipe=replace(fit.recipe, key=key, max_iter=len(first)),
-            layout=replace(layout, validator=None),
-            state=replace(fit.state, path=None),
-            patience=None,
-            title=f"path {number + 1}: ",
-            is_written=False,
-        )
+        recipe = replace(fit.recipe, key=key, max_iter=len(first))
+        unscored = replace(layout, validator=None)
+        other = fit.anew(f"path {number + 1}: ", recipe=recipe, layout=unscored, patience=None)
         traces.append(other.path(rules)[0])
     mean = averaged([trace for trace in traces if len(trace)])
     if not isinstance(layout.validator, Validator):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -41,14 +41,19 @@ _IMPORTANCE_ROWS = 256
 @contextmanager
 def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     """Leave a failed fit as if it had never been called."""
-    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    before = fitted_attributes(estimator)
     try:
         yield
     except BaseException:
-        for name in [name for name in vars(estimator) if name.endswith("_")]:
+        for name in fitted_attributes(estimator):
             delattr(estimator, name)
-        vars(estimator).update(fitted)
+        vars(estimator).update(before)
         raise
+
+
+def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return what a fit has set."""
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,8 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
 class Fit:
     """One path to be fitted, and what becomes of it.
 
-    It ends after `patience` steps without a better score; where it `is_written`, it goes to the
-    checkpoint. `held_out` is what models like its own say about rows set aside to choose by.
+    It ends after `patience` steps without a better score. `held_out` is what models like its own
+    say about rows set aside to choose by.
     """
 
     settings: Settings
@@ -146,7 +151,6 @@ class Fit:
     recipe: Recipe
     patience: int | None
     title: str = ""
-    is_written: bool = True
     held_out: Sequence[HeldOut] = ()
 
     @classmethod
@@ -179,6 +183,11 @@ class Fit:
         recipe = replace(self.recipe, l2=l2, max_iter=limit)
         return replace(self, recipe=recipe, patience=self.patience or patience)
 
+    def anew(self, title: str, **changes: Any) -> Fit:
+        """Return a fit that starts at nothing and leaves no file behind."""
+        settings, state = replace(self.settings, checkpoint=None), replace(self.state, path=None)
+        return replace(self, settings=settings, state=state, title=title, **changes)
+
     def path(
         self, rules: list[StoppingRule], watcher: Watcher | None = None
     ) -> tuple[Trace, Status]:
@@ -190,21 +199,14 @@ class Fit:
             if resume and endings[-1] is not None:
                 return resume, endings[-1]
             rules = [rule, *rules]
-        progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
-        if self.is_written and settings.checkpoint is not None:
+        if settings.checkpoint is not None:
             watcher = Writer(settings.checkpoint, self.state, watcher)
-        try:
+        progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
+        validator, rules = fresh(layout.validator), [progress, *rules]
+        with closing(progress):
             trace, status = fit_path(
-                layout.design,
-                layout.targets,
-                self.recipe,
-                [progress, *rules],
-                fresh(layout.validator),
-                watcher,
-                resume,
+                layout.design, layout.targets, self.recipe, rules, validator, watcher, resume
             )
-        finally:
-            progress.close()
         if isinstance(watcher, Writer):
             watcher.close(trace)
         return trace, status

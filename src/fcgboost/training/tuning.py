@@ -84,10 +84,9 @@ def _race(fit: Fit, rules: list[StoppingRule]) -> list[Ended]:
 
 
 def _trial(fit: Fit, l2: float, rules: list[StoppingRule], patience: int | None = None) -> Ended:
-    """Fit a path with another ridge that begins at nothing and leaves no file behind."""
-    state, title = replace(fit.state, path=None), f"to choose, ridge {l2:.2g}: "
+    """Fit a path with another ridge."""
     trial = fit.with_ridge(l2, patience=patience)
-    return replace(trial, state=state, is_written=False, title=title).path(rules)
+    return trial.anew(f"to choose, ridge {l2:.2g}: ").path(rules)
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
