@@ -50,9 +50,9 @@ _Labelled = tuple[Any, NDArray[Any], Array]
 class FCGBoostClassifierCV(BaseFCGBoost):
     """Fully corrective greedy boosting with cross-validated dictionary, ridge and steps.
 
-    Fits exactly folds x dictionaries x l2s paths, scores the numbers of steps along them, and
-    fits one more path with the best setting on all data. The paths of several l2s go side by side
-    and share the passes over the candidates, so l2s cost much less than dictionaries.
+    Fits folds x dictionaries x l2s paths, scores the numbers of steps along them, and fits one more
+    path with the best setting on all data. The paths of several l2s share the passes over the
+    candidates, so l2s cost much less than dictionaries.
 
     Parameters
     ----------

@@ -47,9 +47,7 @@ class DataSet:
         Ordinary sums then depend neither on the order in which rows were written nor on whether a
         row was written twice or has the weight 2.
         """
-        order = np.argsort(self.words, kind="stable")
-        if (np.diff(self.words[order]) == 0).any():
-            order = np.lexsort((self.weights, self.codes, self.words))
+        order = np.lexsort((self.weights, self.codes, self.words))
         is_first = np.append(True, ~self._equal(order[1:], order[:-1]))
         first = order[is_first]
         weights = np.add.reduceat(self.weights[order], np.flatnonzero(is_first))
@@ -87,8 +85,7 @@ class DataSet:
 
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
-        X = self.X if limits is None else limits.apply(self.X)
-        return self if X is self.X else replace(self, X=X)
+        return self if limits is None else replace(self, X=limits.apply(self.X))
 
     @cached_property
     def has_missing(self) -> bool:
