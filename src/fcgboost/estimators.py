@@ -259,16 +259,15 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         # load many times more; candidates are evaluated in threads of our own.
         with all_or_nothing(self), blas.one_thread():
             settings = resolve(self, has_validation_data=X_val is not None)
-            given, is_own = (X_val, y_val, sample_weight_val), callable(self.scoring)
-            classes, train, validation = check_data(self, X, y, sample_weight, given, is_own)
+            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
-            fit, path = prepare(settings, classes, train, validation, last), None
+            fit, path = prepare(settings, data, last), None
             rules = self.stopping_rules()
             if settings.chooses:
-                fit, path = tune(fit, train, rules)
+                fit, path = tune(fit, rules)
             fit.check_link()
-            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            watcher, close = self.watch_fit(fit.recipe.max_iter, data, fit.attributes)
+            given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
             if path is None or watcher is not None:
                 path = fit.path(rules, watcher)
             first, self.status_ = path

@@ -264,9 +264,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = checks.takes_missing(
-            self, is_fitting="model_" not in vars(self)
-        )
+        tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags
 
 

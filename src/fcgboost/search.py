@@ -199,7 +199,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
                 self.best_estimator_ = best.fit(X, y, weights)
-                vars(self).update(fitted_attributes(best))
+                self.__dict__.update(fitted_attributes(best))
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
@@ -285,16 +285,14 @@ def _score_fold(
     scores, before = [], b""
     layout: Layout | None = None
     with blas.one_thread():
-        held_out, is_own = (X[test], y[test], weights[test]), callable(prototype.scoring)
-        classes, *parts = check_data(
-            clone(prototype), X[train], y[train], weights[train], held_out, is_own
-        )
+        held_out = X[test], y[test], weights[test]
+        parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
         for dictionary, some in groupby(settings, lambda one: one.dictionary):
             ridges = list(some)
             # What is clipped depends on the dictionary by its categories alone.
             categories = dictionary.categories(X.shape[1]).tobytes()
             other, before = layout if categories == before else None, categories
-            layout = lay_out(ridges[0], classes, *parts, other)
+            layout = lay_out(ridges[0], parts, other)
             traces = _fit_ridges(layout, ridges)
             scores += [_score_steps(trace, ridges[0], layout) for trace in traces]
     return scores
@@ -307,7 +305,7 @@ def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
     recipes = [make_recipe(one, design, key) for one in ridges]
     # The classical schemes have no ridge: all their recipes are one.
     distinct = list({recipe.l2: recipe for recipe in recipes}.values())
-    max_iter, traces = recipes[0].max_iter, {}
+    max_iter, traces = recipes[0].max_iter, dict[float, Trace]()
     n_bytes = 8 * design.n_rows * len(layout.targets) * (max_iter + 1)
     at_once = max(1, design.memory_budget // n_bytes)
     with closing(Progress(max_iter, ridges[0].verbose)) as progress:

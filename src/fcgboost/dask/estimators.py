@@ -124,7 +124,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         parameters = self.get_params(deep=False)
         parameters.pop("client")
         local = FCGBoostClassifier(**parameters)
-        vars(local).update(fitted_attributes(self))
+        local.__dict__.update(fitted_attributes(self))
         return local
 
     def decision_function(self, X: Any) -> Any:

@@ -129,7 +129,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     return _checked(X, name, names, advice, takes_missing(estimator, is_fitting))
 
 
-def takes_missing(estimator: BaseEstimator, is_fitting: bool) -> bool:
+def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
     """Whether X may hold NaN: the parameter says it, and after a fit the model."""
     model = vars(estimator).get("model_")
     if model is not None and not is_fitting:

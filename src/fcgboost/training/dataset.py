@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,14 @@ class DataSet:
         return hashing.Digest.of(self.words, self.codes, self.weights)
 
 
+class Data(NamedTuple):
+    """The classes, the rows to train on, and those to validate on, if there are any."""
+
+    classes: NDArray[Any]
+    train: DataSet
+    validation: DataSet | None
+
+
 def check_labelled(
     estimator: Any, X: Any, y: Any, sample_weight: Any, known: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], Any, NDArray[np.intp], Array]:
@@ -131,14 +139,10 @@ def check_labelled(
 
 
 def check_data(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    validation: tuple[Any, Any, Any],
-    keeps_written: bool = False,
-) -> tuple[NDArray[Any], DataSet, DataSet | None]:
-    """Check the data and return the classes, the training part and the validation part."""
+    estimator: Any, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]
+) -> Data:
+    """Check what a fit is given; a score of the user's sees rows as they were written."""
+    keeps_written = callable(estimator.scoring)
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
@@ -154,9 +158,9 @@ def check_data(
         )
     data = replace(data, codes=codes).canonical(keeps_written)
     if X_val is None:
-        return classes, data, None
+        return Data(classes, data, None)
     _, *labelled = check_labelled(estimator, X_val, y_val, sample_weight_val, classes)
-    return classes, data, DataSet.of(*labelled).canonical(keeps_written)
+    return Data(classes, data, DataSet.of(*labelled).canonical(keeps_written))
 
 
 def check_some_weight(weights: Array, name: str) -> None:

@@ -28,7 +28,7 @@ from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.dataset import DataSet, split_data
+from fcgboost.training.dataset import Data, DataSet, split_data
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets, make_validator
@@ -65,18 +65,14 @@ class Layout:
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
+    train: DataSet | None = None
     validation: DataSet | None = None
     class_weights: Array | None = None
 
 
-def lay_out(
-    settings: Settings,
-    classes: NDArray[Any],
-    train: DataSet,
-    validation: DataSet | None,
-    other: Layout | None = None,
-) -> Layout:
+def lay_out(settings: Settings, data: Data, other: Layout | None = None) -> Layout:
     """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
+    classes, train, validation = data
     totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
     per_class = class_weights(settings.class_weight, classes, totals)
     if other is not None and isinstance(other.design, MemoryDesign):
@@ -89,7 +85,7 @@ def lay_out(
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
         validator = make_validator(rows.within(limits).X, design.dictionary, design.scale, score)
     targets = make_targets(train.codes, len(classes))
-    return Layout(classes, design, targets, validator, limits, validation, per_class)
+    return Layout(classes, design, targets, validator, limits, train, validation, per_class)
 
 
 def _make_design(
@@ -295,20 +291,14 @@ class Fit:
         return self.settings.preset.slack * self.error(score)
 
 
-def prepare(
-    settings: Settings,
-    classes: NDArray[Any],
-    train: DataSet,
-    validation: DataSet | None,
-    last: FitState | None,
-) -> Fit:
+def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     """Return the fit to data in this process, which may go on from the last one."""
-    given = [train] if validation is None else [train, validation]
-    if settings.is_preset and any(data.has_missing for data in given):
+    train = data.train
+    given = [train] if data.validation is None else [train, data.validation]
+    if settings.is_preset and any(part.has_missing for part in given):
         settings = replace(settings, dictionary=settings.preset.dictionary(has_missing=True))
-    digests = [data.digest() for data in given]
-    kind = train.X.shape[1], sparse.issparse(train.X)
-    state = find_state(settings, classes, digests, kind, last)
+    digests, kind = [part.digest() for part in given], (train.X.shape[1], sparse.issparse(train.X))
+    state = find_state(settings, data.classes, digests, kind, last)
     if settings.validation_fraction is not None:
-        train, validation = split_data(train, settings.validation_fraction, state.key)
-    return Fit.of(settings, lay_out(settings, classes, train, validation), state)
+        data = Data(data.classes, *split_data(train, settings.validation_fraction, state.key))
+    return Fit.of(settings, lay_out(settings, data), state)

@@ -112,7 +112,7 @@ def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
         "shape": atoms.shape,
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    arrays = {"header": text, "start": trace.start, "entered": trace.entered}
+    arrays: dict[str, Any] = {"header": text, "start": trace.start, "entered": trace.entered}
     names = _CSR_ARRAYS if sparse.issparse(atoms) else ()
     arrays |= {name: getattr(atoms, name) for name in names} or {"atoms": atoms}
     for name in _FIELDS:

@@ -270,7 +270,7 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
         items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())
         return "{" + ", ".join(items) + "}"
     if isinstance(value, list | tuple):
-        texts = map(inside, value)
+        texts = list(map(inside, value))
     elif isinstance(value, set | frozenset):
         texts = sorted(map(inside, value))
     else:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import FarBehind, Status, StoppingRule
-from fcgboost.training.dataset import DataSet, can_be_split, split_data
+from fcgboost.training.dataset import Data, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
 from fcgboost.training.settings import Settings
 
@@ -45,7 +45,7 @@ def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
-def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
+def tune(fit: Fit, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
     """Return the fit with the ridge and the steps that do best, and its path if it is made already.
 
     Some of the training rows are set aside where the fit has no validation data. The user's rules
@@ -58,7 +58,7 @@ def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ende
             return fit.with_ridge(state.l2, patience=_patience(fit)), None
         return fit.with_ridge(state.l2, len(state.path)), None
     if not is_scored:
-        return _vote(fit, train, rules), None
+        return _vote(fit, rules), None
     paths = _race(fit, rules)
     best = _best(fit, [trace for trace, _ in paths])
     # With a file to write, the path is made again for it.
@@ -100,16 +100,17 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     return min(sizes, key=sizes.__getitem__, default=0)
 
 
-def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside."""
-    settings = fit.settings
+    settings, train = fit.settings, fit.layout.train
+    assert train is not None
     if not can_be_split(train, needs_all=settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
     splits = []
     for i in range(_n_splits(fit.layout.design.total_weight)):
-        kept, aside = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - i) >> 33)
-        layout = lay_out(settings, fit.layout.classes, kept, aside)
+        parts = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - i) >> 33)
+        layout = lay_out(settings, Data(fit.layout.classes, *parts))
         split = Fit.of(settings, layout, replace(fit.state, path=None))
         if settings.has_free_steps:
             traces = [trace for trace, _ in _race(split, rules)]
