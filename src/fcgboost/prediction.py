@@ -173,7 +173,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
         For a torch tensor they are a tensor of its precision on its device.
         """
-        return in_kind(probabilities_of(self._loss_, self.link_, self._decision(X)), X)
+        decision = self._decision(X)
+        return in_kind(probabilities_of(self._loss_, self.link_, decision), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly, wherever they lie."""

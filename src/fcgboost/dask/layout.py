@@ -19,7 +19,7 @@ from fcgboost.losses import CurvedLoss
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
 from fcgboost.training.checks import check_labels, class_weights
-from fcgboost.training.dataset import check_some_weight
+from fcgboost.training.dataset import check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
 from fcgboost.training.settings import Settings
@@ -73,11 +73,7 @@ def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[
             "X.map_blocks(scipy.sparse.csr_array)."
         )
     classes, _ = check_labels(_united(labels))
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
-            "classifier needs at least two classes."
-        )
+    check_two_classes(classes)
     if has_validation_data:
         answers = workers.ask_validation("survey")
         check_some_weight(np.array([len(answers)]), "sample_weight_val")

@@ -31,11 +31,10 @@ Array = NDArray[np.float64]
 _CONTRACTS = (Dictionary, Loss, Scheme, Solver, Selection, Removal)
 #: What the parts of an estimator may be: their contract, and the names of the presets.
 FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
-    family: (contract, {name: resolve_name(f"fcgboost.{p}") for name, p in places.items()})
-    for contract, (family, places) in zip(_CONTRACTS, NAMES.items(), strict=True)
+    family: (contract, {name: resolve_name(f"fcgboost.{part}") for name, part in parts.items()})
+    for contract, (family, parts) in zip(_CONTRACTS, NAMES.items(), strict=True)
 }
 
-_HAS_AUTO = {"solver", "selection"}
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
@@ -59,7 +58,7 @@ def make_part(family: str, value: Any) -> Any:
         return value
     if isinstance(value, str) and value in presets:
         return presets[value]()
-    names = sorted(presets) + (["auto"] if family in _HAS_AUTO else [])
+    names = sorted(presets) + (["auto"] if family in ("solver", "selection") else [])
     raise ValueError(
         f"{family} must be one of {names} or an instance of {contract.__name__}, got {value!r}."
     )

@@ -151,16 +151,21 @@ def check_data(
     # Not by sorting: there may be millions of codes.
     is_present = np.bincount(data.codes, minlength=len(classes)) > 0
     classes, codes = classes[is_present], (np.cumsum(is_present) - 1)[data.codes]
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
-            "classifier needs at least two classes."
-        )
+    check_two_classes(classes)
     data = replace(data, codes=codes).canonical(keeps_written)
     if X_val is None:
         return Data(classes, data, None)
     _, *labelled = check_labelled(estimator, X_val, y_val, sample_weight_val, classes)
     return Data(classes, data, DataSet.of(*labelled).canonical(keeps_written))
+
+
+def check_two_classes(classes: NDArray[Any]) -> None:
+    """Raise a ValueError if there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
+            "classifier needs at least two classes."
+        )
 
 
 def check_some_weight(weights: Array, name: str) -> None:

@@ -129,10 +129,9 @@ def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
     content = Path(path).read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if (damaged := archive.testzip()) is not None:
-                raise ValueError(f"{damaged} is damaged")
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = dict(file)
+            # Whole members, whose checksums are compared.
+            files = {Path(name).stem: archive.read(name) for name in archive.namelist()}
+        arrays = {name: np.load(io.BytesIO(data)) for name, data in files.items()}
         header = json.loads(arrays["header"].tobytes())
         if header["format"] != _FORMAT or header["version"] < _VERSION:
             raise ValueError("a foreign header")

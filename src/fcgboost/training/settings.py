@@ -252,8 +252,8 @@ def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
 def describe(value: Any, depth: int = _DEPTH) -> str:
     """Return a text for a parameter's value that is the same for an equal one elsewhere."""
     inside = functools.partial(describe, depth=depth - 1)
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
     if isinstance(value, functools.partial):
         value = value.func, value.args, value.keywords
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
@@ -264,8 +264,6 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
     # What was drawn from a generator is the key of the path.
     if isinstance(value, np.random.RandomState) or depth == 0:
         return name
-    if isinstance(value, np.ndarray):
-        return f"{name}({value.tolist()})"
     if isinstance(value, dict):
         items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())
         return "{" + ", ".join(items) + "}"
