@@ -30,11 +30,12 @@ from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Status, Step
 from fcgboost.training import resume
-from fcgboost.training.resume import Identity, Start, Writer, describe, read, write
+from fcgboost.training.resume import FitState, Writer, read, write
+from fcgboost.training.settings import describe
 
-IDENTITY = Identity((150, 3, 2**64 - 1, "a", 0.1, True, None), {"l2": "'auto'", "tol": "0.0"})
 KEY = 2**31 - 2
-START = Start(IDENTITY, KEY)
+DATA = (150, 3, 2**64 - 1, "a", 0.1, True, None)
+STATE = FitState(DATA, {"l2": "'auto'", "tol": "0.0"}, KEY)
 
 
 def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: Any) -> Trace:
@@ -109,8 +110,8 @@ def assert_identical(first: Any, second: Any) -> None:
 @each_trace
 def test_a_path_comes_back_to_the_last_bit(make: Callable[[], Trace], tmp_path: Path) -> None:
     trace = make()
-    write(tmp_path / "path", trace, KEY, IDENTITY)
-    back, key = read(str(tmp_path / "path"), IDENTITY)
+    write(tmp_path / "path", trace, STATE)
+    back, key = read(str(tmp_path / "path"), STATE)
     assert_identical(trace, back)
     assert (key, type(key)) == (KEY, int)
     assert os.listdir(tmp_path) == ["path"]
@@ -132,8 +133,8 @@ def test_odd_numbers_come_back(value: float, tmp_path: Path) -> None:
         *(np.int64(3), np.float64(value), np.True_, value, value),
     )
     trace = Trace((step,), coef, np.ones(1, np.intp), coef[0], (Status.TOLERANCE,))
-    write(tmp_path / "path", trace, 0, IDENTITY)
-    back = read(tmp_path / "path", IDENTITY)[0]
+    write(tmp_path / "path", trace, STATE)
+    back = read(tmp_path / "path", STATE)[0]
     for name in ("scores", "coef", "residual", "seconds", "validation_score"):
         given, found = np.asarray(getattr(step, name)), np.asarray(getattr(back[0], name))
         assert given.tobytes() == found.tobytes()
@@ -141,8 +142,8 @@ def test_odd_numbers_come_back(value: float, tmp_path: Path) -> None:
 
 
 def test_what_the_loop_protects_is_protected(tmp_path: Path) -> None:
-    write(tmp_path / "path", fit(3), KEY, IDENTITY)
-    trace, _ = read(tmp_path / "path", IDENTITY)
+    write(tmp_path / "path", fit(3), STATE)
+    trace, _ = read(tmp_path / "path", STATE)
     for step in trace:
         assert not step.coef.flags.writeable
         assert not step.intercept.flags.writeable
@@ -151,7 +152,7 @@ def test_what_the_loop_protects_is_protected(tmp_path: Path) -> None:
 
 
 def test_the_file_holds_no_pickles(tmp_path: Path) -> None:
-    write(tmp_path / "path.npz", fit(), KEY, IDENTITY)
+    write(tmp_path / "path.npz", fit(), STATE)
     with np.load(tmp_path / "path.npz", allow_pickle=False) as file:
         arrays = dict(file)
     header = json.loads(arrays["header"].tobytes())
@@ -172,8 +173,8 @@ def test_a_path_goes_on_from_a_file(scheme: Scheme, selection: Selection, tmp_pa
     short, long = (make_recipe(max_iter=k, n_candidates=80, **changes) for k in (8, 16))
     whole, status = fit_path(design, targets, long)
     half, _ = fit_path(design, targets, short)
-    write(tmp_path / "path", half, 0, IDENTITY)
-    stored, _ = read(tmp_path / "path", IDENTITY)
+    write(tmp_path / "path", half, STATE)
+    stored, _ = read(tmp_path / "path", STATE)
     resumed, resumed_status = fit_path(design, targets, long, resume=stored)
     kept, _ = fit_path(design, targets, long, resume=half)
     assert resumed_status is status
@@ -192,9 +193,9 @@ def test_an_estimator_goes_on_from_a_file(make: Callable[[Any], Any], tmp_path: 
     y = rng.integers(3, size=100)
     settings = {"validation_fraction": 0.3, "random_state": 0, "dictionary": "gauss"}
     model = FCGBoostClassifier(max_iter=5, warm_start=True, **settings).fit(X, y)
-    write(tmp_path / "path", model.trace_, model._start_.key, IDENTITY)
-    trace, key = read(tmp_path / "path", IDENTITY)
-    model._start_ = replace(model._start_, path=trace, key=key)
+    write(tmp_path / "path", model.trace_, model._state_)
+    trace, key = read(tmp_path / "path", model._state_)
+    model._state_ = replace(model._state_, path=trace, key=key)
     model.set_params(max_iter=10).fit(X, y)
     at_once = FCGBoostClassifier(max_iter=10, **settings).fit(X, y)
     np.testing.assert_array_equal(model.trace_.column("chosen"), at_once.trace_.column("chosen"))
@@ -210,20 +211,20 @@ def test_an_estimator_goes_on_from_a_file(make: Callable[[Any], Any], tmp_path: 
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a small file."""
     path = tmp_path_factory.mktemp("small") / "path"
-    write(path, fit(max_iter=2), KEY, IDENTITY)
+    write(path, fit(max_iter=2), STATE)
     return path.read_bytes()
 
 
 def test_a_missing_file_is_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="path"):
-        read(tmp_path / "path", IDENTITY)
+        read(tmp_path / "path", STATE)
 
 
 @pytest.mark.parametrize("data", [(), (150, 3, 2**64 - 2), (150, 3, 2**64 - 1, "a", 0.1, 1, None)])
 def test_other_data_is_refused(data: tuple[Any, ...], content: bytes, tmp_path: Path) -> None:
     (tmp_path / "path").write_bytes(content)
     with pytest.raises(ValueError, match=r"path is the checkpoint of a fit to other data.*delete"):
-        read(tmp_path / "path", Identity(data, IDENTITY.parameters))
+        read(tmp_path / "path", replace(STATE, data=data))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_other_data_is_refused(data: tuple[Any, ...], content: bytes, tmp_path: 
         ({"l2": "0.5", "tol": "0.0"}, r"path is .*other parameters: l2 was 'auto' and is 0\.5\. "),
         ({"l2": "0.5", "tol": "1"}, r"l2 was 'auto' and is 0\.5; tol was 0\.0 and is 1\. .*delete"),
         ({"l2": "'auto'"}, r"tol was 0\.0 and is not there"),
-        ({**IDENTITY.parameters, "new": "1"}, r"new was not there and is 1"),
+        ({**STATE.parameters, "new": "1"}, r"new was not there and is 1"),
     ],
 )
 def test_other_parameters_are_refused_by_name(
@@ -240,7 +241,7 @@ def test_other_parameters_are_refused_by_name(
 ) -> None:
     (tmp_path / "path").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        read(tmp_path / "path", Identity(IDENTITY.data, parameters))
+        read(tmp_path / "path", replace(STATE, parameters=parameters))
 
 
 def changed(content: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
@@ -259,7 +260,7 @@ def changed(content: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], A
 def test_a_later_format_is_refused(content: bytes, tmp_path: Path) -> None:
     path = changed(content, tmp_path, lambda m: m["header"].update(version=4, data="?"))
     with pytest.raises(ValueError, match=r"path was written by a later version.*delete"):
-        read(path, IDENTITY)
+        read(path, STATE)
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -285,20 +286,20 @@ def test_what_is_no_path_is_refused(
 ) -> None:
     path = changed(content, tmp_path, change)
     with pytest.raises(ValueError, match=r"path is not a checkpoint.*damaged.*Delete it"):
-        read(path, IDENTITY)
+        read(path, STATE)
 
 
 @pytest.mark.parametrize("foreign", [b"", b"PK\x03\x04", b"k,seconds\n1,0.5\n", bytes(1000)])
 def test_a_foreign_file_is_refused(foreign: bytes, tmp_path: Path) -> None:
     (tmp_path / "path").write_bytes(foreign)
     with pytest.raises(ValueError, match=r"path is not a checkpoint.*another file"):
-        read(tmp_path / "path", IDENTITY)
+        read(tmp_path / "path", STATE)
 
 
 def test_a_pickle_in_the_file_is_not_loaded(content: bytes, tmp_path: Path) -> None:
     path = changed(content, tmp_path, lambda m: m.update(coef=np.array([print], dtype=object)))
     with pytest.raises(ValueError, match="is not a checkpoint"):
-        read(path, IDENTITY)
+        read(path, STATE)
 
 
 def test_every_truncation_is_refused(content: bytes, tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_every_truncation_is_refused(content: bytes, tmp_path: Path) -> None:
     for n_bytes in reversed(range(len(content))):
         os.truncate(path, n_bytes)
         with pytest.raises(ValueError, match="Delete it to start anew"):
-            read(path, IDENTITY)
+            read(path, STATE)
 
 
 @pytest.mark.parametrize(("n_flips", "n_files"), [(1, 100), (5, 100), *also((1, 700), (5, 700))])
@@ -316,7 +317,7 @@ def test_a_damaged_byte_is_refused_or_does_no_harm(
 ) -> None:
     path = tmp_path / "path"
     path.write_bytes(content)
-    whole, _ = read(path, IDENTITY)
+    whole, _ = read(path, STATE)
     rng = np.random.default_rng(n_flips)
     refused = 0
     for _ in range(n_files):
@@ -324,7 +325,7 @@ def test_a_damaged_byte_is_refused_or_does_no_harm(
         damaged[rng.integers(len(content), size=n_flips)] ^= rng.integers(1, 256, dtype=np.uint8)
         path.write_bytes(damaged.tobytes())
         try:
-            trace, key = read(path, IDENTITY)
+            trace, key = read(path, STATE)
         except ValueError as error:
             assert str(path) in str(error)  # noqa: PT017, either ending is right
             refused += 1
@@ -371,15 +372,15 @@ def test_a_failed_write_leaves_all_as_it_was(
         with monkeypatch.context() as patch:
             patch.setattr(place, name, failure)
             with pytest.raises(error):
-                write(tmp_path / "path", fit(max_iter=3), 1, IDENTITY)
+                write(tmp_path / "path", fit(max_iter=3), STATE)
         assert os.listdir(tmp_path) == names
         if names:
-            assert_identical(read(tmp_path / "path", IDENTITY), (trace, KEY))
-        write(tmp_path / "path", trace, KEY, IDENTITY)
+            assert_identical(read(tmp_path / "path", STATE), (trace, KEY))
+        write(tmp_path / "path", trace, STATE)
 
 
 def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
-    write(tmp_path / "path", empty_trace(), KEY, IDENTITY)
+    write(tmp_path / "path", empty_trace(), STATE)
     (tmp_path / "other").touch()
     assert (tmp_path / "path").stat().st_mode == (tmp_path / "other").stat().st_mode
 
@@ -390,18 +391,18 @@ def test_the_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
 def test_a_watcher_leaves_a_path_that_goes_on(tmp_path: Path) -> None:
     data = simulation(60, 0.2, seed=4)
     design = MemoryDesign(ReluDictionary(), data.X, data.weights, standardize=True)
-    writer = Writer(tmp_path / "path", START)
+    writer = Writer(tmp_path / "path", STATE)
     seen = []
 
     def watch(step: Step, path: Callable[[], Trace]) -> None:
         assert writer(step, path) is None
-        seen.append(len(read(tmp_path / "path", IDENTITY)[0]))
+        seen.append(len(read(tmp_path / "path", STATE)[0]))
 
     trace, _ = fit_path(design, [data.y], make_recipe(max_iter=9), watcher=watch)
     assert seen[0] == 1
     assert all(1 <= n <= k for k, n in enumerate(seen, start=1))
     writer.close(trace)
-    assert_identical(read(tmp_path / "path", IDENTITY), (trace, KEY))
+    assert_identical(read(tmp_path / "path", STATE), (trace, KEY))
 
 
 def test_writing_takes_about_a_hundredth_of_the_time(
@@ -409,7 +410,7 @@ def test_writing_takes_about_a_hundredth_of_the_time(
 ) -> None:
     clock = SimpleNamespace(now=1000.0, writing=0.0)
 
-    def slow_write(path: Path, trace: Any, key: int, identity: Identity) -> None:
+    def slow_write(path: Path, trace: Any, state: FitState) -> None:
         clock.now += trace * 1e-3
         clock.writing += trace * 1e-3
         written.append(trace)
@@ -417,7 +418,7 @@ def test_writing_takes_about_a_hundredth_of_the_time(
     written: list[int] = []
     monkeypatch.setattr(resume, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     monkeypatch.setattr(resume, "write", slow_write)
-    writer = Writer(tmp_path / "path", START)
+    writer = Writer(tmp_path / "path", STATE)
     for k in range(1, 5001):
         clock.now += 0.05
         writer(SimpleNamespace(k=k), lambda k=k: k)
@@ -429,16 +430,16 @@ def test_writing_takes_about_a_hundredth_of_the_time(
 
 def test_a_path_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"The folder .*nowhere of the checkpoint .* not exist"):
-        Writer(tmp_path / "nowhere" / "path", START)
+        Writer(tmp_path / "nowhere" / "path", STATE)
     with pytest.raises(ValueError, match="cannot be written"):
-        Writer(tmp_path, START)
+        Writer(tmp_path, STATE)
 
 
 def test_a_name_alone_is_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Writer("path", START).close(empty_trace())
+    Writer("path", STATE).close(empty_trace())
     assert os.listdir(tmp_path) == ["path"]
 
 

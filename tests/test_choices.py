@@ -178,7 +178,7 @@ def test_the_path_is_that_of_a_loop_written_out(name: str, kind: str) -> None:
     ).fit(X, y)
     s, labels = np.ones(150), np.where(y == model.classes_[1], 1.0, -1.0)
     design = MemoryDesign(dictionary, X, s, standardize=True)
-    n, key = design.n_distinct, model._start_.key
+    n, key = design.n_distinct, model._state_.key
     atoms = dictionary.candidates(design.sample(n, key), n, key)
     values, allowed = full_matrix(design, atoms), np.ones((len(atoms), 1), dtype=bool)
     chosen: list[int] = []

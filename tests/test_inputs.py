@@ -212,7 +212,7 @@ def test_validation_rows_are_set_aside_before_anything_is_clipped() -> None:
     X, y = make_rows()
     clf = fit(X, y, validation_fraction=0.3)
     plain = fit(X, y, validation_fraction=0.3, clip=None)
-    assert clf._start_.identity.data == plain._start_.identity.data
+    assert clf._state_.data == plain._state_.data
     # The limits are those of the rows that are left.
     assert (clf.model_.limits.low != fit(X, y).model_.limits.low).any()
 

@@ -134,7 +134,7 @@ def test_with_validation_data_the_best_of_paths_wins(
     # The smallest model, or that of the strongest ridge, which is the first.
     best = min(good, key=lambda path: path.n_atoms_) if name == "compact" else good[0]
     assert found.l2_ == best.l2_
-    first = found._start_.path
+    first = found._state_.path
     np.testing.assert_array_equal(first.atoms, best.trace_.atoms)
     np.testing.assert_array_equal(
         first.column("validation_score"), best.trace_.column("validation_score")
@@ -222,7 +222,7 @@ def test_who_asks_for_one_path_gets_one() -> None:
     X, y = noisy()
     for settings in ({"max_iter": 9}, {"l2": 0.01}, {"removal": "backward"}):
         model = make(**settings).fit(X, y)
-        assert model.trace_ is model._start_.path
+        assert model.trace_ is model._state_.path
         assert len(model.trace_[0].chosen) == 1
     many = make().fit(X, y, np.full(len(y), 100.0))
     assert len(many.trace_[0].chosen) == 1
@@ -292,8 +292,8 @@ def test_without_validation_data_all_rows_are_fitted_as_was_chosen(name: str) ->
     assert found.trace_.column("validation_score")[0] is None
     # All rows: as with these settings given.
     same = make(name, l2=found.l2_, max_iter=found.n_iter_).fit(X, y)
-    np.testing.assert_array_equal(found._start_.path.atoms, same.trace_.atoms)
-    np.testing.assert_array_equal(found._start_.path[-1].coef, same.trace_[-1].coef)
+    np.testing.assert_array_equal(found._state_.path.atoms, same.trace_.atoms)
+    np.testing.assert_array_equal(found._state_.path[-1].coef, same.trace_[-1].coef)
 
 
 @pytest.mark.parametrize("seed", [0, *also(1, 2)])

@@ -23,7 +23,7 @@ from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
-from fcgboost.training.resume import Identity, read, write
+from fcgboost.training.resume import FitState, read, write
 
 REMOVALS = [Removal(), Removal(share=0.9)]
 
@@ -275,9 +275,9 @@ def test_a_path_goes_on_as_if_it_had_never_ended(selection: Selection, tmp_path:
     whole, status = fit_path(design, targets, long, validator=validator())
     assert any(len(step.removed) for step in whole[:13])
     half, _ = fit_path(design, targets, short, validator=validator())
-    identity = Identity((1,), {})
-    write(tmp_path / "path", half, 0, identity)
-    stored, _ = read(tmp_path / "path", identity)
+    state = FitState((1,), {})
+    write(tmp_path / "path", half, state)
+    stored, _ = read(tmp_path / "path", state)
     assert_same_path(stored, half)
     resumed, resumed_status = fit_path(design, targets, long, validator=validator(), resume=stored)
     assert resumed_status is status

@@ -19,7 +19,7 @@ from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.solvers.base import Problem
 from fcgboost.solvers.newton import NewtonSolver
 from fcgboost.stopping import Status
-from fcgboost.training.resume import Identity, read, write
+from fcgboost.training.resume import FitState, read, write
 
 IRIS = load_iris(return_X_y=True)
 # More classes than atoms enter at once.
@@ -141,8 +141,8 @@ def test_shared_paths_go_on_from_a_file(
     changes = {"selection": selection, "removal": removal, "n_candidates": 60}
     whole, status = fit_path(design, targets, shared(max_iter=14, **changes))
     half, _ = fit_path(design, targets, shared(max_iter=7, **changes))
-    write(tmp_path / "path", half, 0, Identity((1,), {}))
-    stored, _ = read(tmp_path / "path", Identity((1,), {}))
+    write(tmp_path / "path", half, FitState((1,), {}))
+    stored, _ = read(tmp_path / "path", FitState((1,), {}))
     resumed, resumed_status = fit_path(
         design, targets, shared(max_iter=14, **changes), resume=stored
     )

@@ -178,7 +178,7 @@ def test_rows_are_known_as_they_were_written_where_someone_asks():
     data = DataSet.of(X[rows], (y[rows] > 0) * 1, np.ones(len(rows))).canonical(keeps_written=True)
     part = data.take(data.codes == 1)
     np.testing.assert_array_equal(part.written.X, X[rows][y[rows] > 0])
-    np.testing.assert_array_equal(part.X[part.places], part.written.X)
+    np.testing.assert_array_equal(part.X[part.positions], part.written.X)
 
 
 def test_a_row_of_weight_zero_is_not_there():

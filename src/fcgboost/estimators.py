@@ -31,12 +31,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
-        Which atoms exist. "auto" learns atoms of several families in turn, chooses the ridge
-        and the number of steps on validation data of its own or given to fit, and averages three
-        paths where there are at most 10,000 rows (times classes, if more than two); "compact"
-        makes much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's
-        families; "linear", "step" and "tree" are others. Objects such as
-        `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
+        Which atoms exist. Two presets learn atoms, and choose the ridge and the number of steps on
+        validation data of their own or given to fit: "auto" of several families in turn, the
+        average of three paths up to 10,000 rows (times classes, if more than two), "compact" for
+        much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's families;
+        "linear", "step" and "tree" are others. Objects such as `GaussDictionary(width=0.5)` or
+        `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -55,12 +55,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         has no effect where atoms are sampled or learned.
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
-        validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. For the
-        dictionary "auto" it is chosen, at most 10 k0, and for "compact" at most 5 k0; a number asks
-        for one path, not an average.
+        validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. A preset
+        chooses, "auto" at most 10 k0 and "compact" 5 k0; a number asks for one path, no average.
     l2 : float or "auto", default="auto"
-        The ridge lambda on the coefficients; "auto" is 1 / m, and for the dictionaries "auto" and
-        "compact" what does best on validation data.
+        The ridge lambda on the coefficients; "auto" is 1 / m, and in a preset what does best on
+        validation data.
     fit_intercept : bool, default=True
         Whether a constant, without ridge, is in the model from the start.
     standardize : bool, default=True
@@ -68,7 +67,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     clip : float, "auto" or None, default="auto"
         Inputs count as at most so many deviations from the mean of their column in the training
         data, here and in predictions; None is as they are. Zero stays zero in a column that has
-        it. "auto" is 4 for the dictionaries "auto" and "compact", and None for others.
+        it. "auto" is 4 in a preset, else None.
     normalize : bool, default=False
         Whether scores are divided by the atom's empirical norm (orthogonal matching pursuit).
     reselect : bool, default=False
@@ -76,9 +75,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         to the letter does; the fit then ends with the status "stalled".
     removal : {"backward"}, float, Removal or None, default=None
         Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
-        least leave if what it gave is at most half of what the step has gained; a number is
-        another share than a half. None: every atom stays, but with "compact" a quarter is the
-        share. Needs full correction.
+        least leave if what it gave is at most half of what the step has gained; a number is another
+        share than a half. None is a quarter with "compact", else none. Needs full correction.
     multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
         With more than two classes: whether each class has atoms of its own, or all classes share
         one sequence of atoms, each with its own coefficients: in a step the three best of what the
@@ -87,19 +85,18 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
         for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
         certain only up to rounding, to rows held out: those that choose the ridge and the steps.
-        "auto" is "power" for the dictionaries "auto" and "compact" where rows are held out and the
-        loss has a formula, and "theory" elsewhere. The predicted classes are the same. With "power"
-        the hinge has probabilities, too.
+        "auto" is "power" in a preset where rows are held out and the loss has a formula, else
+        "theory". The predicted classes are the same; with "power" the hinge has probabilities, too.
     validation_fraction : float or None, default=None
-        Share of the rows set aside to choose the number of steps, and for "auto" and "compact" the
-        ridge. None is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
+        Share of the rows set aside to choose the number of steps, and in a preset the ridge. None
+        is none, but 0.1 where n_iter_no_change is set and fit gets no validation data.
     n_iter_no_change : int or None, default=None
         Steps without a better validation score after which the fit ends.
     scoring : str, callable or None, default=None
-        The validation score, as in scikit-learn; None is accuracy, and for the dictionaries "auto"
-        and "compact" accuracy less half the squared hinge. A function is called with an object
-        that predicts for the validation data; it gets weights if it takes them. Probabilities
-        there are those of the loss: a link is fitted to the model that was chosen.
+        The validation score, as in scikit-learn; None is accuracy, in a preset less half the
+        squared hinge. A function is called with an object that predicts for the validation data; it
+        gets weights if it takes them. Probabilities there are those of the loss: a link is fitted
+        to the model that was chosen.
     tol : float, default=1e-6
         A best score below tol times the first one ends the fit.
     class_weight : dict, "balanced" or None, default=None
@@ -252,7 +249,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         sample_weight : array-like of shape (n_samples,), default=None
             Counts: a weight of 2 is a row given twice, 0 a row left out.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Data that chooses the number of steps, and for "auto" and "compact" the ridge.
+            Data that chooses the number of steps, and in a preset the ridge.
 
         Returns
         -------
@@ -262,16 +259,15 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         # load many times more; candidates are evaluated in threads of our own.
         with all_or_nothing(self), blas.one_thread():
             settings = resolve(self, has_validation_data=X_val is not None)
-            given, is_own = (X_val, y_val, sample_weight_val), callable(self.scoring)
-            classes, train, validation = check_data(self, X, y, sample_weight, given, is_own)
-            last = vars(self).get("_start_") if settings.warm_start else None
-            fit, path = prepare(settings, classes, train, validation, last), None
+            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            last = vars(self).get("_state_") if settings.warm_start else None
+            fit, path = prepare(settings, data, last), None
             rules = self.stopping_rules()
             if settings.chooses:
-                fit, path = tune(fit, train, rules)
+                fit, path = tune(fit, rules)
             fit.check_link()
-            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            watcher, close = self.watch_fit(fit.recipe.max_iter, data, fit.attributes)
+            given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+            watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
             if path is None or watcher is not None:
                 path = fit.path(rules, watcher)
             first, self.status_ = path

@@ -20,21 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
+from fcgboost.designs.base import Array
 from fcgboost.files import write_whole
 from fcgboost.greedy.path import Trace
 from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
-from fcgboost.training.checks import (
-    FAMILIES,
-    Array,
-    check_number,
-    check_rows,
-    make_part,
-    takes_missing,
-    to_host,
-)
+from fcgboost.training import checks
 from fcgboost.training.presets import PRESETS
 from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
@@ -68,15 +61,15 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; `dictionary__width` also reaches a part that was given by name."""
-        for name in {key.split("__")[0] for key in params if "__" in key} & set(FAMILIES):
+        for name in {key.split("__")[0] for key in params if "__" in key} & checks.FAMILIES.keys():
             value = params.get(name, getattr(self, name, None))
             if isinstance(value, str) and value in {"auto", *PRESETS}:
                 raise ValueError(
                     f"{name}={value!r} has no parameters to set: choose the {name} first, one of "
-                    f"{sorted(FAMILIES[name][1].keys() - PRESETS.keys())}."
+                    f"{sorted(checks.FAMILIES[name][1].keys() - PRESETS.keys())}."
                 )
             if isinstance(value, str):
-                params[name] = make_part(name, value)
+                params[name] = checks.make_part(name, value)
         super().set_params(**params)
         return self
 
@@ -111,7 +104,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         model = self._fitted()
         if "_sample_" in vars(self):
             return importances_of(model, self._sample_, self._deviation_)
-        loaded = self._loaded(model)
+        loaded = self._loaded()
         if loaded is None or loaded.importances is None:
             raise AttributeError(
                 "feature_importances_ need rows of the training data, which a model file does not "
@@ -123,11 +116,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     @property
     def about_(self) -> dict[str, Any]:
         """What a loaded model's file says about it; {} if nothing, and for any other model."""
-        loaded = self._loaded(self._fitted())
+        loaded = self._loaded()
         return {} if loaded is None else loaded.about
 
-    def _loaded(self, model: Model) -> Loaded | None:
-        loaded: Loaded | None = vars(self).get("_loaded_")
+    def _loaded(self) -> Loaded | None:
+        """Return what the file said that the model is from, unless it is another one by now."""
+        model, loaded = self._fitted(), vars(self).get("_loaded_")
         return loaded if loaded is not None and loaded.model is model else None
 
     def save_model(
@@ -179,12 +173,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
         For a torch tensor they are a tensor of its precision on its device.
         """
-        return in_kind(self._probabilities(self._decision(X)), X)
+        decision = self._decision(X)
+        return in_kind(probabilities_of(self._loss_, self.link_, decision), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly, wherever they lie."""
-        labels, weights = to_host(self.predict(X)), to_host(sample_weight)
-        return float(accuracy_score(to_host(y), labels, sample_weight=weights))
+        labels, weights = checks.to_host(self.predict(X)), checks.to_host(sample_weight)
+        return float(accuracy_score(checks.to_host(y), labels, sample_weight=weights))
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Yield the decision values after 1, 2, ..., n_iter_ steps.
@@ -204,7 +199,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
         for decision in self._staged_decision(X):
-            yield in_kind(self._probabilities(decision), X)
+            yield in_kind(probabilities_of(self._loss_, self.link_, decision), X)
 
     def truncate(self, k: int) -> Self:
         """Return a fitted copy of the classifier as it was after k steps of its path.
@@ -214,7 +209,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         its path has its n_iter_ steps only. A link stays as it was fitted to the whole model.
         """
         model = self._fitted()
-        check_number("k", k, 0, whole=True)
+        checks.check_number("k", k, 0, whole=True)
         short = copy.copy(self)
         if k != self.n_iter_:
             self._check_path()
@@ -231,10 +226,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def _decision(self, X: Any) -> Any:
         """Return decision values in full precision, where they were computed."""
-        return self._shape(self._fitted().decision(check_rows(self, X)))
-
-    def _probabilities(self, decision: Any) -> Any:
-        return probabilities_of(self._loss_, self.link_, decision)
+        return self._flat(self._fitted().decision(checks.check_rows(self, X)))
 
     def _has_path(self) -> bool:
         # Of a path that was not saved not even the start is known.
@@ -248,7 +240,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             )
 
     def _staged_decision(self, X: Any) -> Iterator[Any]:
-        model, X = self._fitted(), check_rows(self, X)
+        model, X = self._fitted(), checks.check_rows(self, X)
         self._check_path()
         n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
         has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
@@ -261,9 +253,10 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             else:
                 coef, intercept = beside(step.coef.T, X), beside(step.intercept, X)
                 decision = values[:, : step.n_entered] @ coef + intercept
-            yield self._shape(decision)
+            yield self._flat(decision)
 
-    def _shape(self, decision: Any) -> Any:
+    def _flat(self, decision: Any) -> Any:
+        """Return the decision values of two classes as a vector."""
         return decision[:, 0] if len(self.classes_) == 2 else decision
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -272,7 +265,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = takes_missing(self, is_fitting="model_" not in vars(self))
+        tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags
 
 

@@ -7,6 +7,8 @@ data as laid out. The scores are those of separate fits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from itertools import groupby
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -32,7 +34,7 @@ from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
 from fcgboost.training.checks import Array, check_number, check_word, make_part
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds
-from fcgboost.training.fit import Layout, all_or_nothing, lay_out, make_recipe
+from fcgboost.training.fit import Layout, all_or_nothing, fitted_attributes, lay_out, make_recipe
 from fcgboost.training.presets import preset_of
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import draw_key
@@ -43,19 +45,14 @@ from fcgboost.training.settings import Settings, resolve
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 #: X, y and the weights.
 _Labelled = tuple[Any, NDArray[Any], Array]
-#: The attributes of the refitted classifier that the search shows as its own.
-_SHOWN = (
-    *("classes_", "model_", "trace_", "n_iter_", "status_", "link_"),
-    *("_loss_", "_sample_", "_deviation_"),
-)
 
 
 class FCGBoostClassifierCV(BaseFCGBoost):
     """Fully corrective greedy boosting with cross-validated dictionary, ridge and steps.
 
-    Fits exactly folds x dictionaries x l2s paths, scores the numbers of steps along them, and
-    fits one more path with the best setting on all data. The paths of several l2s go side by side
-    and share the passes over the candidates, so l2s cost much less than dictionaries.
+    Fits folds x dictionaries x l2s paths, scores the numbers of steps along them, and fits one more
+    path with the best setting on all data. The paths of several l2s share the passes over the
+    candidates, so l2s cost much less than dictionaries.
 
     Parameters
     ----------
@@ -178,6 +175,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self
         """
         with all_or_nothing(self):
+            for name in fitted_attributes(self):
+                delattr(self, name)
             seed = draw_key(self.random_state)
             prototype = self._prototype(seed)
             dictionaries, l2s = _grid(self.dictionaries, self.l2s)
@@ -187,25 +186,20 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
             data = X_all, classes[codes], weights
             folds = _folds(self.cv, data, groups, seed)
-            # The ridges of a dictionary go side by side. One job lays out each fold once; several
-            # jobs share no memory, and more tasks keep all of them busy.
-            by_dictionary = [settings[i : i + len(l2s)] for i in range(0, len(grid), len(l2s))]
-            is_alone = effective_n_jobs(self.n_jobs) == 1
-            shares = [by_dictionary] if is_alone else [[some] for some in by_dictionary]
+            # One job lays out each fold once; several jobs share no memory, and more tasks keep all
+            # of them busy. The ridges of a dictionary stay together.
+            size = len(grid) if effective_n_jobs(self.n_jobs) == 1 else len(l2s)
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_fold)(prototype, share, data, fold)
+                delayed(_score_fold)(prototype, settings[i : i + size], data, fold)
                 for fold in folds
-                for share in shares
+                for i in range(0, len(grid), size)
             )
             scores = np.reshape(found, (len(folds), len(grid), -1)).swapaxes(0, 1)
             self._report(grid, scores, theory_steps(weights.sum()))
-            for name in ("best_estimator_", *_SHOWN):
-                self.__dict__.pop(name, None)
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
-                best.fit(X, y, weights)
-                self.best_estimator_ = best
-                self.__dict__.update({name: getattr(best, name) for name in _SHOWN})
+                self.best_estimator_ = best.fit(X, y, weights)
+                self.__dict__.update(fitted_attributes(best))
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
@@ -284,28 +278,23 @@ def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> list[Fold]:
 
 
 def _score_fold(
-    prototype: FCGBoostClassifier,
-    by_dictionary: Sequence[Sequence[Settings]],
-    data: _Labelled,
-    fold: Fold,
-) -> list[list[list[float]]]:
-    """Return the scores on a fold's test part of dictionaries, ridges and numbers of steps."""
+    prototype: FCGBoostClassifier, settings: Sequence[Settings], data: _Labelled, fold: Fold
+) -> list[list[float]]:
+    """Return the scores of settings on a fold's test part after some numbers of steps."""
     (train, test), (X, y, weights) = fold, data
     scores, before = [], b""
     layout: Layout | None = None
     with blas.one_thread():
-        given, is_own = (X[test], y[test], weights[test]), callable(prototype.scoring)
-        classes, known, held_out = check_data(
-            clone(prototype), X[train], y[train], weights[train], given, is_own
-        )
-        for ridges in by_dictionary:
-            settings = ridges[0]
+        held_out = X[test], y[test], weights[test]
+        parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
+        for dictionary, some in groupby(settings, lambda one: one.dictionary):
+            ridges = list(some)
             # What is clipped depends on the dictionary by its categories alone.
-            categories = settings.dictionary.categories(known.X.shape[1]).tobytes()
+            categories = dictionary.categories(X.shape[1]).tobytes()
             other, before = layout if categories == before else None, categories
-            layout = lay_out(settings, classes, known, held_out, other)
+            layout = lay_out(ridges[0], parts, other)
             traces = _fit_ridges(layout, ridges)
-            scores.append([_score_steps(trace, settings, layout) for trace in traces])
+            scores += [_score_steps(trace, ridges[0], layout) for trace in traces]
     return scores
 
 
@@ -316,18 +305,15 @@ def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
     recipes = [make_recipe(one, design, key) for one in ridges]
     # The classical schemes have no ridge: all their recipes are one.
     distinct = list({recipe.l2: recipe for recipe in recipes}.values())
-    max_iter = recipes[0].max_iter
+    max_iter, traces = recipes[0].max_iter, dict[float, Trace]()
     n_bytes = 8 * design.n_rows * len(layout.targets) * (max_iter + 1)
     at_once = max(1, design.memory_budget // n_bytes)
-    progress, traces = Progress(max_iter, ridges[0].verbose), list[Trace]()
-    try:
+    with closing(Progress(max_iter, ridges[0].verbose)) as progress:
         for start in range(0, len(distinct), at_once):
             some = distinct[start : start + at_once]
-            traces += fit_paths(design, layout.targets, some, [progress])
-    finally:
-        progress.close()
-    found = dict(zip([recipe.l2 for recipe in distinct], traces, strict=True))
-    return [found[recipe.l2] for recipe in recipes]
+            paths = fit_paths(design, layout.targets, some, [progress])
+            traces |= {recipe.l2: path for recipe, path in zip(some, paths, strict=True)}
+    return [traces[recipe.l2] for recipe in recipes]
 
 
 def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
@@ -338,15 +324,15 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     unit, n_units = theory_steps(layout.design.total_weight), 5
     if not isinstance(settings.max_iter, str):
         unit, n_units = 1, int(settings.max_iter)
-    validator = fresh(layout.validator)
+    validator, validation = fresh(layout.validator), layout.validation
     assert validator is not None
+    assert validation is not None
     if len(trace) == 0:
-        assert layout.validation is not None
-        rows = layout.validation.as_scored
+        rows = validation.as_scored
         score = make_score(settings.scoring, False, settings.loss, layout.classes, rows)
         return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
-    steps = {k: trace[k - 1] for k in ks}
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
+    steps = {k: trace[k - 1] for k in ks}
     scores = {k: validator(step, atoms[: step.n_entered]) for k, step in steps.items()}
     return [scores[k] for k in ks]

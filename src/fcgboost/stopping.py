@@ -138,14 +138,7 @@ def theory_steps(n_samples: float) -> int:
 
 
 def gains_nothing(steps: Sequence[Step], null: float) -> bool:
-    """Return whether the last ten steps gained nothing beside what the first one gained.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-    null : float
-        The objective of no model at all: the first step gains what the constant gains, too.
-    """
+    """Return whether the last ten steps gained nothing beside the first one, from no model on."""
     if len(steps) <= _NO_GAIN_STEPS:
         return False
     gain = steps[-1 - _NO_GAIN_STEPS].objective - steps[-1].objective
@@ -160,11 +153,9 @@ class NoImprovement:
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
-        self._best = -math.inf
-        self._best_step = 0
+        self._best, self._best_step = -math.inf, 0
 
     def __call__(self, step: Step) -> Status | None:
-        """Return VALIDATION once `patience` steps have passed since the best one."""
         if step.validation_score is not None and step.validation_score > self._best:
             self._best, self._best_step = step.validation_score, step.k
         return Status.VALIDATION if step.k - self._best_step >= self.patience else None
@@ -173,14 +164,8 @@ class NoImprovement:
 class FarBehind:
     """End where another path was ahead by more than a standard error after as many steps.
 
-    Parameters
-    ----------
-    leader : ndarray of shape (n_steps,)
-        The validation scores of the other path.
-    marks : collection of int
-        The numbers of steps after which the best scores so far are compared.
-    error : callable
-        Gives the standard error of a score.
+    `leader` are the validation scores of the other path. The best scores so far are compared after
+    numbers of steps that are among the `marks`; `error` gives the standard error of a score.
     """
 
     def __init__(
@@ -190,7 +175,6 @@ class FarBehind:
         self._best = -math.inf
 
     def __call__(self, step: Step) -> Status | None:
-        """Return BEHIND at a mark."""
         self._best = max(self._best, float(step.validation_score or 0.0))
         if step.k not in self._marks or len(self._best_of_leader) == 0:
             return None

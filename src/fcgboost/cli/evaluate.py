@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
     from fcgboost.scores import score_predictions
-    from fcgboost.training.scoring import known
+    from fcgboost.training.scoring import precomputed
 
     model = load_model(options.model)
     _, classifier = split_model(model)
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         truths.append(y)
         decisions.append(classifier.decision_function(numbers))
     y, decision = np.concatenate(truths), np.concatenate(decisions)
-    found = known(classifier, decision)
+    found = precomputed(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None
     scores = score_predictions(
         y, found.predict(None), proba, classifier.classes_, decision=decision

@@ -74,9 +74,9 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
 def _table(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
     import pyarrow as pa
 
-    from fcgboost.training.scoring import known
+    from fcgboost.training.scoring import precomputed
 
-    found = known(classifier, classifier.decision_function(numbers))
+    found = precomputed(classifier, classifier.decision_function(numbers))
     classes = classifier.classes_
     columns: dict[str, Any] = {"label": found.predict(numbers)}
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge

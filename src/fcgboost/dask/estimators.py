@@ -21,7 +21,7 @@ from fcgboost.dask.shard import LoadedRows
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
-from fcgboost.training.fit import all_or_nothing
+from fcgboost.training.fit import all_or_nothing, fitted_attributes
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
 
@@ -101,7 +101,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                     raise ValueError("Pass X_val and y_val together.")
                 held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            last = vars(self).get("_start_") if settings.warm_start else None
+            last = vars(self).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
                 fit = prepare(settings, workers, held_out is not None, last)
@@ -124,8 +124,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         parameters = self.get_params(deep=False)
         parameters.pop("client")
         local = FCGBoostClassifier(**parameters)
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        local.__dict__.update(fitted)
+        local.__dict__.update(fitted_attributes(self))
         return local
 
     def decision_function(self, X: Any) -> Any:

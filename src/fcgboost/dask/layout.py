@@ -18,10 +18,10 @@ from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
-from fcgboost.training.checks import check_known_labels, check_labels, class_weights
-from fcgboost.training.dataset import check_some_weight
+from fcgboost.training.checks import check_labels, class_weights
+from fcgboost.training.dataset import check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
-from fcgboost.training.resume import Start, find_start, identify
+from fcgboost.training.resume import FitState, find_state
 from fcgboost.training.settings import Settings
 
 
@@ -44,24 +44,22 @@ def check_supported(settings: Settings) -> None:
 
 
 def prepare(
-    settings: Settings, workers: Workers, has_validation_data: bool, last: Start | None
+    settings: Settings, workers: Workers, has_validation_data: bool, last: FitState | None
 ) -> Fit:
-    """Return the fit to the rows of workers, which may go on from the start of the last one."""
+    """Return the fit to the rows of workers, which may go on from the last one."""
     classes, width, is_sparse = _find_classes(workers, has_validation_data)
     fraction, encode = settings.validation_fraction, ("encode", classes)
-    training = add_up(workers.ask(*encode, lasts=True))
-    held_out = workers.ask_validation(*encode, lasts=True)
-    validation, kind = add_up(held_out) if held_out else None, (width, fraction, is_sparse)
-    identity = identify(classes, training, validation, kind, settings.described)
-    start = find_start(identity, last, settings.checkpoint, settings.random_state)
+    answers = [workers.ask(*encode, lasts=True), workers.ask_validation(*encode, lasts=True)]
+    digests = [add_up(parts) for parts in answers if parts]
+    state = find_state(settings, classes, digests, (width, is_sparse), last)
     if fraction is not None:
-        _set_aside(workers, len(classes), fraction, start.key)
+        _set_aside(workers, len(classes), fraction, state.key)
     design, limits = _lay_out(settings, workers, classes)
     validator = None
     if has_validation_data or fraction is not None:
         validator = _validator(workers, design, limits, len(classes))
     positives = [1] if len(classes) == 2 else range(len(classes))
-    return Fit.of(settings, Layout(classes, design, positives, validator, limits), start)
+    return Fit.of(settings, Layout(classes, design, positives, validator, limits), state)
 
 
 def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[Any], int, bool]:
@@ -75,15 +73,11 @@ def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[
             "X.map_blocks(scipy.sparse.csr_array)."
         )
     classes, _ = check_labels(_united(labels))
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}) among the rows of positive weight; a "
-            "classifier needs at least two classes."
-        )
+    check_two_classes(classes)
     if has_validation_data:
         answers = workers.ask_validation("survey")
         check_some_weight(np.array([len(answers)]), "sample_weight_val")
-        check_known_labels(_united([labels for labels, *_ in answers]), classes)
+        check_labels(_united([labels for labels, *_ in answers]), classes)
     return classes, widths[0], are_sparse[0]
 
 
@@ -100,7 +94,7 @@ def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _set_aside(workers: Workers, n_classes: int, fraction: float, key: int) -> None:
-    """Set rows aside for validation, as `dataset.hash_split` does, without looking at them here.
+    """Set rows aside for validation, as `dataset.split_data` does, without looking at them here.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """

@@ -1,4 +1,4 @@
-"""The average of several paths of one recipe with other draws, which depends less on chance."""
+"""The average of several paths that differ in their draws, which depends less on chance."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.designs.base import Array
 from fcgboost.dictionaries import stack_rows
 from fcgboost.greedy.path import Trace, Validator
 from fcgboost.stopping import Step, StoppingRule
 from fcgboost.training.fit import Fit
-
-_Places = NDArray[np.intp]
 
 
 def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
@@ -23,30 +20,22 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
 
     The user's rules see their steps, too, and may end them earlier.
     """
-    design, validator = fit.layout.design, fit.layout.validator
-    n = fit.settings.n_averaged(design.total_weight * len(fit.layout.targets))
+    layout = fit.layout
+    n = fit.settings.n_averaged(layout.design.total_weight * len(layout.targets))
     if n == 1 or not fit.settings.chooses or len(first) == 0:
         return first
-    paths = [_other(fit, number, len(first)).path(rules, None)[0] for number in range(1, n)]
-    mean = averaged([first, *filter(len, paths)])
-    if not isinstance(validator, Validator):
+    traces = [first]
+    for number in range(1, n):
+        key = hashing.derive(fit.state.key, number) >> 33
+        recipe = replace(fit.recipe, key=key, max_iter=len(first))
+        unscored = replace(layout, validator=None)
+        other = fit.anew(f"path {number + 1}: ", recipe=recipe, layout=unscored, patience=None)
+        traces.append(other.path(rules)[0])
+    mean = averaged([trace for trace in traces if len(trace)])
+    if not isinstance(layout.validator, Validator):
         return mean
-    pairs = zip(mean, validator.scores(mean.steps, mean.atoms), strict=True)
+    pairs = zip(mean, layout.validator.scores(mean.steps, mean.atoms), strict=True)
     return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
-
-
-def _other(fit: Fit, number: int, n_steps: int) -> Fit:
-    """Return a fit with other draws that makes so many steps and is not scored."""
-    key = hashing.derive(fit.start.key, number) >> 33
-    return replace(
-        fit,
-        recipe=replace(fit.recipe, key=key, max_iter=n_steps),
-        layout=replace(fit.layout, validator=None),
-        start=replace(fit.start, path=None),
-        patience=None,
-        title=f"path {number + 1}: ",
-        is_written=False,
-    )
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:
@@ -54,11 +43,11 @@ def averaged(traces: Sequence[Trace]) -> Trace:
     entered = np.concatenate([trace.entered for trace in traces])
     # In order of entry, and of the paths where atoms entered at the same time.
     order = np.argsort(entered, kind="stable")
-    places = np.split(np.argsort(order), np.cumsum([len(t.entered) for t in traces])[:-1])
+    positions = np.split(np.argsort(order), np.cumsum([len(t.entered) for t in traces])[:-1])
     n_entered = np.searchsorted(entered[order], np.arange(1, len(traces[0]) + 1), side="right")
     steps = [
-        _average([_after(trace, k) for trace in traces], places, k, int(n))
-        for k, n in enumerate(n_entered, start=1)
+        _average([_after(trace, k) for trace in traces], positions, k, n)
+        for k, n in enumerate(n_entered.tolist(), start=1)
     ]
     return Trace(
         steps=tuple(steps),
@@ -76,20 +65,23 @@ def _after(trace: Trace, k: int) -> Step:
         return trace[k - 1]
     last = trace[-1]
     chosen, scores = np.full_like(last.chosen, -1), np.zeros_like(last.scores)
-    none = last.removed[:0]
-    return replace(last, chosen=chosen, scores=scores, solver_iterations=0, removed=none)
+    return replace(
+        last, chosen=chosen, scores=scores, solver_iterations=0, removed=last.removed[:0]
+    )
 
 
-def _average(steps: Sequence[Step], places: Sequence[_Places], k: int, n_entered: int) -> Step:
-    """Return the record of all paths after k steps; their atoms are at places among all."""
-    coef: Array = np.zeros((len(steps[0].intercept), n_entered))
+def _average(
+    steps: Sequence[Step], positions: Sequence[NDArray[np.intp]], k: int, n_entered: int
+) -> Step:
+    """Return the record of all paths after k steps; the positions are those among all atoms."""
+    coef = np.zeros((len(steps[0].intercept), n_entered))
     intercept = np.mean([step.intercept for step in steps], axis=0)
     chosen, removed, gone = [], [], []
-    for step, place in zip(steps, places, strict=True):
-        coef[:, place[: step.n_entered]] = step.coef / len(steps)
-        chosen.append(np.where(step.chosen >= 0, place[step.chosen], -1))
-        removed.append(np.column_stack([step.removed[:, 0], place[step.removed[:, 1]]]))
-        gone.append(place[step.gone])
+    for step, own in zip(steps, positions, strict=True):
+        coef[:, own[: step.n_entered]] = step.coef / len(steps)
+        chosen.append(np.where(step.chosen >= 0, own[step.chosen], -1))
+        removed.append(np.column_stack([step.removed[:, 0], own[step.removed[:, 1]]]))
+        gone.append(own[step.gone])
     for values in (coef, intercept):
         values.setflags(write=False)
     return Step(

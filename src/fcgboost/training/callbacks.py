@@ -90,17 +90,17 @@ class CallbackSupport(CallbackSupportMixin):
         """
         if len(self.stopping_rules()) == len(vars(self).get("_skl_callbacks", ())):
             return None, lambda trace: None
+        data = {"estimator": self, **data}
         context = self._init_callback_context(max_subtasks=max_iter)
-        context.call_on_fit_task_begin(estimator=self, **data)
+        context.call_on_fit_task_begin(**data)
+
+        def end(task: Any, path: Callable[[], Trace]) -> Any:
+            fitted = {"reconstruction_attributes": lambda: attributes(path())}
+            return task.call_on_fit_task_end(**data, **fitted)
 
         def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
             task = context.subcontext(task_name=f"step {step.k}")
-            task.call_on_fit_task_begin(estimator=self, **data)
+            task.call_on_fit_task_begin(**data)
             return Status.CALLBACK if end(task, path) else None
-
-        def end(task: Any, path: Callable[[], Trace]) -> Any:
-            return task.call_on_fit_task_end(
-                estimator=self, **data, reconstruction_attributes=lambda: attributes(path())
-            )
 
         return watch, lambda trace: end(context, lambda: trace)

@@ -23,7 +23,7 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
-from fcgboost.training.presets import preset_of
+from fcgboost.training.presets import Preset, preset_of
 
 Array = NDArray[np.float64]
 
@@ -31,24 +31,20 @@ Array = NDArray[np.float64]
 _CONTRACTS = (Dictionary, Loss, Scheme, Solver, Selection, Removal)
 #: What the parts of an estimator may be: their contract, and the names of the presets.
 FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
-    family: (contract, {name: resolve_name(f"fcgboost.{p}") for name, p in places.items()})
-    for contract, (family, places) in zip(_CONTRACTS, NAMES.items(), strict=True)
+    family: (contract, {name: resolve_name(f"fcgboost.{part}") for name, part in parts.items()})
+    for contract, (family, parts) in zip(_CONTRACTS, NAMES.items(), strict=True)
 }
 
-_HAS_AUTO = {"solver", "selection"}
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": False,
 }
 
-_IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row"
-# What to do about values that are not finite.
-_ADVICE = {
-    "NaN": "impute such values (for example with sklearn.impute.SimpleImputer), drop the row, or "
-    "use dictionary='auto' or 'tree' with dense X",
-    "infinity": "clip such values or drop the row",
-}
+_IMPUTER = "impute such values (for example with sklearn.impute.SimpleImputer)"
+# What to do about missing values: here, elsewhere, and where the training rows had none.
+_IMPUTE_OR_TREES = f"{_IMPUTER}, drop the row, or use dictionary='auto' or 'tree' with dense X"
+_IMPUTE = f"{_IMPUTER} or drop the row"
 _FITTED_WITHOUT = (
     "the model was fitted to data without missing values, and its atoms do not take them; "
     f"{_IMPUTE}, or fit to data that has missing values, too"
@@ -62,7 +58,7 @@ def make_part(family: str, value: Any) -> Any:
         return value
     if isinstance(value, str) and value in presets:
         return presets[value]()
-    names = sorted(presets) + (["auto"] if family in _HAS_AUTO else [])
+    names = sorted(presets) + (["auto"] if family in ("solver", "selection") else [])
     raise ValueError(
         f"{family} must be one of {names} or an instance of {contract.__name__}, got {value!r}."
     )
@@ -115,10 +111,9 @@ def to_host(values: Any) -> Any:
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
     """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed."""
-    X = to_host(X)
     try:
         n = 2 if reset else 1
-        X = validate_data(estimator, X, reset=reset, ensure_min_samples=n, **_FLOATS)
+        X = validate_data(estimator, to_host(X), reset=reset, ensure_min_samples=n, **_FLOATS)
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
@@ -126,40 +121,55 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
             f"{error}. Columns of text must be encoded: put fcgboost.TableEncoder() before the "
             "classifier in a pipeline, or an encoder of scikit-learn."
         ) from error
-    X, is_fitting = _without_duplicates(X), reset or name != "X"
-    has_missing = not (sparse.issparse(X) or _has_finite_sum(X) or bool(np.isinf(X).any()))
-    if not (has_missing and takes_missing(estimator, is_fitting)):
-        advice = _ADVICE
-        if not is_fitting and takes_missing(estimator, True):
-            advice = {**_ADVICE, "NaN": _FITTED_WITHOUT}
-        _check_finite(X, name, getattr(estimator, "feature_names_in_", None), advice)
-    return X
+    is_fitting = reset or name != "X"
+    could_fit = not is_fitting and takes_missing(estimator, is_fitting=True)
+    advice = _FITTED_WITHOUT if could_fit else _IMPUTE_OR_TREES
+    names = getattr(estimator, "feature_names_in_", None)
+    return _checked(X, name, names, advice, takes_missing(estimator, is_fitting))
 
 
-def takes_missing(estimator: BaseEstimator, is_fitting: bool) -> bool:
+def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
     """Whether X may hold NaN: the parameter says it, and after a fit the model."""
     model = vars(estimator).get("model_")
     if model is not None and not is_fitting:
         return bool(model.dictionary.takes_missing)
     named = vars(estimator).get("dictionary")
     if isinstance(named, str) and named in FAMILIES["dictionary"][1]:
-        part = preset_of(named) or make_part("dictionary", named)
-        return bool(part.takes_missing)
-    return isinstance(named, Dictionary) and named.takes_missing
+        named = preset_of(named) or make_part("dictionary", named)
+    return isinstance(named, Dictionary | Preset) and named.takes_missing
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
     """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
-    X = _without_duplicates(check_array(X, input_name=name, **_FLOATS))
-    _check_finite(X, name, columns, {**_ADVICE, "NaN": _IMPUTE})
-    return X
+    return _checked(check_array(X, input_name=name, **_FLOATS), name, columns, _IMPUTE)
 
 
-def _without_duplicates(X: Any) -> Any:
-    if sparse.issparse(X) and not X.has_canonical_format:
+def _checked(X: Any, name: str, columns: Any, advice: str, allows_missing: bool = False) -> Any:
+    """Return X without duplicate entries; a ValueError names the column of one not finite."""
+    is_sparse = sparse.issparse(X)
+    if is_sparse and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    values = X.data if is_sparse else X
+    # The sum is finite only if all entries are; only a suspicious one costs a second look.
+    if _has_finite_sum(values):
+        return X
+    is_bad = np.isinf(values) if allows_missing and not is_sparse else ~np.isfinite(values)
+    if is_bad.any():
+        first = int(np.flatnonzero(is_bad.ravel())[0])
+        column = int(X.indices[first]) if is_sparse else first % X.shape[1]
+        what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
+        label = f" ({columns[column]!r})" if columns is not None else ""
+        advice = advice if what == "NaN" else "clip such values or drop the row"
+        raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice}.")
     return X
+
+
+def _has_finite_sum(values: Any) -> bool:
+    if is_tensor(values):
+        return bool(values.sum().isfinite())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64)))
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Any:
@@ -172,9 +182,16 @@ def check_rows(estimator: BaseEstimator, X: Any) -> Any:
         X = _floats(X.detach())
         if X.device.type == "cpu":
             X = X.numpy()  # the same memory, and NumPy is faster there
-    if (type(X) is np.ndarray or is_tensor(X)) and _is_plain(estimator, X):
-        return X
-    checked = check_matrix(estimator, X, reset=False)
+    is_plain = (
+        (type(X) is np.ndarray or is_tensor(X))
+        and X.dtype in ((xp := namespace(X)).float64, xp.float32)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and getattr(estimator, "feature_names_in_", None) is None
+        and _has_finite_sum(X)
+    )
+    checked = X if is_plain else check_matrix(estimator, X, reset=False)
     return X if is_tensor(X) else checked
 
 
@@ -186,61 +203,25 @@ def _floats(X: Any) -> Any:
     return X if X.is_complex() else X.double()
 
 
-def _is_plain(estimator: BaseEstimator, X: Any) -> bool:
-    """Whether an array is a finite float matrix of the right shape for nameless columns."""
-    xp = namespace(X)
-    return (
-        X.dtype in (xp.float64, xp.float32)
-        and X.ndim == 2
-        and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and getattr(estimator, "feature_names_in_", None) is None
-        and _has_finite_sum(X)
-    )
-
-
-def _has_finite_sum(values: Any) -> bool:
-    if is_tensor(values):
-        return bool(values.sum().isfinite())
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum(dtype=np.float64)))
-
-
-def _check_finite(X: Any, name: str, feature_names: Any, advice: Mapping[str, str]) -> None:
-    values = X.data if sparse.issparse(X) else X
-    # The sum is finite only if all entries are; only a suspicious one costs a second look.
-    if _has_finite_sum(values):
-        return
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    first = int(np.flatnonzero(bad.ravel())[0])
-    column = int(X.indices[first]) if sparse.issparse(X) else first % X.shape[1]
-    what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
-    label = f" ({feature_names[column]!r})" if feature_names is not None else ""
-    raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice[what]}.")
-
-
-def check_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes, sorted, and the code of every label."""
+def check_labels(
+    y: Any, known: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, known ones or those of y, sorted, and the code of every label."""
     y = column_or_1d(to_host(y), warn=True)
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes
-
-
-def check_known_labels(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the codes of validation labels, which must be classes of the training labels."""
-    labels, places = np.unique(column_or_1d(to_host(y), warn=True), return_inverse=True)
-    codes = {label: code for code, label in enumerate(classes.tolist())}
-    unknown = [label for label in labels.tolist() if label not in codes]
+    if known is None:
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+    labels, codes = np.unique(y, return_inverse=True)
+    if known is None:
+        return labels, codes
+    known_codes = {label: code for code, label in enumerate(known.tolist())}
+    unknown = [label for label in labels.tolist() if label not in known_codes]
     if unknown:
         raise ValueError(
             f"y_val has labels that y does not have: {unknown}. The training labels are "
-            f"{list(codes)}."
+            f"{list(known_codes)}."
         )
-    return np.array([codes[label] for label in labels.tolist()], dtype=np.intp)[places]
+    return known, np.array([known_codes[label] for label in labels.tolist()], dtype=np.intp)[codes]
 
 
 def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,13 +23,14 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.greedy.loop import Recipe, Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace, fresh
+from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.dataset import DataSet, split_data
+from fcgboost.training.dataset import Data, DataSet, split_data
 from fcgboost.training.progress import Progress
-from fcgboost.training.resume import Start, Writer, find_start, identify
+from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets, make_validator
 from fcgboost.training.settings import Settings
 
@@ -40,72 +41,69 @@ _IMPORTANCE_ROWS = 256
 @contextmanager
 def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
     """Leave a failed fit as if it had never been called."""
-    fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
+    before = fitted_attributes(estimator)
     try:
         yield
     except BaseException:
-        for name in [name for name in vars(estimator) if name.endswith("_")]:
+        for name in fitted_attributes(estimator):
             delattr(estimator, name)
-        vars(estimator).update(fitted)
+        vars(estimator).update(before)
         raise
+
+
+def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return what a fit has set."""
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Data laid out somewhere, for a path, with a target per output.
-
-    The validation data, and the weights of the classes, are None where they are elsewhere.
-    """
+    """Data laid out for a path, with a target per output; None is what other machines keep."""
 
     classes: NDArray[Any]
     design: Design
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
+    train: DataSet | None = None
     validation: DataSet | None = None
     class_weights: Array | None = None
 
 
-def lay_out(
-    settings: Settings,
-    classes: NDArray[Any],
-    train: DataSet,
-    validation: DataSet | None,
-    other: Layout | None = None,
-) -> Layout:
+def lay_out(settings: Settings, data: Data, other: Layout | None = None) -> Layout:
     """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
+    classes, train, validation = data
     totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
     per_class = class_weights(settings.class_weight, classes, totals)
     if other is not None and isinstance(other.design, MemoryDesign):
         limits, design = other.limits, other.design.with_dictionary(settings.dictionary)
     else:
-        weights = train.weights * per_class[train.codes]
-        limits = _find_limits(settings, train, weights)
-        design = _make_design(settings, train.within(limits), weights)
+        limits, design = _make_design(settings, train, train.weights * per_class[train.codes])
     validator = None
     if validation is not None:
         rows = validation.as_scored
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
         validator = make_validator(rows.within(limits).X, design.dictionary, design.scale, score)
     targets = make_targets(train.codes, len(classes))
-    return Layout(classes, design, targets, validator, limits, validation, per_class)
+    return Layout(classes, design, targets, validator, limits, train, validation, per_class)
 
 
-def _find_limits(settings: Settings, train: DataSet, weights: Array) -> Limits | None:
-    if settings.clip is None:
-        return None
-    limits = moments_of(train.imputed(), weights).limits(settings.clip, zeros_in(train.X))
-    return limits.without(settings.dictionary.categories(train.X.shape[1]))
-
-
-def _make_design(settings: Settings, train: DataSet, weights: Array) -> MemoryDesign:
+def _make_design(
+    settings: Settings, train: DataSet, weights: Array
+) -> tuple[Limits | None, MemoryDesign]:
+    """Clip rows and lay a dictionary over them."""
+    limits = None
+    if settings.clip is not None:
+        limits = moments_of(train.imputed(), weights).limits(settings.clip, zeros_in(train.X))
+        limits = limits.without(settings.dictionary.categories(train.X.shape[1]))
+        train = train.within(limits)
     if sparse.issparse(train.X) and settings.device != "cpu":
         raise ValueError(
             f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
             "device='cpu', or X.toarray() if there is room for it."
         )
     settings.dictionary.check_rows(train.X)
-    return MemoryDesign(
+    return limits, MemoryDesign(
         settings.dictionary,
         train.X,
         weights,
@@ -120,15 +118,13 @@ def _make_design(settings: Settings, train: DataSet, weights: Array) -> MemoryDe
 
 def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = False) -> Recipe:
     """Fill in what settings leave to the size of the data."""
-    m, n, selection = design.total_weight, 0, settings.selection
+    m, selection, n_candidates = design.total_weight, settings.selection, 0
     if selection is None or selection.is_fixed:
-        n = design.n_distinct if settings.n_candidates is None else int(settings.n_candidates)
-    if selection is None:
-        selection = default_selection(m, n)
+        n_candidates = int(settings.n_candidates or design.n_distinct)
     same = ("loss", "scheme", "fit_intercept", "normalize", "reselect", "tol", "removal")
     return Recipe(
-        selection=selection,
-        n_candidates=n,
+        selection=default_selection(m, n_candidates) if selection is None else selection,
+        n_candidates=n_candidates,
         max_iter=settings.n_steps(m, is_scored),
         l2=settings.ridge(m),
         key=key,
@@ -141,31 +137,29 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
 class Fit:
     """One path to be fitted, and what becomes of it.
 
-    It ends after `patience` steps without a better score; where it `is_written`, it goes to the
-    checkpoint. `held_out` is what models like its own say about rows set aside to choose by.
+    It ends after `patience` steps without a better score. `held_out` is what models like its own
+    say about rows set aside to choose by.
     """
 
     settings: Settings
     layout: Layout
-    start: Start
+    state: FitState
     recipe: Recipe
     patience: int | None
     title: str = ""
-    is_written: bool = True
     held_out: Sequence[HeldOut] = ()
 
     @classmethod
-    def of(cls, settings: Settings, layout: Layout, start: Start) -> Self:
+    def of(cls, settings: Settings, layout: Layout, state: FitState) -> Self:
         """Return the fit that settings describe."""
-        is_scored = layout.validator is not None
-        recipe = make_recipe(settings, layout.design, start.key, is_scored)
-        n_steps = 0 if start.path is None else len(start.path)
+        recipe = make_recipe(settings, layout.design, state.key, layout.validator is not None)
+        n_steps = len(state.path or ())
         if n_steps > recipe.max_iter:
             raise ValueError(
                 f"max_iter={recipe.max_iter} is less than the {n_steps} steps that the fit "
                 "goes on from; use truncate(k) for a shorter model."
             )
-        return cls(settings, layout, start, recipe, settings.n_iter_no_change)
+        return cls(settings, layout, state, recipe, settings.n_iter_no_change)
 
     @property
     def k0(self) -> int:
@@ -183,32 +177,34 @@ class Fit:
         if n_steps is not None and self.settings.has_free_steps:
             limit = min(limit, max(1, n_steps))
         recipe = replace(self.recipe, l2=l2, max_iter=limit)
-        own = self.patience
-        return replace(self, recipe=recipe, patience=patience if own is None else own)
+        return replace(self, recipe=recipe, patience=self.patience or patience)
 
-    def path(self, rules: list[StoppingRule], watcher: Watcher | None) -> tuple[Trace, Status]:
+    def anew(self, title: str, **changes: Any) -> Fit:
+        """Return a fit that starts at nothing and leaves no file behind."""
+        settings, state = replace(self.settings, checkpoint=None), replace(self.state, path=None)
+        return replace(self, settings=settings, state=state, title=title, **changes)
+
+    def path(
+        self, rules: list[StoppingRule], watcher: Watcher | None = None
+    ) -> tuple[Trace, Status]:
         """Run the loop with the settings' own rules and the user's."""
-        resume, layout, settings = self.start.path, self.layout, self.settings
+        layout, settings, resume = self.layout, self.settings, self.state.path
         if self.patience is not None:
-            rule, ending = NoImprovement(int(self.patience)), None
-            for step in resume or ():
-                ending = rule(step)
-            if resume and ending is not None:
-                return resume, ending
+            rule = NoImprovement(int(self.patience))
+            endings = [rule(step) for step in resume or ()]
+            if resume and endings[-1] is not None:
+                return resume, endings[-1]
             rules = [rule, *rules]
+        if settings.checkpoint is not None:
+            watcher = Writer(settings.checkpoint, self.state, watcher)
         progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
-        path = settings.checkpoint if self.is_written else None
-        writer = None if path is None else Writer(path, self.start, watcher)
-        rules, validator = [progress, *rules], fresh(layout.validator)
-        try:
+        validator, rules = fresh(layout.validator), [progress, *rules]
+        with closing(progress):
             trace, status = fit_path(
-                *(layout.design, layout.targets, self.recipe, rules),
-                *(validator, writer or watcher, resume),
+                layout.design, layout.targets, self.recipe, rules, validator, watcher, resume
             )
-        finally:
-            progress.close()
-        if writer is not None:
-            writer.close(trace)
+        if isinstance(watcher, Writer):
+            watcher.close(trace)
         return trace, status
 
     def ridge_paths(self, rules: list[StoppingRule]) -> tuple[list[Trace], Status]:
@@ -231,9 +227,9 @@ class Fit:
 
     def attributes(self, trace: Trace, first: Trace | None = None) -> dict[str, Any]:
         """Return what a fit sets on the estimator; a continuation goes on from the first path."""
-        k, design = self.n_kept(trace), self.layout.design
-        model, l2 = self.model(trace, k), self.recipe.l2
-        link, path = self._link(model), trace if first is None else first
+        k, design, l2 = self.n_kept(trace), self.layout.design, self.recipe.l2
+        model = self.model(trace, k)
+        link = self._link(model)
         return {
             "classes_": self.layout.classes,
             "model_": model,
@@ -242,16 +238,16 @@ class Fit:
             "l2_": l2,
             "link_": link,
             "_loss_": self.recipe.loss,
-            "_sample_": design.sample(_IMPORTANCE_ROWS, self.start.key).rows,
+            "_sample_": design.sample(_IMPORTANCE_ROWS, self.state.key).rows,
             "_deviation_": design.deviation,
-            "_start_": replace(self.start, path=path, l2=l2, link=link),
+            "_state_": replace(self.state, path=first or trace, l2=l2, link=link),
             "_k0_": self.k0,
         }
 
     def check_link(self) -> None:
         """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
         has_rows = self.layout.validation is not None or len(self.held_out) > 0
-        if self.settings.link == "power" and not has_rows and self.start.link is None:
+        if self.settings.link == "power" and not has_rows and self.state.link is None:
             raise ValueError(
                 "link='power' is fitted to rows held out, and there are none: set "
                 "validation_fraction (0.2 is a fifth of the rows), or give X_val and y_val to fit, "
@@ -260,11 +256,12 @@ class Fit:
 
     def _link(self, model: Model) -> PowerLink | None:
         """Return what turns decision values into probabilities; None is the loss's own formula."""
-        if not self.settings.fits_link:
+        settings, has_rows = self.settings, self.layout.validation is not None
+        can_calibrate = settings.is_preset and isinstance(settings.loss, ProbabilityLoss)
+        if not (settings.link == "power" or (settings.link == "auto" and can_calibrate)):
             return None
-        has_rows = self.layout.validation is not None
         parts = [self.predicted(model)] if has_rows else self.held_out
-        return fit_link(parts) if parts else self.start.link
+        return fit_link(parts) if parts else self.state.link
 
     def predicted(self, model: Model) -> HeldOut:
         """Return what a model says about the validation data; classes weigh as in fits."""
@@ -307,21 +304,14 @@ class Fit:
         return self.settings.preset.slack * self.error(score)
 
 
-def prepare(
-    settings: Settings,
-    classes: NDArray[Any],
-    train: DataSet,
-    validation: DataSet | None,
-    last: Start | None,
-) -> Fit:
-    """Return the fit to data in this process, which may go on from the start of the last one."""
-    if train.has_missing or (validation is not None and validation.has_missing):
-        settings = settings.for_missing()
-    fraction = settings.validation_fraction
-    kind = (train.X.shape[1], fraction, sparse.issparse(train.X))
-    held_out = None if validation is None else validation.digest()
-    identity = identify(classes, train.digest(), held_out, kind, settings.described)
-    start = find_start(identity, last, settings.checkpoint, settings.random_state)
-    if fraction is not None:
-        train, validation = split_data(train, fraction, start.key)
-    return Fit.of(settings, lay_out(settings, classes, train, validation), start)
+def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
+    """Return the fit to data in this process, which may go on from the last one."""
+    train = data.train
+    given = [train] if data.validation is None else [train, data.validation]
+    if settings.is_preset and any(part.has_missing for part in given):
+        settings = replace(settings, dictionary=settings.preset.dictionary(has_missing=True))
+    digests, kind = [part.digest() for part in given], (train.X.shape[1], sparse.issparse(train.X))
+    state = find_state(settings, data.classes, digests, kind, last)
+    if settings.validation_fraction is not None:
+        data = Data(data.classes, *split_data(train, settings.validation_fraction, state.key))
+    return Fit.of(settings, lay_out(settings, data), state)

@@ -25,17 +25,23 @@ class Progress:
         self.stream = sys.stderr if stream is None else stream
 
     def __call__(self, step: Step) -> Status | None:
-        """Show one step."""
         level = logging.INFO if self.verbose > 1 else logging.DEBUG
         # A line nobody reads would take as long as the rest of the record of a small step.
-        if self.verbose > 0 or logger.isEnabledFor(level):
-            line = self._line(step)
-            logger.log(level, line)
-            if self.verbose > 0 and self.stream.isatty():
-                self.stream.write(f"\r\x1b[K{line}")
-                self.stream.flush()
-            elif self.verbose > 0 and step.k % max(1, self.max_iter // 10) == 0:
-                self.stream.write(line + "\n")
+        if self.verbose == 0 and not logger.isEnabledFor(level):
+            return None
+        score = step.validation_score
+        line = (
+            f"{self.title}step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
+            f"objective {step.objectives.mean():.4f}"
+            f"{'' if score is None else f'  validation {score:.4f}'}  {step.seconds:.1f} s, "
+            f"{step.seconds / step.k * (self.max_iter - step.k):.1f} s left"
+        )
+        logger.log(level, line)
+        if self.verbose > 0 and self.stream.isatty():
+            self.stream.write(f"\r\x1b[K{line}")
+            self.stream.flush()
+        elif self.verbose > 0 and step.k % max(1, self.max_iter // 10) == 0:
+            self.stream.write(line + "\n")
         return None
 
     def close(self) -> None:
@@ -43,13 +49,3 @@ class Progress:
         if self.verbose > 0 and self.stream.isatty():
             self.stream.write("\n")
             self.stream.flush()
-
-    def _line(self, step: Step) -> str:
-        left = step.seconds / step.k * (self.max_iter - step.k)
-        score = step.validation_score
-        validation = "" if score is None else f"  validation {score:.4f}"
-        return (
-            f"{self.title}step {step.k}/{self.max_iter}  atoms {step.n_atoms}  "
-            f"objective {step.objectives.mean():.4f}{validation}  "
-            f"{step.seconds:.1f} s, {left:.1f} s left"
-        )

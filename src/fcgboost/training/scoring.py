@@ -56,8 +56,8 @@ def has_probability(estimator: Any) -> bool:
     )
 
 
-class _KnownDecision(ClassifierMixin, BaseEstimator):
-    """A classifier whose decision values are known already, for scikit-learn's scorers."""
+class PrecomputedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision values are computed already, for scikit-learn's scorers."""
 
     def __init__(
         self, loss: Any, classes: Any = None, decision: Any = None, link: Any = None
@@ -79,19 +79,20 @@ class _KnownDecision(ClassifierMixin, BaseEstimator):
         return probabilities_of(self.loss, self.link, self.decision)
 
 
-def known(classifier: Any, decision: Any) -> Any:
-    """Return what a fitted classifier says where its decision values are known."""
-    return _KnownDecision(classifier._loss_, classifier.classes_, decision, classifier.link_)
+def precomputed(classifier: Any, decision: Any) -> PrecomputedClassifier:
+    """Return a fitted classifier that says what it does where its decision values are these."""
+    loss, link = classifier._loss_, classifier.link_
+    return PrecomputedClassifier(loss, classifier.classes_, decision, link)
 
 
 def check_score(scoring: Any, loss: Loss) -> None:
     """Raise a ValueError for what is no score, or needs probabilities that there are not."""
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
-    scorer = check_scoring(_KnownDecision(loss), scoring=scoring)
+    scorer = check_scoring(PrecomputedClassifier(loss), scoring=scoring)
     if isinstance(scoring, str) and not isinstance(loss, ProbabilityLoss):
         # A score that needs probabilities is refused here, not at the first step.
-        two = _KnownDecision(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
+        two = PrecomputedClassifier(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
         scorer(two, [[0.0], [1.0]], [0, 1])
 
 
@@ -123,9 +124,27 @@ def make_score(
     Without `scoring` it is the accuracy; a steadied one is less half the squared hinge, which
     breaks ties: the accuracy of some hundred rows alone is too coarse to choose by.
     """
+    is_binary = len(classes) == 2
     if scoring is not None:
-        return _make_scorer(scoring, loss, classes, data)
-    units, is_binary = counts_of(data.weights), len(classes) == 2
+        scorer, y = check_scoring(PrecomputedClassifier(loss), scoring=scoring), classes[data.codes]
+        parameters = inspect.signature(scorer).parameters.values()
+        # A plain function need not know of weights.
+        has_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+        options = {"sample_weight": data.weights} if has_weights else {}
+
+        def score_by(decision: Array) -> float:
+            values = decision[:, 0] if is_binary else decision
+            found = PrecomputedClassifier(loss, classes, values)
+            value = float(scorer(found, data.X, y, **options))
+            if np.isnan(value):
+                raise ValueError(
+                    f"scoring={scoring!r} is not defined on the validation data (it gave NaN): "
+                    "does every class occur there?"
+                )
+            return value
+
+        return score_by
+    units = counts_of(data.weights)
     shares, total = data.weights / data.weights.sum(), float(units.sum())
     targets = np.column_stack(make_targets(data.codes, len(classes)))
     n_outputs = targets.shape[1]
@@ -138,27 +157,5 @@ def make_score(
         gaps = 1.0 - targets * decision
         gaps *= gaps > 0.0
         return accuracy - _LOSS_SHARE * float(np.add.reduce(shares @ (gaps * gaps))) / n_outputs
-
-    return score
-
-
-def _make_scorer(
-    scoring: Any, loss: Loss, classes: NDArray[Any], data: DataSet
-) -> Callable[[Array], float]:
-    scorer, y = check_scoring(_KnownDecision(loss), scoring=scoring), classes[data.codes]
-    parameters = inspect.signature(scorer).parameters.values()
-    # A plain function need not know of weights.
-    takes_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-    options = {"sample_weight": data.weights} if takes_weights else {}
-
-    def score(decision: Array) -> float:
-        values = decision[:, 0] if len(classes) == 2 else decision
-        value = float(scorer(_KnownDecision(loss, classes, values), data.X, y, **options))
-        if np.isnan(value):
-            raise ValueError(
-                f"scoring={scoring!r} is not defined on the validation data (it gave NaN): does "
-                "every class occur there?"
-            )
-        return value
 
     return score

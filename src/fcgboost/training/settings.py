@@ -7,28 +7,37 @@ asked once, when the data are there.
 from __future__ import annotations
 
 import copy
+import functools
 import os
+import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from fcgboost.dictionaries import Dictionary, GrownDictionary, UnionDictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import FullyCorrective, Scheme
-from fcgboost.losses import CurvedLoss, Loss, ProbabilityLoss
+from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.selection.fixed import Selection
 from fcgboost.selection.learned import LearnedCandidates
 from fcgboost.stopping import theory_steps
 from fcgboost.training.checks import check_number, check_word, make_part, make_solver
 from fcgboost.training.presets import PLAIN, Preset, preset_of
-from fcgboost.training.resume import MAY_CHANGE, describe
 from fcgboost.training.scoring import check_score
 
 # Numbers that the columns of a preset's path may hold, 256 MiB of them; but k0 columns in any case.
 _ENTRIES = 1 << 25
+#: The parameters that may change between a fit and its continuation.
+MAY_CHANGE = {
+    *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+    *("checkpoint", "client", "device", "link"),
+}
+# Objects inside objects are described down to here.
+_DEPTH = 8
 _WHOLE, _POSITIVE = {"whole": True}, {"strict": True}
 # Parameters that are numbers: what their errors call them, what else they may be, the least value.
 _NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] = {
@@ -103,12 +112,6 @@ class Settings:
         is_corrective = isinstance(self.scheme, FullyCorrective)
         return self.is_preset and is_corrective and (self.l2 is None or self.has_free_steps)
 
-    @property
-    def fits_link(self) -> bool:
-        """Whether a link is fitted where rows are held out."""
-        can_calibrate = self.is_preset and isinstance(self.loss, ProbabilityLoss)
-        return self.link == "power" or (self.link == "auto" and can_calibrate)
-
     def n_steps(self, m: float, is_scored: bool = False) -> int:
         """Return the most steps of a path for rows of weight m."""
         if not isinstance(self.max_iter, str):
@@ -132,11 +135,6 @@ class Settings:
         """Return what lambda may be, strongest first: of equals that one wins."""
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
-
-    def for_missing(self) -> Settings:
-        """Return the settings for data with missing values."""
-        able = self.preset.dictionary(has_missing=True) if self.is_preset else self.dictionary
-        return replace(self, dictionary=able)
 
     def n_averaged(self, n_rows: float) -> int:
         """Return how many paths are averaged; rows count once for every output."""
@@ -251,6 +249,35 @@ def _described(p: Any, is_ridge_chosen: bool) -> dict[str, str]:
     free = MAY_CHANGE - {"max_iter"} if is_ridge_chosen and is_from_file else MAY_CHANGE
     given = p.get_params(deep=False)
     return {name: describe(value) for name, value in given.items() if name not in free}
+
+
+def describe(value: Any, depth: int = _DEPTH) -> str:
+    """Return a text for a parameter's value that is the same for an equal one elsewhere."""
+    inside = functools.partial(describe, depth=depth - 1)
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, functools.partial):
+        value = value.func, value.args, value.keywords
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return repr(value)
+    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+        return f"{value.__module__}.{value.__qualname__}"
+    name = f"{type(value).__module__}.{type(value).__qualname__}"
+    # What was drawn from a generator is the key of the path.
+    if isinstance(value, np.random.RandomState) or depth == 0:
+        return name
+    if isinstance(value, dict):
+        items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, list | tuple):
+        texts = list(map(inside, value))
+    elif isinstance(value, set | frozenset):
+        texts = sorted(map(inside, value))
+    else:
+        is_part = isinstance(value, BaseEstimator)
+        held = value.get_params(deep=False) if is_part else getattr(value, "__dict__", {})
+        texts = [f"{key}={inside(item)}" for key, item in held.items()]
+    return f"{name}({', '.join(texts)})"
 
 
 def _check_values(p: Any) -> None:

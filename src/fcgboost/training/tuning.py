@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Status, StoppingRule
-from fcgboost.training.dataset import DataSet, can_be_split, split_data
+from fcgboost.training.dataset import Data, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
 from fcgboost.training.settings import Settings
 
@@ -34,41 +34,54 @@ Ended = tuple[Trace, Status]
 
 def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
     """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
-    n_ridges = len(settings.ridges(n_rows))
-    return n_ridges if has_validation_data else n_ridges * _n_splits(n_rows)
+    n_splits = 1 if has_validation_data else _n_splits(n_rows)
+    return n_splits * len(settings.ridges(n_rows))
 
 
-def tune(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
+def _n_splits(n_rows: float) -> int:
+    return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
+
+
+def tune(fit: Fit, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
     """Return the fit with the ridge and the steps that do best, and its path if it is made already.
 
     Some of the training rows are set aside where the fit has no validation data. The user's rules
     end every path.
     """
-    start, is_scored = fit.start, fit.layout.validator is not None
-    patience = _patience(fit) if is_scored else None
-    if start.path is not None and start.l2 is not None:
+    state, is_scored = fit.state, fit.layout.validator is not None
+    if state.path is not None and state.l2 is not None:
         # The path that goes on has its ridge, and without validation data its number of steps.
-        n_steps = None if is_scored else len(start.path)
-        return fit.with_ridge(start.l2, n_steps, patience), None
+        if is_scored:
+            return fit.with_ridge(state.l2, patience=_patience(fit)), None
+        return fit.with_ridge(state.l2, len(state.path)), None
     if not is_scored:
-        return _vote(fit, train, rules), None
-    traces, status = _compare(fit, rules, patience)
+        return _vote(fit, rules), None
+    traces, status = _compare(fit, rules, _patience(fit))
     best = _best(fit, traces)
-    # With a file to write, the path is made again for it.
-    path = (traces[best], status) if fit.settings.checkpoint is None else None
-    return fit.with_ridge(fit.ridges[best], patience=patience), path
+    # Where another ridge has chosen the atoms, or there is a file to write, the path is made again.
+    is_made = fit.ridges[best] == _leader(fit) and fit.settings.checkpoint is None
+    path = (traces[best], status) if is_made else None
+    return fit.with_ridge(fit.ridges[best], patience=_patience(fit)), path
+
+
+def _patience(fit: Fit) -> int:
+    return max(_PATIENCE, fit.k0)
+
+
+def _leader(fit: Fit) -> float:
+    """Return the ridge that chooses the atoms of all of them: that of no choice, or the middle."""
+    ridges = fit.ridges
+    return fit.recipe.l2 if fit.recipe.l2 in ridges else ridges[len(ridges) // 2]
 
 
 def _compare(
     fit: Fit, rules: list[StoppingRule], patience: int | None
 ) -> tuple[list[Trace], Status]:
     """Return one path with the coefficients of every ridge, strongest first."""
-    start, ridges = replace(fit.start, path=None), fit.ridges
-    leader = fit.recipe.l2 if fit.recipe.l2 in ridges else ridges[len(ridges) // 2]
+    leader, ridges = _leader(fit), fit.ridges
     others = tuple(l2 for l2 in ridges if l2 != leader)
-    trial = fit.with_ridge(leader, patience=patience)
-    recipe = replace(trial.recipe, other_l2=others)
-    trial = replace(trial, recipe=recipe, start=start, is_written=False, title="to choose: ")
+    trial = fit.with_ridge(leader, patience=patience).anew("to choose: ")
+    trial = replace(trial, recipe=replace(trial.recipe, other_l2=others))
     traces, status = trial.ridge_paths(rules)
     found = dict(zip((leader, *others), traces, strict=True))
     return [found[l2] for l2 in ridges], status
@@ -82,24 +95,25 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     if not fit.settings.preset.is_small:
         return good[0]
     sizes = {i: traces[i][fit.n_kept(traces[i], best) - 1].n_atoms for i in good if len(traces[i])}
-    return min(sizes, key=sizes.__getitem__) if sizes else 0
+    return min(sizes, key=sizes.__getitem__, default=0)
 
 
-def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside."""
-    settings, ridges = fit.settings, fit.ridges
+    settings, train = fit.settings, fit.layout.train
+    assert train is not None
     if not can_be_split(train, needs_all=settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
     splits = []
     for i in range(_n_splits(fit.layout.design.total_weight)):
-        kept, aside = split_data(train, _SHARE, hashing.derive(fit.start.key, -1 - i) >> 33)
-        layout = lay_out(settings, fit.layout.classes, kept, aside)
-        split = Fit.of(settings, layout, replace(fit.start, path=None))
+        parts = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - i) >> 33)
+        layout = lay_out(settings, Data(fit.layout.classes, *parts))
+        split = Fit.of(settings, layout, replace(fit.state, path=None))
         is_free = settings.has_free_steps
         traces, _ = _compare(split, rules, _patience(split) if is_free else None)
-        # Where the number of steps is given, no other one matters.
         if not is_free:
+            # No number of steps matters but the one that is given.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
         splits.append((split, traces))
     scores = [[_at_multiples(trace, one.k0) for trace in traces] for one, traces in splits]
@@ -109,28 +123,20 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
         split.predicted(split.model(traces[best], _end(traces[best], multiple, split.k0)))
         for split, traces in splits
     ]
-    return replace(fit.with_ridge(ridges[best], round(multiple * fit.k0)), held_out=held_out)
+    return replace(fit.with_ridge(fit.ridges[best], round(multiple * fit.k0)), held_out=held_out)
 
 
 def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the place of the best of mean scores: a row per ridge, a column per number of steps.
+    """Return where the best mean score is: a row per ridge, a column per number of steps.
 
     Of small models, the fewest steps that are as good, and of these the best.
     """
+    best = float(scores.max())
     if fit.settings.preset.is_small:
-        enough = float(scores.max()) - fit.slack(float(scores.max()))
-        fewest = int(np.argmax((scores >= enough).any(axis=0)))
-        return int(np.argmax(scores[:, fewest])), fewest
-    row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
+        fewest = np.argmax((scores >= best - fit.slack(best)).any(axis=0))
+        return int(np.argmax(scores[:, fewest])), int(fewest)
+    row, column = np.unravel_index(np.argmax(scores), scores.shape)
     return int(row), int(column)
-
-
-def _n_splits(n_rows: float) -> int:
-    return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
-
-
-def _patience(fit: Fit) -> int:
-    return max(_PATIENCE, fit.k0)
 
 
 def _at_multiples(trace: Trace, k0: int) -> list[float]:
