@@ -21,13 +21,10 @@ from suites.designs import (
     make_codes,
 )
 from suites.marks import also
-
-pytest.importorskip("distributed")
-
 from suites.workers import LocalWorkers, fit_on, lay, make_workers
 
 from fcgboost import AllCandidates, FCGBoostClassifier, LearnedCandidates, SampledCandidates
-from fcgboost.dask.shard import LoadedRows
+from fcgboost.cluster.shard import LoadedRows
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign

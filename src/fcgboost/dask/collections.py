@@ -11,7 +11,7 @@ import numpy as np
 from dask.base import is_dask_collection, tokenize
 from scipy import sparse
 
-from fcgboost.dask.shard import LoadedRows
+from fcgboost.cluster.shard import LoadedRows
 from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights
 
 _HOW = (

@@ -15,9 +15,9 @@ from dask.base import is_dask_collection, tokenize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
+from fcgboost.cluster.layout import check_supported, prepare
+from fcgboost.cluster.shard import LoadedRows
 from fcgboost.dask.collections import Table, check_whole_rows, make_table
-from fcgboost.dask.layout import check_supported, prepare
-from fcgboost.dask.shard import LoadedRows
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks

@@ -12,9 +12,9 @@ from typing import Any
 import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
+from fcgboost.cluster.design import WorkerLostError, Workers
+from fcgboost.cluster.shard import Shard
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import WorkerLostError, Workers
-from fcgboost.dask.shard import Shard
 
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
@@ -40,6 +40,27 @@ def _keep_freed_memory() -> None:
         mallopt(parameter, value)
 
 
+class _Actor(Shard):
+    """A shard that is asked by pickled messages."""
+
+    def answer(self, message: bytes) -> bytes:
+        """Call a method that a pickled message names; return whether it went well, and the result.
+
+        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
+        itself cannot read is waited for without end.
+        """
+        try:
+            method, args = cloudpickle.loads(message)
+            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
+        except Exception as error:  # whatever it is, the client should hear of it
+            try:
+                told = cloudpickle.dumps((False, error))
+                cloudpickle.loads(told)
+            except Exception:
+                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+            return bytes(told)
+
+
 class DaskWorkers(Workers):
     """Actors, one per worker that has rows."""
 
@@ -61,7 +82,7 @@ class DaskWorkers(Workers):
         for i, name in enumerate(names):
             memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
             future = self._client.submit(
-                Shard,
+                _Actor,
                 *(share.get(name, {}) for share in shares),
                 n_threads,
                 int(_SHARE_STORED * memory) or 2**62,

@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -307,23 +306,6 @@ class Shard:
             for some in (training, validation)
         )
         self._n_threads, self._store_limit = n_threads, store_limit
-
-    def answer(self, message: bytes) -> bytes:
-        """Call a method that a pickled message names; return whether it went well, and the result.
-
-        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
-        itself cannot read is waited for without end.
-        """
-        try:
-            method, args = cloudpickle.loads(message)
-            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
-        except Exception as error:  # whatever it is, the client should hear of it
-            try:
-                told = cloudpickle.dumps((False, error))
-                cloudpickle.loads(told)
-            except Exception:
-                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
-            return bytes(told)
 
     def ask(self, method: str, *args: Any, **options: Any) -> dict[int, Any]:
         """Call a method of every partition for training."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.dask.shard import Change, Draw, NewColumns
+from fcgboost.cluster.shard import Change, Draw, NewColumns
 from fcgboost.designs.base import (
     Array,
     Best,
@@ -134,7 +134,7 @@ def _added(one: Any, other: Any) -> Any:
     return None if one is None else one + other
 
 
-class DaskDesign(Design):
+class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
     `class_totals` are the weights of the classes; of every partition it was `laid` over are known
@@ -184,17 +184,17 @@ class DaskDesign(Design):
                 return draws, width
             width *= 4
 
-    def subsample(self, n: int, key: int) -> DaskSubsample:
+    def subsample(self, n: int, key: int) -> ClusterSubsample:
         """Bring the rows with the smallest hashes here, once."""
-        return DaskSubsample(self, n, key, *self._draws(n, key, 0))
+        return ClusterSubsample(self, n, key, *self._draws(n, key, 0))
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
-    ) -> DaskCandidates:
+    ) -> ClusterCandidates:
         """Send atoms that will be scored again; others go with the question."""
         if reuse:
             self.workers.ask("propose", atoms, store, lasts=True)
-        return DaskCandidates(self, atoms, reuse)
+        return ClusterCandidates(self, atoms, reuse)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Add up over the partitions."""
@@ -203,13 +203,13 @@ class DaskDesign(Design):
 
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
-    ) -> DaskColumns:
+    ) -> ClusterColumns:
         """Return an empty set of columns; targets are the codes of positive classes."""
-        return DaskColumns(self, tuple(targets), loss, capacity, has_constant)
+        return ClusterColumns(self, tuple(targets), loss, capacity, has_constant)
 
     def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
         """Ask a question at points, in one round; what columns wait for comes along."""
-        columns = [p.columns for p in points if isinstance(p.columns, DaskColumns)]
+        columns = [p.columns for p in points if isinstance(p.columns, ClusterColumns)]
         there = [
             (c.number, p.output, c.unscaled(p.coef)) for c, p in zip(columns, points, strict=True)
         ]
@@ -224,14 +224,16 @@ class DaskDesign(Design):
         return [answer for _, answer in answers]
 
 
-class DaskSubsample(Subsample):
+class ClusterSubsample(Subsample):
     """Rows of all partitions: they came once, and only residuals come again.
 
     Rows of several partitions that are equal in values and class are one row. All rows together
     are in canonical order, fewer in that of their hashes, as in memory.
     """
 
-    def __init__(self, design: DaskDesign, n: int, key: int, draws: list[Draw], width: int) -> None:
+    def __init__(
+        self, design: ClusterDesign, n: int, key: int, draws: list[Draw], width: int
+    ) -> None:
         # By distance, word and class.
         keys = [np.concatenate([draw[i] for draw in draws]) for i in (3, 2, 0)]
         order = np.lexsort(keys)
@@ -263,10 +265,10 @@ class DaskSubsample(Subsample):
         return residuals, (residuals != 0.0) * self._weights[:, None]
 
 
-class DaskCandidates(Candidates):
+class ClusterCandidates(Candidates):
     """Candidates over rows on workers: one round for estimates, one for whoever can win."""
 
-    def __init__(self, design: DaskDesign, atoms: Any, is_there: bool) -> None:
+    def __init__(self, design: ClusterDesign, atoms: Any, is_there: bool) -> None:
         self.atoms = atoms
         self._design, self._sent = design, None if is_there else atoms
 
@@ -291,12 +293,12 @@ class DaskCandidates(Candidates):
             return contest.winners(add_up(exact))
 
 
-class DaskColumns(Columns):
+class ClusterColumns(Columns):
     """Columns on workers; classes are the positive ones of the outputs."""
 
     def __init__(
         self,
-        design: DaskDesign,
+        design: ClusterDesign,
         classes: tuple[int, ...],
         loss: Loss,
         capacity: int,
