@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from fcgboost.cluster.shard import Change, Draw, NewColumns
 from fcgboost.designs.base import (
     Array,
-    Best,
-    Candidates,
     Columns,
     Design,
     Divisor,
@@ -31,7 +29,7 @@ from fcgboost.designs.base import (
     Sums,
 )
 from fcgboost.designs.moments import Frame, Moments
-from fcgboost.designs.scoring import MANY, Contest
+from fcgboost.designs.scoring import ScoredCandidates, Scores
 from fcgboost.dictionaries import Dictionary, Sample, stack_rows
 from fcgboost.losses import Loss
 
@@ -265,32 +263,25 @@ class ClusterSubsample(Subsample):
         return residuals, (residuals != 0.0) * self._weights[:, None]
 
 
-class ClusterCandidates(Candidates):
+class ClusterCandidates(ScoredCandidates):
     """Candidates over rows on workers: one round for estimates, one for whoever can win."""
 
     def __init__(self, design: ClusterDesign, atoms: Any, is_there: bool) -> None:
-        self.atoms = atoms
+        self.atoms, self.is_screened = atoms, design.is_screened
         self._design, self._sent = design, None if is_there else atoms
 
-    def best(
-        self,
-        points: Sequence[Point],
-        divisor: Divisor,
-        allowed: NDArray[np.bool_],
-        is_joint: bool = False,
-    ) -> list[Best | None]:
-        """Add up estimates, and then exact scores; a round more where estimates leave many."""
-        contest = Contest(allowed, is_joint)
-        if len(contest.left) == 0:
-            return [None] * len(points)
-        with np.errstate(all="ignore"):
-            for is_screened in (True, False) if self._design.is_screened else (False,):
-                question = (self._sent, divisor, contest.left, is_screened)
-                contest.narrow(add_up(self._design.at(points, "estimates", *question)))
-                if len(contest.left) <= MANY:
-                    break
-            exact = self._design.at(points, "exact", self.atoms[contest.left], divisor)
-            return contest.winners(add_up(exact))
+    def estimates(
+        self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
+    ) -> Scores:
+        """Add up over the partitions."""
+        answers = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
+        total: Scores = add_up(answers)
+        return total
+
+    def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
+        """Add up over the partitions, which may not have the candidates any more."""
+        total: Scores = add_up(self._design.at(points, "exact", self.atoms[left], divisor))
+        return total
 
 
 class ClusterColumns(Columns):

@@ -252,20 +252,16 @@ class Partition:
         atoms: Any,
         divisor: Divisor,
         left: NDArray[np.intp],
-        is_screened: bool,
+        dtype: str,
     ) -> Scores:
         """Return scores of candidates, new ones or those before, and how far they may be off."""
         if atoms is not None:
             self._candidates = self._design.candidates(atoms, reuse=False, store=False)
-        self._design.forget_columns()
-        R, dtype = self._design.residuals(points), "float32" if is_screened else "float64"
-        with np.errstate(all="ignore"):
-            return self._candidates.estimates(R, divisor, left, dtype)
+        return self._candidates.estimates(points, divisor, left, dtype)
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return exact scores of a few atoms."""
-        some, R = MemoryCandidates(self._design, atoms, False), self._design.residuals(points)
-        return some.exact(R, divisor, np.arange(atoms.shape[0]))
+        return self._design.exact(points, atoms, divisor)
 
     # Validation.
 
