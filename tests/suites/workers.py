@@ -91,5 +91,5 @@ def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) ->
     ones = np.ones(n_classes)
     moments = add_up(workers.ask("moments", ones))
     totals = add_up(workers.ask("class_totals", n_classes))
-    laid = workers.round("lay", standardize, 2**20, None, dictionary, moments, ones)
+    laid = workers.round("lay", 2**20, standardize, None, dictionary, moments, ones)
     return ClusterDesign(workers, dictionary, moments, standardize, totals, laid)

@@ -139,7 +139,7 @@ def _lay_out(
         limits = limits.without(dictionary.categories(len(moments.mean)))
         moments = add_up(workers.ask("moments", per_class, limits))
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
-    question = (standardize, budget, limits, dictionary, moments, per_class)
+    question = (budget, standardize, limits, dictionary, moments, per_class)
     laid = workers.round("lay", *question, lasts=True)
     design = ClusterDesign(workers, dictionary, moments, standardize, totals * per_class, laid)
     return design, limits
