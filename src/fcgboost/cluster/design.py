@@ -26,7 +26,6 @@ from fcgboost.dictionaries import Dictionary, Sample, stack_rows
 from fcgboost.losses import Loss
 from fcgboost.training.dataset import DataSet
 
-_LABELS = np.array([-1.0, 1.0])
 # Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
 # So many times in a row workers may be lost without an answer in between.
@@ -154,12 +153,12 @@ class ClusterDesign(Design):
         return len(np.unique(words)) * _ROUND // width
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
-        distances, parts, _ = self._draw(n, key, turn)
+        distances, parts, _ = self.draw(n, key, turn)
         first = np.unique(distances, return_index=True)[1][:n]
         return self.frame.sample(stack_rows([part.X for part in parts])[first])
 
-    def _draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, list[DataSet], int]:
-        """Return all rows of a stretch of the circle with n distinct ones, and its width."""
+    def draw(self, n: int, key: int, turn: int = 0) -> tuple[hashing.Words, list[DataSet], int]:
+        """Return how far on rows of a stretch of the circle with n distinct ones are, and all."""
         # Hashes are evenly spread: with hardly an exception this is wide enough.
         width = int((n + 4.0 * np.sqrt(n) + 8.0) / self._n_rows * _ROUND)
         while True:
@@ -171,7 +170,7 @@ class ClusterDesign(Design):
 
     def subsample(self, n: int, key: int) -> ClusterSubsample:
         """Bring the rows with the smallest hashes here, once."""
-        return ClusterSubsample(self, n, key, *self._draw(n, key, 0))
+        return ClusterSubsample(self, n, key)
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
@@ -214,15 +213,8 @@ class ClusterSubsample(Subsample):
     are in canonical order, fewer in that of their hashes, as in memory.
     """
 
-    def __init__(
-        self,
-        design: ClusterDesign,
-        n: int,
-        key: int,
-        distances: hashing.Words,
-        parts: list[DataSet],
-        width: int,
-    ) -> None:
+    def __init__(self, design: ClusterDesign, n: int, key: int) -> None:
+        distances, parts, width = design.draw(n, key)
         rows = stack_rows([part.X for part in parts])
         codes = np.concatenate([part.codes for part in parts])
         weights = np.concatenate([part.weights for part in parts])
@@ -237,10 +229,10 @@ class ClusterSubsample(Subsample):
         if width < _ROUND:
             kept = np.argsort(hashes, kind="stable")
             kept = kept[hashes[kept] < width]
-        places = np.full(len(hashes), -1)
-        places[kept] = np.arange(len(kept))
-        ends = np.cumsum([len(part.codes) for part in parts])
-        self._places = np.split(places[data.places], ends[:-1])
+        order = np.full(len(hashes), -1)
+        order[kept] = np.arange(len(kept))
+        places = order[data.places]
+        self._places = places[places >= 0]
         self._weights = np.bincount(data.places, weights)[kept]
         self._design, self._key, self._width = design, key, width
         self.rows, self.weight = data.X[kept], float(self._weights.sum())
@@ -249,8 +241,7 @@ class ClusterSubsample(Subsample):
         """Put together what the partitions have of the rows."""
         parts = self._design.at(points, "residuals", self._key, self._width)
         residuals = np.zeros((len(self._weights), len(points)))
-        for places, part in zip(self._places, parts, strict=True):
-            np.add.at(residuals, places[places >= 0], part)
+        np.add.at(residuals, self._places, np.concatenate(parts))
         return residuals, (residuals != 0.0) * self._weights[:, None]
 
 
@@ -294,7 +285,11 @@ class ClusterColumns(Columns):
         #: What the workers do not know yet: methods and their arguments.
         self.changes: list[tuple[Any, ...]] = [("make", classes, loss, capacity, has_constant)]
         # Factors, norms and first gradients; two rows stand for all where the constant is alone.
-        slopes = self.label_weights @ loss.gradient(_LABELS, np.zeros(2)) / self.total_weight
+        slopes = (
+            self.label_weights
+            @ loss.gradient(np.array([-1.0, 1.0]), np.zeros(2))
+            / self.total_weight
+        )
         known = np.concatenate([[1.0, 1.0], slopes])[:, None]
         self._known: Array = known[:, : self.n_columns]
 

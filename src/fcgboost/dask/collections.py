@@ -33,36 +33,38 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
 
     The suffix is "_val" for validation data, whose columns must be `like` those of a table.
     """
-    names = {"X": X, "y": y, "sample_weight": weights}
-    for name, value in names.items():
-        if not (is_dask_collection(value) or (value is None and name == "sample_weight")):
-            raise TypeError(f"{name}{suffix} is a {type(value).__name__}: {_HOW}.")
+    given = {f"X{suffix}": X, f"y{suffix}": y, f"sample_weight{suffix}": weights}
+    if weights is None:
+        given.popitem()
+    for name, value in given.items():
+        if not is_dask_collection(value):
+            raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
     columns, n_features = _features(X, f"X{suffix}")
     if like is not None and (columns, n_features) != (like.columns, like.n_features):
         raise ValueError(
             f"X{suffix} has the columns {_shown(columns, n_features)}, and the X of the fit has "
             f"{_shown(like.columns, like.n_features)}."
         )
-    aligned = {name: _aligned(value, X, f"{name}{suffix}") for name, value in names.items()}
-    blocks = [_blocks(value, True) for value in aligned.values()]
-    if len({len(some) for some in blocks if some}) > 1:
-        # Dask may join partitions of which few columns are read: then not for all alike.
-        blocks = [_blocks(value, False) for value in aligned.values()]
-    counts = {f"{name}{suffix}": len(b) for name, b in zip(names, blocks, strict=True) if b}
-    if len(set(counts.values())) > 1:
+    given |= {name: _aligned(given[name], X, name) for name in list(given)[1:]}
+    # Dask may join partitions of which few columns are read: then not for all alike.
+    for optimize in (True, False):
+        blocks = [
+            np.ravel(value.to_delayed(optimize_graph=optimize)).tolist() for value in given.values()
+        ]
+        counts = dict(zip(given, map(len, blocks), strict=True))
+        if len(set(counts.values())) == 1:
+            break
+    else:
         raise ValueError(
             f"Partitions do not match: {counts}. Use the same partitions for all, for example "
             "y = y.repartition(...) or y.rechunk(X.chunks[0])."
         )
-    inputs, labels = blocks[0], blocks[1]
-    weighted = blocks[2] or [None] * len(inputs)
-    token = tokenize(X, y, weights)
+    if weights is None:
+        blocks.append([None] * len(blocks[0]))
+    token, load = tokenize(X, y, weights), dask.delayed(load_rows, pure=True)
     parts = tuple(
-        dask.delayed(load_rows, pure=True)(
-            *(inputs[i], labels[i], weighted[i], i, columns, n_features, suffix),
-            dask_key_name=f"fcgboost-load-{token}-{i}",
-        )
-        for i in range(len(inputs))
+        load(*part, i, columns, n_features, suffix, dask_key_name=f"fcgboost-load-{token}-{i}")
+        for i, part in enumerate(zip(*blocks, strict=True))
     )
     return Table(parts, columns, n_features)
 
@@ -89,24 +91,19 @@ def check_whole_rows(X: Any, name: str) -> None:
         )
 
 
-def _blocks(values: Any, optimize: bool) -> list[Any]:
-    """Return the partitions as delayed objects; none where there are no values."""
-    return [] if values is None else list(np.ravel(values.to_delayed(optimize_graph=optimize)))
-
-
 def _aligned(values: Any, X: Any, name: str) -> Any:
     """Return labels or weights in one dimension, and in the partitions of X if these are known."""
-    if isinstance(values, da.Array):
-        if name[0] != "X" and values.ndim == 2 and values.numblocks[1] == 1:
-            values = values[:, 0] if values.shape[1] == 1 else values
-        if name[0] != "X" and values.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
-        if isinstance(X, da.Array) and values.chunks[0] != X.chunks[0]:
-            is_known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
-            if is_known and values.shape[0] != X.shape[0]:
-                raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
-            values = values.rechunk((X.chunks[0],)) if is_known else values
-    return values
+    if not isinstance(values, da.Array):
+        return values
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
+    if not isinstance(X, da.Array) or np.isnan([*values.chunks[0], *X.chunks[0]]).any():
+        return values
+    if values.shape[0] != X.shape[0]:
+        raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
+    return values.rechunk((X.chunks[0],))
 
 
 def _shown(columns: Sequence[Any] | None, n_features: int) -> str:

@@ -130,30 +130,28 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Return decision values; lazily for a Dask collection."""
-        self._fitted()
-        n_classes = len(self.classes_)
-        return self._lazily("decision_function", X, n_classes if n_classes > 2 else 1)
+        return self._lazily("decision_function", X)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted class of every row; lazily for a Dask collection."""
-        self._fitted()
-        return self._lazily("predict", X, 1)
+        return self._lazily("predict", X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities; lazily for a Dask collection."""
-        self._fitted()
-        return self._lazily("predict_proba", X, len(self.classes_))
+        return self._lazily("predict_proba", X)
 
-    def _lazily(self, method: str, X: Any, n_columns: int) -> Any:
-        local, is_matrix = self.to_local(), n_columns > 1
+    def _lazily(self, method: str, X: Any) -> Any:
+        local = self.to_local()
         if not is_dask_collection(X):
             return getattr(local, method)(X)
-        dtype = self.classes_.dtype if method == "predict" else np.float64
-        nothing = np.zeros((0, n_columns) if is_matrix else 0, dtype=dtype)
+        classes, n = self.classes_, len(self.classes_)
+        is_matrix = method == "predict_proba" or (method == "decision_function" and n > 2)
+        dtype = classes.dtype if method == "predict" else np.float64
+        nothing = np.zeros((0, n) if is_matrix else 0, dtype=dtype)
         question = (_graphed(local), method, nothing)
         if not isinstance(X, da.Array):
-            meta, token = _framed(nothing, None, method, self.classes_), f"fcgboost-{method}"
+            meta, token = _framed(nothing, None, method, classes), f"fcgboost-{method}"
             options = {"meta": meta, "align_dataframes": False, "token": token}
             return X.map_partitions(_values, *question, **options)
         check_whole_rows(X, "X")
@@ -162,7 +160,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             X,
             *question,
             dtype=dtype,
-            chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
+            chunks=(X.chunks[0], (n,)) if is_matrix else (X.chunks[0],),
             drop_axis=None if is_matrix else 1,
             meta=nothing,
             name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
@@ -170,13 +168,13 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly."""
+        local = self.to_local()
         if not is_dask_collection(X):
-            return self.to_local().score(X, y, sample_weight)
-        self._fitted()
+            return local.score(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
         known = Table((), None if names is None else tuple(names), self.n_features_in_)
-        table, local = make_table(X, y, sample_weight, "", known), _graphed(self.to_local())
-        hits = [_hits(local, part) for part in table.parts]
+        table, graphed = make_table(X, y, sample_weight, "", known), _graphed(local)
+        hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])
 
@@ -202,14 +200,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         return twin
 
 
-def _signature() -> inspect.Signature:
-    """Return the signature of the constructor: that of the plain one, and a client."""
-    plain = inspect.signature(FCGBoostClassifier.__init__)
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    return plain.replace(parameters=[*plain.parameters.values(), client])
-
-
-DaskFCGBoostClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
+# That of the plain constructor, and a client.
+_plain = inspect.signature(FCGBoostClassifier.__init__)
+_client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+DaskFCGBoostClassifier.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
+    parameters=[*_plain.parameters.values(), _client]
+)
 
 
 def _values(X: Any, local: FCGBoostClassifier, method: str, nothing: Any) -> Any:
