@@ -48,9 +48,9 @@ def prepare(
 ) -> Fit:
     """Return the fit to the rows of workers, which may go on from the start of the last one."""
     classes, width, is_sparse = _find_classes(workers, has_validation_data)
-    fraction, encode = settings.validation_fraction, ("encode", classes)
-    training = add_up(workers.ask(*encode, lasts=True))
-    held_out = workers.ask_validation(*encode, lasts=True)
+    fraction = settings.validation_fraction
+    training = add_up(workers.ask("encode", classes, lasts=True))
+    held_out = workers.ask_validation("encode", classes, lasts=True)
     validation, kind = add_up(held_out) if held_out else None, (width, fraction, is_sparse)
     identity = identify(classes, training, validation, kind, settings.described)
     start = find_start(identity, last, settings.checkpoint, settings.random_state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -20,18 +19,29 @@ _HOW = (
 )
 
 
+class Features(NamedTuple):
+    """The names of columns, if they have any, and their number."""
+
+    names: tuple[Any, ...] | None
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.number} without names" if self.names is None else f"{list(self.names)}"
+
+
 class Table(NamedTuple):
-    """Labelled rows: delayed `LoadedRows`, the names of the columns if any, and their number."""
+    """Labelled rows: delayed `LoadedRows`, and what is known of their columns."""
 
     parts: tuple[Any, ...]
-    columns: tuple[Any, ...] | None
-    n_features: int
+    features: Features
 
 
-def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
+def make_table(
+    X: Any, y: Any, weights: Any, suffix: str = "", expected: Features | None = None
+) -> Table:
     """Cut labelled rows into partitions.
 
-    The suffix is "_val" for validation data, whose columns must be `like` those of a table.
+    The suffix is "_val" for validation data. Columns must be the expected ones, if any are.
     """
     given = {f"X{suffix}": X, f"y{suffix}": y, f"sample_weight{suffix}": weights}
     if weights is None:
@@ -39,11 +49,10 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
     for name, value in given.items():
         if not is_dask_collection(value):
             raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
-    columns, n_features = _features(X, f"X{suffix}")
-    if like is not None and (columns, n_features) != (like.columns, like.n_features):
+    features = _features(X, f"X{suffix}")
+    if expected not in (None, features):
         raise ValueError(
-            f"X{suffix} has the columns {_shown(columns, n_features)}, and the X of the fit has "
-            f"{_shown(like.columns, like.n_features)}."
+            f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
         )
     given |= {name: _aligned(given[name], X, name) for name in list(given)[1:]}
     # Dask may join partitions of which few columns are read: then not for all alike.
@@ -63,23 +72,22 @@ def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | Non
         blocks.append([None] * len(blocks[0]))
     token, load = tokenize(X, y, weights), dask.delayed(load_rows, pure=True)
     parts = tuple(
-        load(*part, i, columns, n_features, suffix, dask_key_name=f"fcgboost-load-{token}-{i}")
+        load(*part, i, features, suffix, dask_key_name=f"fcgboost-load-{token}-{i}")
         for i, part in enumerate(zip(*blocks, strict=True))
     )
-    return Table(parts, columns, n_features)
+    return Table(parts, features)
 
 
-def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
-    """Return the names and the number of the columns."""
+def _features(X: Any, name: str) -> Features:
     if hasattr(X, "columns"):  # a data frame, of whichever library
-        return tuple(X.columns), len(X.columns)
+        return Features(tuple(X.columns), len(X.columns))
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
     check_whole_rows(X, name)
     if np.isnan(X.shape[1]):
         raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return None, int(X.shape[1])
+    return Features(None, int(X.shape[1]))
 
 
 def check_whole_rows(X: Any, name: str) -> None:
@@ -106,27 +114,13 @@ def _aligned(values: Any, X: Any, name: str) -> Any:
     return values.rechunk((X.chunks[0],))
 
 
-def _shown(columns: Sequence[Any] | None, n_features: int) -> str:
-    return f"{list(columns)}" if columns is not None else f"{n_features} without names"
-
-
-def load_rows(
-    X: Any,
-    y: Any,
-    weights: Any,
-    i: int,
-    columns: tuple[Any, ...] | None,
-    n_features: int,
-    suffix: str,
-) -> LoadedRows:
+def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: str) -> LoadedRows:
     """Check one partition and return it as arrays."""
     where = f"partition {i} of "
-    found = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
-    if found != columns or X.shape[1] != n_features:
-        raise ValueError(
-            f"{where}X{suffix} has the columns {_shown(found, X.shape[1])}, expected "
-            f"{_shown(columns, n_features)}."
-        )
+    names = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
+    found = Features(names, X.shape[1])
+    if found != features:
+        raise ValueError(f"{where}X{suffix} has the columns {found}, expected {features}.")
     n_rows = X.shape[0]
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and len(values) != n_rows:
@@ -136,9 +130,9 @@ def load_rows(
             )
     try:
         if n_rows == 0:
-            return LoadedRows(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
+            return LoadedRows(np.zeros((0, features.number)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
-        X = check_plain_matrix(X, f"X{suffix}", columns)
+        X = check_plain_matrix(X, f"X{suffix}", names)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from fcgboost.cluster.layout import check_supported, prepare
 from fcgboost.cluster.shard import LoadedRows
-from fcgboost.dask.collections import Table, check_whole_rows, make_table
+from fcgboost.dask.collections import Features, check_whole_rows, make_table
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
@@ -94,12 +94,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             check_supported(settings)
             client = find_client(self.client)
             table = make_table(X, y, sample_weight)
-            self._note_features(table)
+            self._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
-                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
+                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table.features)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(self).get("_start_") if settings.warm_start else None
             # Actors ask for the current client.
@@ -111,12 +111,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 close(trace)
         return self
 
-    def _note_features(self, table: Table) -> None:
-        self.n_features_in_ = table.n_features
-        if table.columns is not None:
+    def _note_features(self, features: Features) -> None:
+        self.n_features_in_ = features.number
+        if features.names is not None:
             import pandas as pd
 
-            _check_feature_names(self, pd.DataFrame(columns=list(table.columns)), reset=True)
+            _check_feature_names(self, pd.DataFrame(columns=list(features.names)), reset=True)
 
     def to_local(self) -> FCGBoostClassifier:
         """Return the fitted classifier as one that needs no cluster."""
@@ -172,8 +172,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
-        known = Table((), None if names is None else tuple(names), self.n_features_in_)
-        table, graphed = make_table(X, y, sample_weight, "", known), _graphed(local)
+        features = Features(None if names is None else tuple(names), self.n_features_in_)
+        table, graphed = make_table(X, y, sample_weight, "", features), _graphed(local)
         hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])

@@ -89,9 +89,7 @@ class DaskWorkers(Workers):
                 # Never the same: a fit must not meet the actors of another one.
                 key=f"fcgboost-shard-{token}-{i}",
                 workers=[name],
-                allow_other_workers=False,
                 actor=True,
-                pure=False,
             )
             self._futures.append(future)
         await_all(self._client, self._futures, names)

@@ -96,7 +96,6 @@ class MemoryDesign(Design):
 
     @property
     def n_distinct(self) -> int:
-        """The number of distinct rows."""
         return len(self.fingerprints)
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
@@ -209,7 +208,6 @@ class MemoryDesign(Design):
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> MemoryColumns:
-        """Return an empty set of columns."""
         return MemoryColumns(self, targets, loss, capacity, has_constant)
 
     def residuals(self, points: Sequence[Point]) -> Any:

@@ -298,6 +298,5 @@ def is_worth_storing(
             "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
         )
     # A GPU evaluates Gauss atoms faster than its memory gives stored ones.
-    is_faster = design.is_screened and design.screen.is_torch
-    is_faster = is_faster and design.view("float32").is_fused(n_values)
+    is_faster = design.is_screened and design.view("float32").is_fused(n_values)
     return store is True or (reuse and n_bytes <= budget and not is_faster)
