@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
-from suites.reference import full_matrix, reference_best, reference_scores
+from suites.reference import full_matrix, given_residuals, reference_best, reference_scores
 
 from fcgboost.designs import views
 from fcgboost.designs.base import Best
@@ -144,8 +144,8 @@ def check_estimates(name: str, is_stored: bool, m: int, share: float, seed: int)
         exact = reference_scores(values, weights, R, divisor)
         noise = float64_noise(dictionary, X, atoms) * np.abs(R).sum(axis=0)
         for dtype, some in [(dtype, some) for dtype in dtypes for some in (np.arange(24), left)]:
-            with np.errstate(all="ignore"):
-                scores = candidates.estimates(R, divisor, some[: len(atoms)], dtype)
+            with np.errstate(all="ignore"), given_residuals(design, R) as points:
+                scores = candidates.estimates(points, divisor, some[: len(atoms)], dtype)
                 low, high, _ = scores.interval()
             some = some[: len(atoms)]
             dots = values[:, some].astype(np.longdouble).T @ R
@@ -203,7 +203,8 @@ def test_single_precision_leaves_few_candidates(name: str, is_stored: bool) -> N
     atoms = design.dictionary.candidates(design.sample(500, 0), 500, 0)
     contest = Contest(np.ones((500, 1), dtype=bool), is_joint=False)
     candidates = MemoryCandidates(design, atoms, is_stored)
-    contest.narrow(candidates.estimates(R, "none", contest.left, "float32"))
+    with given_residuals(design, R) as points:
+        contest.narrow(candidates.estimates(points, "none", contest.left, "float32"))
     assert 1 <= len(contest.left) <= 25
 
 
@@ -216,16 +217,16 @@ def test_narrow_atoms_are_looked_at_again_in_double_precision(
     atoms = design.dictionary.candidates(design.sample(300, 0), 300, 0)
     candidates = design.candidates(atoms, reuse=False, store=False)
     R = rng.standard_normal((400, 1))
-    monkeypatch.setattr(design, "residuals", lambda points: R)
     estimates = candidates.estimates
 
-    def watched(R: Any, divisor: Any, left: Any, dtype: str) -> Scores:
+    def watched(points: Any, divisor: Any, left: Any, dtype: str) -> Scores:
         asked.append(dtype)
-        return estimates(R, divisor, left, dtype)
+        return estimates(points, divisor, left, dtype)
 
     monkeypatch.setattr(candidates, "estimates", watched)
     everyone = np.ones((300, 1), dtype=bool)
-    (found,) = candidates.best([None], "none", everyone)
+    with given_residuals(design, R) as points:
+        (found,) = candidates.best(points, "none", everyone)
     (expected,) = reference_best(full_matrix(design, atoms), np.ones(400), R, "none", everyone)
     assert asked == ["float32", "float64"]
     assert found.index == expected.index
@@ -261,7 +262,8 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
             design = MemoryDesign(dictionary, X[rows], weights[rows], False, moments=moments)
             candidates = MemoryCandidates(design, atoms, False)
             more = ("float32",) if kind == "estimates" else ()
-            parts.append(getattr(candidates, kind)(R[rows], divisor, contest.left, *more))
+            with given_residuals(design, R[rows]) as points:
+                parts.append(getattr(candidates, kind)(points, divisor, contest.left, *more))
         total = parts[0] + parts[1] + parts[2]
         if kind == "estimates":
             contest.narrow(total)
