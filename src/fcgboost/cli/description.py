@@ -39,10 +39,7 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
         "about": classifier.about_,
     }
     if encoder is not None:
-        facts["columns"] = [
-            {"kind": type(column).__name__.removesuffix("Column").lower(), **vars(column)}
-            for column in encoder.columns_
-        ]
+        facts["columns"] = [{"kind": one.kind, **vars(one)} for one in encoder.columns_]
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
     if (influence := fitted.feature_influence) is not None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = f"""\
+HELP = "score a model on a file of rows"
+TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
 with a 95 % interval.
 
@@ -21,16 +22,10 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(
-        commands, "evaluate", run, "score a model on a file of rows", _TEXT
-    )
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
-    arguments.add_data(parser)
-    help_ = "the column with the classes (default: the one used in the fit)"
-    parser.add_argument("--target", metavar="COL", help=help_)
-    parser.add_argument("--json", **arguments.JSON)
+    arguments.add_data(parser, arguments.OF_FIT)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -16,7 +16,8 @@ from fcgboost.names import NAMES
 if TYPE_CHECKING:
     from fcgboost.scores import Score
 
-_TEXT = f"""\
+HELP = "fit a classifier to a file of rows"
+TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
 
 {arguments.FORMATS}
@@ -36,13 +37,9 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    help_ = "fit a classifier to a file of rows"
-    parser = arguments.add_command(commands, "fit", run, help_, _TEXT)
-    arguments.add_data(parser)
-    help_ = "the column with the classes (svmlight files have their own)"
-    parser.add_argument("--target", metavar="COL", help=help_)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    arguments.add_data(parser, " (svmlight files have their own)")
     help_ = "the model file, replaced if it exists (default: %(default)s)"
     parser.add_argument("--out", **arguments.FILE, help=help_, default="model.json")
     _add_parts(parser)
@@ -61,7 +58,6 @@ def add(commands: Any) -> None:
     arguments.add_split(parser, 0.2)
     help_ = "also save the held-out rows, for evaluate and report (not for svmlight files)"
     parser.add_argument("--test-out", **arguments.FILE, help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def _add_parts(parser: Any) -> None:

@@ -8,11 +8,11 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from fcgboost.documents.checking import DocumentError, shown
+from fcgboost.documents.checking import DocumentError, refuse, shown
 from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
@@ -63,9 +63,8 @@ def encode(
     except UnicodeEncodeError:  # half of a pair of surrogates in some text
         return _layout(document, _compact).encode()
     except ValueError as error:
-        raise ValueError(
-            "The path has numbers that are not finite: save with trace=False."
-        ) from error
+        problem = "The path has numbers that are not finite: save with trace=False."
+        raise ValueError(problem) from error
 
 
 def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
@@ -147,7 +146,8 @@ def _check_version(document: Any) -> None:
 def _parse(text: str) -> Any:
     """Return the value of a JSON text without NaN and doubled keys."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        not_a_number = partial(refuse, problem="is not a number in JSON")
+        return json.loads(text, object_pairs_hook=_object, parse_constant=not_a_number)
     except ValueError as error:  # a number of thousands of digits is one, too
         raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
 
@@ -158,10 +158,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise DocumentError(f"the key {shown(key)} appears twice in one object")
     return found
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise DocumentError(f"{text} is not a number in JSON")
 
 
 def _plain_about(about: Any) -> dict[str, Any]:

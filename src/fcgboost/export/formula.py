@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
-from fcgboost.dictionaries import (
-    Array,
-    Dictionary,
-    GaussDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-    UnionDictionary,
-)
-from fcgboost.export.forests import forest_of
+from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
+from fcgboost.dictionaries.trees.nodes import CATEGORIES, MISSING_LEFT, nodes_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.model import Model, by_family
 from fcgboost.tables import SkippedColumn
+from fcgboost.training.checks import FAMILIES
 
-_KINDS: dict[str, type[Dictionary]] = {
-    "gauss": GaussDictionary,
-    "polynomial": PolynomialDictionary,
-    "sigmoid": SigmoidDictionary,
-    "relu": ReluDictionary,
-    "linear": LinearDictionary,
-    "step": StepDictionary,
-    "tree": TreeDictionary,
+_KINDS = {
+    kind: FAMILIES["dictionary"][1][kind]
+    for kind in ("gauss", "polynomial", "sigmoid", "relu", "linear", "step", "tree")
 }
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
 # proposes other atoms, is exported like its parent.
@@ -46,6 +32,25 @@ _PROBABILITIES = {
     Square.probability: "linear",
     CubedHinge.probability: "squares",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Nodes of trees one after the other, only those that can be reached."""
+
+    #: 0 for a leaf.
+    feature: NDArray[np.int64]
+    #: A threshold, or the value of a leaf; of categories the number of their set.
+    value: Array
+    #: How many nodes farther the left child is, with the right one behind it; 0 for a leaf.
+    left: NDArray[np.int64]
+    is_missing_left: NDArray[np.bool_]
+    is_category: NDArray[np.bool_]
+    #: Sets of categories: whole numbers whose bits are codes that go left.
+    sets: list[int]
+    roots: list[int]
+    #: The levels below the root of the deepest tree.
+    depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ class Block:
     rows: Any = None
     #: Widths or offsets; not of trees.
     last: Any = None
-    #: The nodes of trees.
+    #: Of trees only.
     forest: Any = None
 
     @property
@@ -165,12 +170,47 @@ def _blocks(model: Model) -> Iterator[Block]:
         if len(parts) > 1:
             coef = np.hstack([own for _, own in parts])
         if kind == "tree":
-            forest = forest_of(row for rows, _ in parts for row in rows)
+            forest = _forest_of(row for rows, _ in parts for row in rows)
             yield Block(kind, degree, coef, forest=forest)
             continue
         if len(parts) > 1:  # only unions have several, and their atoms are dense
             atoms = np.vstack([rows for rows, _ in parts])
         yield Block(kind, degree, coef, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
+
+
+def _forest_of(rows: Iterable[Array]) -> Forest:
+    """Lay out trees level by level: so a child is close to its parent."""
+    nodes: list[Array] = []
+    left: list[int] = []
+    levels: list[int] = []
+    roots = []
+    for row in rows:
+        tree, root = nodes_of(row[None])[0], len(left)
+        roots.append(root)
+        nodes.append(tree[0])
+        levels.append(0)
+        while len(left) < len(nodes):
+            place, node = len(left), nodes[len(left)]
+            is_leaf = node[0] == -1.0
+            left.append(0 if is_leaf else len(nodes) - place)
+            if not is_leaf:
+                nodes += list(tree[int(node[2]) : int(node[2]) + 2])
+                levels += [levels[place] + 1] * 2
+    feature, value, _, kind = np.array(nodes).T.copy()
+    kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
+    is_category = (kinds & CATEGORIES) > 0
+    sets = value[is_category].astype(np.int64).tolist()
+    value[is_category] = np.arange(len(sets))
+    return Forest(
+        feature=np.maximum(feature, 0.0).astype(np.int64),
+        value=value,
+        left=np.array(left, dtype=np.int64),
+        is_missing_left=(kinds & MISSING_LEFT) > 0,
+        is_category=is_category,
+        sets=sets,
+        roots=roots,
+        depth=max(levels),
+    )
 
 
 def merge_linear(block: Block) -> Block:

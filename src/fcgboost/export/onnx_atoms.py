@@ -14,8 +14,7 @@ from scipy import sparse
 
 from fcgboost.arrays import host
 from fcgboost.dictionaries.trees.nodes import N_CODES
-from fcgboost.export.forests import Forest
-from fcgboost.export.formula import Block, Formula
+from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
 
 

@@ -30,6 +30,11 @@ class Column(ABC):
     name: str
 
     @property
+    def kind(self) -> str:
+        """The first word of its class: "number", "category" or "skipped"."""
+        return type(self).__name__.removesuffix("Column").lower()
+
+    @property
     def n_outputs(self) -> int:
         """How many columns of numbers it becomes."""
         return len(self.output_names())
