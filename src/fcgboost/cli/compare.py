@@ -80,13 +80,13 @@ def _print(comparison: Any) -> None:
         f"is given the same {data['n_features']} columns\nof numbers, made from the "
         f"{data['n_columns']} columns of the data."
     )
-    others = [name for name in TITLES if name != "accuracy"]
+    accuracy, *others = TITLES
     titles = (TITLES[name] for name in others)
-    header = ("method", "accuracy, 95 % interval", *titles, "seconds", "size", "")
+    header = ("method", f"{accuracy}, 95 % interval", *titles, "seconds", "size", "")
     rows = []
     for row in comparison.rows:
         values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in others]
         seconds = f"{row.seconds:.2f}" if row.scores else ""
-        accuracy = str(row.scores.get("accuracy", ""))
-        rows.append((row.method, accuracy, *values, seconds, row.size, row.note))
+        first = str(row.scores.get(accuracy, ""))
+        rows.append((row.method, first, *values, seconds, row.size, row.note))
     console.print_table(header, rows)

@@ -80,11 +80,6 @@ def print_scores(scores: Mapping[str, Score]) -> None:
     print_table(("score", "value", "95 % interval"), rows)
 
 
-def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
-    """Return scores as JSON has them."""
-    return {name: score.to_dict() for name, score in scores.items()}
-
-
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[float, str], None]]:
     """Yield a function that shows which share of the work is done, and a text beside it.

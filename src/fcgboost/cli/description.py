@@ -20,9 +20,12 @@ from fcgboost.web.text import count
 def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
     encoder, classifier, model = fitted.encoder, fitted.classifier, fitted.classifier.model_
+    families: Counter[str] = Counter()
+    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+        families[_in_one_line(family)] += len(places)
     facts: dict[str, Any] = {
         "dictionary": _in_one_line(model.dictionary),
-        "families": _count_families(model),
+        "families": dict(families),
         "loss": str(classifier.loss),
         "l2": classifier.l2_,
         "link": None if classifier.link_ is None else asdict(classifier.link_),
@@ -49,13 +52,6 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
 
 def _in_one_line(part: Any) -> str:
     return " ".join(str(part).split())
-
-
-def _count_families(model: Any) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
-        counts[_in_one_line(family)] += len(places)
-    return dict(counts)
 
 
 def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
 
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
-    from fcgboost.scores import score_predictions
+    from fcgboost.scores import as_data, score_predictions
     from fcgboost.training.scoring import known
 
     model = load_model(options.model)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
-        console.print_json({"n_rows": len(y), "scores": console.as_data(scores), **facts})
+        console.print_json({"n_rows": len(y), "scores": as_data(scores), **facts})
     else:
         print(f"{len(y):,} rows of {options.data}:\n")
         console.print_scores(scores)

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
     from fcgboost.cli import rows, training, writing
     from fcgboost.io import save_model, split_model
-    from fcgboost.scores import evaluate
+    from fcgboost.scores import as_data, evaluate
 
     outputs = [options.out, options.test_out]
     writing.check_outputs(outputs, [options.data], tables=[options.test_out])
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
     about = {
         **({} if options.target is None else {"target": options.target}),
         "data": _describe_data(options.data, y_train, first_index),
-        "test": {"n_samples": len(y_test), "scores": console.as_data(scores)},
+        "test": {"n_samples": len(y_test), "scores": as_data(scores)},
         "seconds": time.perf_counter() - start,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fcgboost": __version__,

@@ -117,36 +117,27 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     if (units != units[0]).any():
         unit = f"{name}_units[j]"
         tables.append(real_table(f"{name}_units", units, precision))
-    distance = _sparse_distance if is_sparse else _distance
-    before, inside = distance(formula.n_features, name, precision.real, point, unit)
-    value = f"const {precision.real} value = exp{precision.suffix}({exponent});\n"
-    return Code(inside + value, tables, before)
-
-
-def _distance(n_features: int, name: str, real: str, point: str, unit: str) -> tuple[str, str]:
-    inside = (
-        f"{real} z = 0;\n"
-        f"for (int j = 0; j < {n_features}; j++) {{\n"
-        f"    const {real} gap = ({point} - {name}_centers[i][j]) * {unit};\n"
-        "    z += gap * gap;\n"
-        "}\n"
-    )
-    return "", inside
-
-
-def _sparse_distance(
-    n_features: int, name: str, real: str, point: str, unit: str
-) -> tuple[str, str]:
-    """Return |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each."""
+    real, each = precision.real, f"for (int j = 0; j < {formula.n_features}; j++)"
+    value = f"const {real} value = exp{precision.suffix}({exponent});\n"
+    if not is_sparse:
+        distance = (
+            f"{real} z = 0;\n"
+            f"{each} {{\n"
+            f"    const {real} gap = ({point} - {name}_centers[i][j]) * {unit};\n"
+            "    z += gap * gap;\n"
+            "}\n"
+        )
+        return Code(distance + value, tables)
+    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each.
     before = (
         f"{real} length = 0;\n"
         "int e = 0;\n"
-        f"for (int j = 0; j < {n_features}; j++) {{\n"
+        f"{each} {{\n"
         f"    const {real} gap = {point} * {unit};\n"
         "    length += gap * gap;\n"
         "}\n"
     )
-    inside = (
+    distance = (
         f"{real} z = length;\n"
         f"for (; e < {name}_centers_ends[i]; e++) {{\n"
         f"    const int j = {name}_centers_places[e];\n"
@@ -155,7 +146,7 @@ def _sparse_distance(
         "}\n"
         "if (z < 0) z = 0;\n"
     )
-    return before, inside
+    return Code(distance + value, tables, before)
 
 
 def _trees(program: Program, block: Block, point: str) -> Code:

@@ -147,23 +147,18 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
         n_rows = graph.add("Shape", x, start=0, end=1)
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
-    x, total = _clipped(graph, formula, x), intercept
+    if formula.limits is not None:
+        # NaN is neither below nor above anything.
+        for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
+            row = graph.constant(limit[None, :])
+            x = graph.add("Where", graph.add(comparison, x, row), row, x)
+    total = intercept
     for block in map(merge_linear, formula.blocks):
         coef = block.coef / 2.0 if block.kind == "sigmoid" else block.coef
         values = values_of(graph, formula, block, x)
         product = graph.add("MatMul", values, graph.constant(coef.T))
         total = graph.add("Add", product, total)
     return total
-
-
-def _clipped(graph: Graph, formula: Formula, x: str) -> str:
-    """Return inputs within the limits; NaN is neither below nor above anything."""
-    if formula.limits is None:
-        return x
-    for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
-        row = graph.constant(limit[None, :])
-        x = graph.add("Where", graph.add(comparison, x, row), row, x)
-    return x
 
 
 def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[Any]:
