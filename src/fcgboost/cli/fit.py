@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fcgboost import __version__
 from fcgboost.cli import arguments, console
 from fcgboost.names import NAMES
-
-if TYPE_CHECKING:
-    from fcgboost.scores import Score
 
 HELP = "fit a classifier to a file of rows"
 TEXT = f"""\
@@ -136,9 +132,7 @@ def _facts(classifier: Any, out: Path) -> dict[str, Any]:
     return {"bytes": out.stat().st_size, "n_atoms": classifier.n_atoms_, "parameters": chosen}
 
 
-def _print(
-    options: argparse.Namespace, facts: Mapping[str, Any], scores: Mapping[str, Score]
-) -> None:
+def _print(options: argparse.Namespace, facts: dict[str, Any], scores: dict[str, Any]) -> None:
     data, ended = facts["data"], facts["ended"]
     names = ", ".join(f"{name} ({n})" for name, n in data["class_counts"].items())
     print(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']} rows: {names}.")

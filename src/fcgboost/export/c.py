@@ -83,12 +83,19 @@ def save_c(
 
 
 def _text(program: Program) -> str:
-    formula, name = program.formula, program.name
+    formula, name, real = program.formula, program.name, program.precision.real
+    n = formula.n_outputs
     if formula.encoder is None:
         parts = [sum_code(program, f"{name}_decision")]
     else:
-        total = sum_code(program, f"{name}_sum")
-        parts = [_input_code(program), total, _decision_of_input(program)]
+        decision = (
+            f"static inline void {name}_decision({program.row}, {real} out[{n}]) {{\n"
+            f"    {real} encoded[{formula.n_features}];\n"
+            f"    {name}_encode(x, encoded);\n"
+            f"    {name}_sum(encoded, out);\n"
+            "}\n"
+        )
+        parts = [_input_code(program), sum_code(program, f"{name}_sum"), Code(decision)]
     parts.append(_prediction(program))
     if isinstance(formula.probability, PowerLink):
         parts.append(_link_probabilities(program, formula.probability))
@@ -100,7 +107,7 @@ def _text(program: Program) -> str:
         f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
         + f"\nenum {{ {name}_n_inputs = {formula.n_features}, "
-        + f"{name}_n_outputs = {formula.n_outputs}, "
+        + f"{name}_n_outputs = {n}, "
         + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
         + "\n".join("".join(table.text for table in part.tables) + part.text for part in parts)
         + "\n#endif\n"
@@ -203,17 +210,6 @@ def _marker(name: str, real: str) -> str:
         "    else for (int i = 0; i < n; i++) if (strcmp(text, levels[i]) == 0) place = i;\n"
         "    if (place >= 0) out[place] = 1;\n"
         "}\n\n"
-    )
-
-
-def _decision_of_input(program: Program) -> Code:
-    formula, name, real = program.formula, program.name, program.precision.real
-    return Code(
-        f"static inline void {name}_decision({program.row}, {real} out[{formula.n_outputs}]) {{\n"
-        f"    {real} encoded[{formula.n_features}];\n"
-        f"    {name}_encode(x, encoded);\n"
-        f"    {name}_sum(encoded, out);\n"
-        "}\n",
     )
 
 

@@ -9,17 +9,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fcgboost import dictionaries
 from fcgboost.arrays import host
 from fcgboost.colors import CLASS_COLORS
-from fcgboost.dictionaries import (
-    GaussDictionary,
-    InnerProductDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-)
 from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.plotting import base
@@ -32,16 +24,16 @@ _NARROW = 40.0
 Kind = Literal["centre", "hinge", "half-way line", "step"]
 # The first family that an atom's dictionary belongs to says how it is drawn in a plane.
 _KINDS: dict[type, Kind | None] = {
-    GaussDictionary: "centre",
-    PolynomialDictionary: "centre",
-    SigmoidDictionary: "half-way line",
-    StepDictionary: "step",
-    LinearDictionary: None,
-    InnerProductDictionary: "hinge",
+    dictionaries.GaussDictionary: "centre",
+    dictionaries.PolynomialDictionary: "centre",
+    dictionaries.SigmoidDictionary: "half-way line",
+    dictionaries.StepDictionary: "step",
+    dictionaries.LinearDictionary: None,
+    dictionaries.InnerProductDictionary: "hinge",
 }
 _VALUE_NAMES = {
-    GaussDictionary: "centre − mean, standardised",
-    TreeDictionary: "share of the splits",
+    dictionaries.GaussDictionary: "centre − mean, standardised",
+    dictionaries.TreeDictionary: "share of the splits",
 }
 
 
@@ -68,7 +60,7 @@ def atom_positions(model: Any, points: Array) -> AtomPositions | None:
     if kind is None:
         return None
     places = atoms[:, :2] if kind == "centre" else atoms
-    if isinstance(dictionary, PolynomialDictionary):
+    if isinstance(dictionary, dictionaries.PolynomialDictionary):
         places = _polynomial_centers(model, atoms, points)
     return AtomPositions(kind, places, model.coef)
 
