@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -32,6 +33,14 @@ def convert(value: Any, wanted: Any, place: str = "$") -> Any:
         refuse(f"{place}{where.rstrip('`')}:", short[0].lower() + short[1:])
     except UnicodeEncodeError:  # half of a pair of surrogates
         refuse(place, "has a key or a name that is not Unicode")
+
+
+def containers(value: Any, depth: int = 1) -> Iterator[tuple[Any, int]]:
+    """Yield a value's lists and objects, and how many each is inside, itself included."""
+    if isinstance(value, dict | list | tuple):
+        yield value, depth
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from containers(inside, depth + 1)
 
 
 def shown(value: Any) -> str:

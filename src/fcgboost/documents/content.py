@@ -18,7 +18,15 @@ from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents import schema
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
-from fcgboost.documents.checking import convert, exact, numbers, refuse, sized, special
+from fcgboost.documents.checking import (
+    containers,
+    convert,
+    exact,
+    numbers,
+    refuse,
+    sized,
+    special,
+)
 from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.version2 import EllipticDictionary, read_version2
@@ -206,6 +214,13 @@ def _read_model(document: schema.Document, known: Known, n_outputs: int, max_byt
     intercept = numbers(model.intercept, n_outputs, f"{place}.intercept")
     for array in (coef, intercept):
         array.setflags(write=False)
+    limits = None
+    if model.limits is not None:
+        low = numbers(model.limits.low, n_features, f"{place}.limits.low")
+        high = numbers(model.limits.high, n_features, f"{place}.limits.high")
+        for i in np.flatnonzero(low > high)[:1]:
+            refuse(f"{place}.limits", f"has a lower limit above the upper one, at [{i}]")
+        limits = Limits(low, high)
     return Model(
         dictionary=dictionary,
         atoms=read_atoms(model.atoms, document, dictionary, f"{place}.atoms", max_bytes),
@@ -213,18 +228,8 @@ def _read_model(document: schema.Document, known: Known, n_outputs: int, max_byt
         intercept=intercept,
         scale=scale,
         entered=np.array(read_entered(model.atoms, f"{place}.atoms"), dtype=np.intp),
-        limits=_read_limits(model.limits, n_features),
+        limits=limits,
     )
-
-
-def _read_limits(record: schema.LimitsRecord | None, n_features: int) -> Limits | None:
-    if record is None:
-        return None
-    low = numbers(record.low, n_features, "$.model.limits.low")
-    high = numbers(record.high, n_features, "$.model.limits.high")
-    for i in np.flatnonzero(low > high)[:1]:
-        refuse("$.model.limits", f"has a lower limit above the upper one, at [{i}]")
-    return Limits(low, high)
 
 
 def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> TableEncoder | None:
@@ -253,7 +258,7 @@ def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> Table
 
 def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
     """Return JSON of the user's, which is of limited depth and size."""
-    if _is_deeper(about, _DEEPEST_ABOUT):
+    if any(depth > _DEEPEST_ABOUT for _, depth in containers(about)):
         refuse(place, f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
     try:
         length = len(json.dumps(about, allow_nan=False))
@@ -262,10 +267,3 @@ def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
     if length > _LONGEST_ABOUT:
         refuse(place, f"has more than {_LONGEST_ABOUT} characters of JSON")
     return about
-
-
-def _is_deeper(value: Any, most: int) -> bool:
-    if not isinstance(value, dict | list | tuple):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return most == 0 or any(_is_deeper(one, most - 1) for one in inside)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.documents.checking import DocumentError, refuse, shown
+from fcgboost.documents.checking import DocumentError, containers, refuse, shown
 from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
@@ -166,17 +166,12 @@ def _plain_about(about: Any) -> dict[str, Any]:
         raise TypeError(f"about must be a dict, got {type(about).__name__}.")
     try:
         back = _parse(json.dumps(about, allow_nan=False, default=_item))
-        if _has_other_keys(about):
+        objects = (found for found, _ in containers(about) if isinstance(found, dict))
+        if not all(isinstance(key, str) for found in objects for key in found):
             raise TypeError("about must have strings as keys, also inside.")
         return check_about(back, "about")
     except (DocumentError, RecursionError, ValueError) as error:
         raise ValueError(f"about must be what JSON can hold: {error}.") from error
-
-
-def _has_other_keys(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(not isinstance(key, str) or _has_other_keys(v) for key, v in value.items())
-    return isinstance(value, list | tuple) and any(map(_has_other_keys, value))
 
 
 def _item(value: Any) -> Any:
