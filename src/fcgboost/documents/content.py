@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -18,15 +17,7 @@ from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents import schema
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
-from fcgboost.documents.checking import (
-    containers,
-    convert,
-    exact,
-    numbers,
-    refuse,
-    sized,
-    special,
-)
+from fcgboost.documents.checking import check_about, convert, exact, numbers, refuse, sized, special
 from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
 from fcgboost.documents.version2 import EllipticDictionary, read_version2
@@ -49,8 +40,6 @@ _COLUMNS: dict[type, type[Column]] = {
 _ENCODER = "$.encoder.columns"
 # The names of all outputs together, each of which repeats the name of its column.
 _MOST_IN_NAMES = 2**24
-_DEEPEST_ABOUT = 32
-_LONGEST_ABOUT = 2**20
 
 
 @dataclass(frozen=True)
@@ -254,16 +243,3 @@ def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> Table
     encoder = TableEncoder.from_columns(columns, names if record.has_names else None)
     encoder.set_params(max_levels=record.max_levels, min_count=record.min_count)
     return encoder
-
-
-def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return JSON of the user's, which is of limited depth and size."""
-    if any(depth > _DEEPEST_ABOUT for _, depth in containers(about)):
-        refuse(place, f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
-    try:
-        length = len(json.dumps(about, allow_nan=False))
-    except ValueError:
-        refuse(place, "has a number that is larger than a float can be")
-    if length > _LONGEST_ABOUT:
-        refuse(place, f"has more than {_LONGEST_ABOUT} characters of JSON")
-    return about

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.documents.checking import DocumentError, containers, refuse, shown
-from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
+from fcgboost.documents.checking import DocumentError, check_about, containers, refuse, shown
+from fcgboost.documents.content import Content, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
 from fcgboost.documents.version2 import EllipticDictionary
