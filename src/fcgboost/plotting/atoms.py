@@ -202,7 +202,8 @@ class AtomDisplay(base.Display):
         names = [base.shortened(self.names[j], longest) for j in columns]
         is_turned = 0.5 * letters * max(map(len, names)) > 0.75 * width / n
         size = min(letters, max(4.0, 0.75 * (width - 30.0) / n)) if is_turned else letters
-        skip, angle = -(-n * 7 // int(0.6 * width + 1.0)), 90 if is_turned else 0
+        skip = -(-n * 7 // int(0.6 * width + 1.0))
+        angle = 90 if is_turned else 0
         heat.set_xticks(np.arange(0, n, skip), names[::skip], rotation=angle, fontsize=size)
         rest = f"smaller features left out: {len(self.names) - n}" if n < len(self.names) else ""
         heat.set_xlabel(base.wrapped(rest, width, letters))
