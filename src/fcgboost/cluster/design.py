@@ -220,10 +220,10 @@ class ClusterSubsample(Subsample):
         weights = np.concatenate([part.weights for part in parts])
         words = np.concatenate([part.words for part in parts])
         data = DataSet(rows, codes, weights, words).canonical(keeps_written=True)
-        assert data.places is not None
+        assert data.positions is not None
         kept = np.arange(len(data.codes))
         hashes = np.empty(len(kept), dtype=np.uint64)
-        hashes[data.places] = distances
+        hashes[data.positions] = distances
         if len(kept) > n:
             width = int(np.sort(hashes)[n])
         if width < _ROUND:
@@ -231,9 +231,9 @@ class ClusterSubsample(Subsample):
             kept = kept[hashes[kept] < width]
         order = np.full(len(hashes), -1)
         order[kept] = np.arange(len(kept))
-        places = order[data.places]
+        places = order[data.positions]
         self._places = places[places >= 0]
-        self._weights = np.bincount(data.places, weights)[kept]
+        self._weights = np.bincount(data.positions, weights)[kept]
         self._design, self._key, self._width = design, key, width
         self.rows, self.weight = data.X[kept], float(self._weights.sum())
 
