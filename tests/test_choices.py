@@ -91,7 +91,7 @@ def computed(variant: Variant) -> Iterator[None]:
             for module in ("blocks", "scoring", "memory"):
                 patch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
             patch.setattr(views, "_AT_ONCE", 7)
-            patch.setattr(scoring, "MANY", 2)
+            patch.setattr(scoring, "_MANY", 2)
         if variant.is_double:
             patch.setattr(Host, "is_float32_exact", False)
         yield

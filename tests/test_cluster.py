@@ -21,22 +21,17 @@ from suites.designs import (
     make_codes,
 )
 from suites.marks import also
-
-pytest.importorskip("distributed")
-
+from suites.places import LEARNED, noisy
 from suites.workers import LocalWorkers, fit_on, lay, make_workers
 
-from fcgboost import AllCandidates, FCGBoostClassifier, LearnedCandidates, SampledCandidates
-from fcgboost.dask.shard import LoadedRows
+from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
+from fcgboost.cluster.shard import LoadedRows
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import (
-    GaussDictionary,
     ReluDictionary,
-    StepDictionary,
     TreeDictionary,
-    UnionDictionary,
 )
 from fcgboost.training.dataset import DataSet
 
@@ -57,13 +52,6 @@ SHORT = [check for check in CHECKS if check not in OTHER]
 @pytest.mark.parametrize("check", [*SHORT, *also(OTHER[1])], ids=lambda check: check.__name__)
 def test_every_design_passes(check: Callable[[Place], None]) -> None:
     check(WORKERS)
-
-
-def noisy(n: int = 300, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=0)
-    if n_classes > 2:
-        y = np.where(X[:, 0] > 0.7, 2, (y > 0) * 1)
-    return X * [3.0, 100.0] - [7.0, 0.0], y
 
 
 def assert_same_model(there: Any, here: Any, X: Any, atol: float = 1e-6) -> None:
@@ -96,15 +84,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "atoms leave": {"removal": 0.9, "dictionary": "relu", "selection": "sampled"},
     "shared": {"multiclass": "shared", "dictionary": "relu", "selection": "sampled"},
     "set aside": {"validation_fraction": 0.2, "dictionary": "relu", "selection": "sampled"},
-    "learned": {"dictionary": "relu", "selection": "learned"},
-    "several learned": {"dictionary": "gauss", "selection": LearnedCandidates(n_improved=3)},
-    "step": {"dictionary": StepDictionary(), "selection": "learned"},
-    "few rows": {"dictionary": "relu", "selection": LearnedCandidates(n_rows=20, max_rows=60)},
-    "tree": {"dictionary": "tree"},
-    "tree, few rows": {"dictionary": "tree", "selection": LearnedCandidates(max_rows=50)},
-    "turns": {
-        "dictionary": UnionDictionary([ReluDictionary(), TreeDictionary(), GaussDictionary()])
-    },
+    **LEARNED,
     "auto": {"dictionary": "auto", "l2": 0.01, "clip": 1.0},
     "compact, set aside": {"dictionary": "compact", "l2": 0.01, "validation_fraction": 0.3},
 }

@@ -30,7 +30,7 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pl
         monkeypatch.setattr(Host, "block_entries", 64)
         for module in ("blocks", "scoring", "memory"):
             monkeypatch.setattr(f"fcgboost.designs.{module}.BLOCK", 16)
-        monkeypatch.setattr(scoring, "MANY", 2)
+        monkeypatch.setattr(scoring, "_MANY", 2)
         monkeypatch.setattr(views, "_AT_ONCE", 7)
         monkeypatch.setattr(columns, "_ROOM", 3)
     return MEMORY
@@ -70,8 +70,8 @@ def test_all_threads_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None
         for n_threads in (1, 3):
             design = MemoryDesign(ReluDictionary(), X, weights, False, n_threads=n_threads)
             candidates = design.candidates(make_atoms(50), reuse=True, store=store)
-            R = design.residuals(make_scene(MEMORY, design=design).points(seed=2)[0])
-            found = candidates.estimates(R, "norm", np.arange(50), "float32")
+            points = make_scene(MEMORY, design=design).points(seed=2)[0]
+            found = candidates.estimates(points, "norm", np.arange(50), "float32")
             scores.append((found.dots, found.extents[:, None]))
         np.testing.assert_array_equal(*map(np.hstack, scores))
 

@@ -8,44 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from suites.places import LEARNED, noisy
 
-from fcgboost import FCGBoostClassifier, LearnedCandidates
-from fcgboost.datasets import make_simulation
+from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import (
-    GaussDictionary,
     LinearDictionary,
-    ReluDictionary,
     SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-    UnionDictionary,
 )
 from fcgboost.training.presets import PRESETS
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "relu": {"dictionary": "relu", "selection": "learned"},
-    "gauss": {"dictionary": "gauss", "selection": LearnedCandidates(n_improved=3)},
+    **LEARNED,
     "sigmoid": {"dictionary": SigmoidDictionary(), "selection": "learned"},
     # Two features have two linear atoms; what comes after them is rounding.
     "linear": {"dictionary": LinearDictionary(), "selection": "learned", "max_iter": 2},
-    "step": {"dictionary": StepDictionary(), "selection": "learned"},
-    "few rows": {"dictionary": "relu", "selection": LearnedCandidates(n_rows=20, max_rows=60)},
-    "tree": {"dictionary": "tree"},
-    "tree, few rows": {"dictionary": "tree", "selection": LearnedCandidates(max_rows=50)},
-    "turns": {
-        "dictionary": UnionDictionary([ReluDictionary(), TreeDictionary(), GaussDictionary()])
-    },
     "no constant": {"dictionary": "relu", "selection": "learned", "fit_intercept": False},
     "set aside": {"dictionary": "tree", "validation_fraction": 0.2},
     "balanced": {"dictionary": "relu", "selection": "learned", "class_weight": "balanced"},
 }
-
-
-def noisy(n: int = 200, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_simulation(n, noise="uniform", level=0.2, random_state=0)
-    if n_classes > 2:
-        y = np.where(X[:, 0] > 0.7, 2, (y > 0) * 1)
-    return X * [3.0, 100.0] - [7.0, 0.0], y
 
 
 def assert_close(there: Any, here: FCGBoostClassifier) -> None:
@@ -70,7 +50,7 @@ def parameters_of(setting: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_a_device_gives_the_model_of_numpy(setting: dict[str, Any], n_classes: int) -> None:
     pytest.importorskip("torch")
-    X, y = noisy(n_classes=n_classes)
+    X, y = noisy(200, n_classes)
     weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
     parameters = parameters_of(setting)
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
@@ -81,7 +61,7 @@ def test_a_device_gives_the_model_of_numpy(setting: dict[str, Any], n_classes: i
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_a_preset_chooses_the_same_on_a_device(name: str) -> None:
     pytest.importorskip("torch")
-    X, y = noisy(n_classes=3)
+    X, y = noisy(200, n_classes=3)
     X = np.round(X / [0.05, 1.0]) * [0.05, 1.0]
     here = FCGBoostClassifier(name, random_state=1).fit(X, y)
     there = FCGBoostClassifier(name, random_state=1, device="torch").fit(X, y)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
-from suites.reference import full_matrix, reference_best, reference_scores
+from suites.reference import full_matrix, given_residuals, reference_best, reference_scores
 
 from fcgboost.designs import views
 from fcgboost.designs.base import Best
@@ -144,8 +144,8 @@ def check_estimates(name: str, is_stored: bool, m: int, share: float, seed: int)
         exact = reference_scores(values, weights, R, divisor)
         noise = float64_noise(dictionary, X, atoms) * np.abs(R).sum(axis=0)
         for dtype, some in [(dtype, some) for dtype in dtypes for some in (np.arange(24), left)]:
-            with np.errstate(all="ignore"):
-                scores = candidates.estimates(R, divisor, some[: len(atoms)], dtype)
+            with np.errstate(all="ignore"), given_residuals(design, R) as points:
+                scores = candidates.estimates(points, divisor, some[: len(atoms)], dtype)
                 low, high, _ = scores.interval()
             some = some[: len(atoms)]
             dots = values[:, some].astype(np.longdouble).T @ R
@@ -201,9 +201,10 @@ def test_single_precision_leaves_few_candidates(name: str, is_stored: bool) -> N
     R += np.sign(X[:, :1])
     design = MemoryDesign(DICTIONARIES[name], X, np.ones(2000), standardize=True)
     atoms = design.dictionary.candidates(design.sample(500, 0), 500, 0)
-    contest = Contest(np.ones((500, 1), dtype=bool), is_joint=False)
+    contest = Contest(np.ones((500, 1), dtype=bool), is_joint=False, is_divided=False)
     candidates = MemoryCandidates(design, atoms, is_stored)
-    contest.narrow(candidates.estimates(R, "none", contest.left, "float32"))
+    with given_residuals(design, R) as points:
+        contest.narrow(candidates.estimates(points, "none", contest.left, "float32"))
     assert 1 <= len(contest.left) <= 25
 
 
@@ -216,16 +217,16 @@ def test_narrow_atoms_are_looked_at_again_in_double_precision(
     atoms = design.dictionary.candidates(design.sample(300, 0), 300, 0)
     candidates = design.candidates(atoms, reuse=False, store=False)
     R = rng.standard_normal((400, 1))
-    monkeypatch.setattr(design, "residuals", lambda points: R)
     estimates = candidates.estimates
 
-    def watched(R: Any, divisor: Any, left: Any, dtype: str) -> Scores:
+    def watched(points: Any, divisor: Any, left: Any, dtype: str) -> Scores:
         asked.append(dtype)
-        return estimates(R, divisor, left, dtype)
+        return estimates(points, divisor, left, dtype)
 
     monkeypatch.setattr(candidates, "estimates", watched)
     everyone = np.ones((300, 1), dtype=bool)
-    (found,) = candidates.best([None], "none", everyone)
+    with given_residuals(design, R) as points:
+        (found,) = candidates.best(points, "none", everyone)
     (expected,) = reference_best(full_matrix(design, atoms), np.ones(400), R, "none", everyone)
     assert asked == ["float32", "float64"]
     assert found.index == expected.index
@@ -254,14 +255,15 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
     moments = moments_of(X, weights)
     atoms = dictionary.candidates(whole.sample(30, 0), 30, 0)
     values, allowed = full_matrix(whole, atoms), np.tile(rng.random((30, 1)) < 0.8, 2)
-    contest = Contest(allowed, is_joint)
+    contest = Contest(allowed, is_joint, is_divided=False)
     for kind in ("estimates", "exact"):
         parts = []
         for rows in (slice(0, 7), slice(7, 40), slice(40, 60)):
             design = MemoryDesign(dictionary, X[rows], weights[rows], False, moments=moments)
             candidates = MemoryCandidates(design, atoms, False)
             more = ("float32",) if kind == "estimates" else ()
-            parts.append(getattr(candidates, kind)(R[rows], divisor, contest.left, *more))
+            with given_residuals(design, R[rows]) as points:
+                parts.append(getattr(candidates, kind)(points, divisor, contest.left, *more))
         total = parts[0] + parts[1] + parts[2]
         if kind == "estimates":
             contest.narrow(total)
@@ -274,7 +276,7 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
 
 def test_who_is_surely_worse_leaves_and_who_can_win_stays() -> None:
     exact = np.array([[3.0, 0.1], [2.95, 0.2], [1.0, 5.0], [0.0, 0.0], [2.0, 4.99]])
-    contest = Contest(np.ones((5, 2), dtype=bool), is_joint=False)
+    contest = Contest(np.ones((5, 2), dtype=bool), is_joint=False, is_divided=False)
     contest.narrow(Scores(exact, np.full((5, 2), 0.05)))
     assert contest.left.tolist() == [0, 1, 2, 4]
     left = Scores(exact[contest.left], np.zeros((4, 2)))
@@ -284,17 +286,17 @@ def test_who_is_surely_worse_leaves_and_who_can_win_stays() -> None:
 def test_a_score_of_which_nothing_is_known_is_looked_at() -> None:
     for unknown in (np.nan, np.inf):
         dots = np.array([[5.0], [unknown], [1.0]])
-        contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False)
+        contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
         contest.narrow(Scores(dots, np.full((3, 1), 0.1)))
         assert contest.left.tolist() == [0, 1]
-    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False)
+    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
     contest.narrow(Scores(np.array([[5.0], [4.0], [1.0]]), np.array([[0.1], [np.inf], [0.1]])))
     assert contest.left.tolist() == [0, 1]
 
 
 def test_an_atom_that_may_vanish_is_looked_at_and_scores_zero_if_it_does() -> None:
     dots, sizes = np.array([[1.0], [1e-9], [0.5]]), np.array([1.0, 1e-12, 1.0])
-    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False)
+    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
     contest.narrow(Scores(dots, np.full((3, 1), 1e-9), "max", sizes, 1e-8))
     assert contest.left.tolist() == [0, 1]
     left = Scores(dots[:2], np.zeros((2, 1)), "max", sizes[:2])
@@ -302,10 +304,10 @@ def test_an_atom_that_may_vanish_is_looked_at_and_scores_zero_if_it_does() -> No
 
 
 def test_nobody_allowed_is_nobody_chosen() -> None:
-    contest = Contest(np.zeros((3, 2), dtype=bool), is_joint=False)
+    contest = Contest(np.zeros((3, 2), dtype=bool), is_joint=False, is_divided=False)
     assert len(contest.left) == 0
     allowed = np.array([[True, False], [True, False]])
-    contest = Contest(allowed, is_joint=False)
+    contest = Contest(allowed, is_joint=False, is_divided=False)
     contest.narrow(Scores(np.ones((2, 2)), np.zeros((2, 2))))
     found = contest.winners(Scores(np.ones((2, 2)), np.zeros((2, 2))))
     assert found == [Best(0, 1.0), None]

@@ -268,16 +268,18 @@ def test_kept_columns_belong_to_one_dictionary():
     narrow = make_design(GaussDictionary(width=0.5))
     wide = narrow.with_dictionary(PolynomialDictionary())
     atom = np.ones((1, narrow.X.shape[1] + 1))
-    narrow.column(atom)
-    np.testing.assert_array_equal(wide.column(atom), wide.evaluate(atom)[:, 0])
-    np.testing.assert_array_equal(narrow.column(atom), narrow.evaluate(atom)[:, 0])
+    with given_residuals(narrow, np.ones((narrow.n_rows, 1))) as points:
+        narrow.exact(points, atom, "none")
+    for design in (wide, narrow):
+        np.testing.assert_array_equal(design.values(atom), design.evaluate(atom))
 
 
 def test_few_columns_are_kept():
     design = make_design(ReluDictionary())
-    pool = SampledCandidates(size=40).pools(design, 40, key=1)(1, NOTHING)
-    for atom in pool.candidates.atoms:
-        np.testing.assert_array_equal(
-            design.column(atom[None, :]), design.evaluate(atom[None, :])[:, 0]
-        )
-    assert len(design._columns) <= 8
+    atoms = SampledCandidates(size=40).pools(design, 40, key=1)(1, NOTHING).candidates.atoms
+    with given_residuals(design, np.ones((design.n_rows, 1))) as points:
+        for n in (1, 8, 9, 40):
+            design.exact(points, atoms[:n], "none")
+            for atom in atoms[:, None]:
+                np.testing.assert_array_equal(design.values(atom), design.evaluate(atom))
+            assert len(design._columns) <= 8

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from fcgboost.files import write_whole
-from fcgboost.scores import Score, evaluate
+from fcgboost.scores import Score, as_data, evaluate
 from fcgboost.tables import TableEncoder
 from fcgboost.tables.encoder import closest
 
@@ -57,10 +57,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON has it."""
-        rows = [
-            {**vars(row), "scores": {name: score.to_dict() for name, score in row.scores.items()}}
-            for row in self.rows
-        ]
+        rows = [{**vars(row), "scores": as_data(row.scores)} for row in self.rows]
         return {"format": _FORMAT, "data": dict(self.data), "rows": rows}
 
 
@@ -267,29 +264,25 @@ _Part = tuple[Any, NDArray[np.intp]]
 
 
 def _run(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
-    most = METHODS[name].max_rows
+    method = METHODS[name]
+    most = method.max_rows
     if most is not None and train[0].shape[0] > most:
         return Row(name, {}, 0.0, "", f"left out: more than {most:,} rows would take too long")
     try:
-        return _fit_and_score(name, seed, n_threads, train, test)
+        inner = method.make(seed, n_threads)
+        scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
+        whole = make_pipeline(scaler, inner) if method.is_scaled else inner
+        # The limits reach the libraries that are loaded by now, the method's own among them.
+        with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            whole.fit(*train)
+            seconds = time.perf_counter() - start
+            scores, size = evaluate(whole, *test), method.size(inner)
     except Exception as error:
         # Another library's refusal is a result: it does not end the comparison.
         lines = str(error).strip().splitlines() or [type(error).__name__]
         return Row(name, {}, 0.0, "", f"failed: {lines[0]}")
-
-
-def _fit_and_score(name: str, seed: int, n_threads: int, train: _Part, test: _Part) -> Row:
-    method = METHODS[name]
-    inner = method.make(seed, n_threads)
-    scaler = StandardScaler(with_mean=not sparse.issparse(train[0]))
-    whole = make_pipeline(scaler, inner) if method.is_scaled else inner
-    # The limits reach the libraries that are loaded by now, the method's own among them.
-    with warnings.catch_warnings(record=True) as caught, threadpool_limits(n_threads):
-        warnings.simplefilter("always")
-        start = time.perf_counter()
-        whole.fit(*train)
-        seconds = time.perf_counter() - start
-        scores = evaluate(whole, *test)
     # What of other libraries' warnings matters here.
     is_open = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    return Row(name, scores, seconds, method.size(inner), "did not converge" if is_open else "")
+    return Row(name, scores, seconds, size, "did not converge" if is_open else "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from fcgboost.arrays import host
 from fcgboost.dictionaries import (
     Array,
     GaussDictionary,
@@ -14,6 +14,7 @@ from fcgboost.dictionaries import (
     SmoothDictionary,
     TreeDictionary,
 )
+from fcgboost.dictionaries.trees import FIELDS, nodes_of
 from fcgboost.model import Model, by_family
 
 # Numbers that slopes look at in one go.
@@ -51,7 +52,7 @@ def _slopes(model: Model, rows: Any) -> Array:
 def _changes(model: Model, rows: Any) -> Array:
     totals = np.zeros(len(model.scale))
     some = rows[: max(_FEWEST_ROWS, _LOOKS // len(totals) ** 2)]
-    X = np.array(some.toarray() if sparse.issparse(some) else some, dtype=np.float64)
+    X = np.array(host(some), dtype=np.float64)
     others, before = np.roll(X, 1, axis=0), model.decision(X)
     # Missing values are equal here: nothing changes between them.
     is_other = (others != X) & ~(np.isnan(X) & np.isnan(others))
@@ -70,20 +71,19 @@ def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None
     middle, None being that of the centres; of trees the share of the splits, each level half of the
     one above it. None for a family that is not known.
     """
-    dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+    dense = np.asarray(host(rows), dtype=np.float64)
     if isinstance(family, PlaneDictionary):
         return dense[:, :-1] * scale
     if isinstance(family, GaussDictionary):
         centers = dense[:, :-1]
         return (centers - (centers.mean(axis=0) if middle is None else middle)) / scale
     if isinstance(family, TreeDictionary):
-        return np.array([_splits(row, len(scale)) for row in dense])
+        return np.array([_splits(nodes, len(scale)) for nodes in nodes_of(dense)])
     return None
 
 
-def _splits(row: Array, n_features: int) -> Array:
-    nodes, totals = row[: len(row) // 4 * 4].reshape(-1, 4), np.zeros(n_features)
-    level, weight = np.zeros(1, dtype=np.intp), 1.0
+def _splits(nodes: Array, n_features: int) -> Array:
+    totals, level, weight = np.zeros(n_features), np.zeros(1, dtype=np.intp), 1.0
     while len(level):
         inner = nodes[level[nodes[level, 0] != -1.0]]
         np.add.at(totals, inner[:, 0].astype(np.intp), weight)
@@ -98,8 +98,7 @@ def n_numbers_of(model: Model) -> int:
     total += 0 if model.limits is None else 2 * len(model.scale)
     for family, _, rows in by_family(model.dictionary, model.atoms, len(model.scale)):
         if isinstance(family, TreeDictionary):
-            nodes = rows[:, : rows.shape[1] // 4 * 4].reshape(len(rows), -1, 4)
-            total += 4 * int((nodes != 0.0).any(axis=2).sum())
+            total += FIELDS * int((nodes_of(rows) != 0.0).any(axis=2).sum())
         else:
             # Of sparse atoms the size is what is not zero.
             total += int(rows.size)

@@ -41,6 +41,11 @@ class Score:
         return cls(float(found["value"]), float(found["low"]), high)
 
 
+def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
+    """Return scores as JSON has them."""
+    return {name: score.to_dict() for name, score in scores.items()}
+
+
 def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     """Score a fitted classifier on data.
 

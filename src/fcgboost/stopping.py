@@ -7,7 +7,7 @@ None to go on. A user's callback is the same thing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -33,7 +33,6 @@ class Status(Enum):
     NO_GAIN = "The last steps together gained nothing beside what the first one gained."
     STALLED = "Full correction chose an active atom again (reselect=True): no step can follow."
     VALIDATION = "The validation score has not improved for some steps (n_iter_no_change)."
-    BEHIND = "Another ridge was far ahead on validation data."
     CALLBACK = "A callback ended the fit."
     TIME_LIMIT = "A time limit was reached."
 
@@ -148,35 +147,21 @@ def gains_nothing(steps: Sequence[Step], null: float) -> bool:
 class NoImprovement:
     """End when the validation score has not improved for some steps.
 
-    The rule remembers the best score it saw, so each fit needs its own.
+    Where few steps are judged, three of them must have been no better. The rule remembers the best
+    score it saw, so each fit needs its own.
     """
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
-        self._best, self._best_step = -math.inf, 0
-
-    def __call__(self, step: Step) -> Status | None:
-        if step.validation_score is not None and step.validation_score > self._best:
-            self._best, self._best_step = step.validation_score, step.k
-        return Status.VALIDATION if step.k - self._best_step >= self.patience else None
-
-
-class FarBehind:
-    """End where another path was ahead by more than a standard error after as many steps.
-
-    `leader` are the validation scores of the other path. The best scores so far are compared after
-    numbers of steps that are among the `marks`; `error` gives the standard error of a score.
-    """
-
-    def __init__(
-        self, leader: Array, marks: Collection[int], error: Callable[[float], float]
-    ) -> None:
-        self._best_of_leader, self._marks, self._error = np.maximum.accumulate(leader), marks, error
         self._best = -math.inf
+        self._best_step = self._n_worse = 0
 
     def __call__(self, step: Step) -> Status | None:
-        self._best = max(self._best, float(step.validation_score or 0.0))
-        if step.k not in self._marks or len(self._best_of_leader) == 0:
+        """Return VALIDATION once `patience` steps have passed since the best one."""
+        if step.validation_score is None:
             return None
-        ahead = float(self._best_of_leader[: step.k][-1])
-        return Status.BEHIND if self._best < ahead - self._error(ahead) else None
+        self._n_worse += 1
+        if step.validation_score > self._best:
+            self._best, self._best_step, self._n_worse = step.validation_score, step.k, 0
+        is_over = step.k - self._best_step >= self.patience
+        return Status.VALIDATION if is_over and self._n_worse >= min(self.patience, 3) else None

@@ -17,7 +17,7 @@ from fcgboost import FCGBoostClassifier, Status, Step, load_model
 from fcgboost.cli import console
 from fcgboost.cli.watching import Plan, Watch, plan_of
 from fcgboost.datasets import make_simulation
-from fcgboost.scores import Score
+from fcgboost.scores import Score, as_data
 
 # One fixture fits for all of them: they belong on one worker.
 pytestmark = pytest.mark.xdist_group("cli")
@@ -29,7 +29,7 @@ def test_tables_are_plain_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_scores_without_end_are_null_in_json() -> None:
-    data = console.as_data({"log_loss": Score(0.5, 0.0, float("inf"))})
+    data = as_data({"log_loss": Score(0.5, 0.0, float("inf"))})
     assert data == {"log_loss": {"value": 0.5, "low": 0.0, "high": None}}
 
 

@@ -2,18 +2,14 @@
 
 from typing import Any
 
+import cloudpickle
 import numpy as np
-import pytest
 
 from fcgboost import FCGBoostClassifier
+from fcgboost.cluster.design import ClusterDesign, WorkerLostError, Workers, add_up
+from fcgboost.cluster.layout import prepare
+from fcgboost.cluster.shard import LoadedRows, Shard
 from fcgboost.training.settings import resolve
-
-cloudpickle = pytest.importorskip("cloudpickle")
-pytest.importorskip("distributed")
-
-from fcgboost.dask.design import DaskDesign, WorkerLostError, Workers, add_up  # noqa: E402
-from fcgboost.dask.layout import prepare  # noqa: E402
-from fcgboost.dask.shard import LoadedRows, Shard  # noqa: E402
 
 
 class LocalWorkers(Workers):
@@ -43,17 +39,15 @@ class LocalWorkers(Workers):
 
     def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
         message = cloudpickle.dumps((method, args))
-        replies = [shard.answer(message) for shard in self._shards]
+        replies = []
+        for shard in self._shards:
+            method, args = cloudpickle.loads(message)
+            replies.append(cloudpickle.dumps(getattr(shard, method)(*args)))
         if self._losses and len(self.questions) > self._losses[0]:
             del self._losses[0]
             raise WorkerLostError("the shards were lost after they had answered")
         self.sizes += [len(message), *map(len, replies)]
-        answers = []
-        for is_right, answer in map(cloudpickle.loads, replies):
-            if not is_right:
-                raise answer
-            answers.append(answer)
-        return answers
+        return [cloudpickle.loads(reply) for reply in replies]
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:
@@ -91,11 +85,11 @@ def fit_on(workers: Workers, has_validation_data: bool = False, **parameters: An
     return model
 
 
-def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> DaskDesign:
+def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> ClusterDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
     workers.ask("encode", np.arange(n_classes))
     ones = np.ones(n_classes)
     moments = add_up(workers.ask("moments", ones))
     totals = add_up(workers.ask("class_totals", n_classes))
-    laid = workers.round("lay", standardize, 2**20, None, dictionary, moments, ones)
-    return DaskDesign(workers, dictionary, moments, standardize, totals, laid)
+    laid = workers.round("lay", 2**20, standardize, None, dictionary, moments, ones)
+    return ClusterDesign(workers, dictionary, moments, standardize, totals, laid)

@@ -166,7 +166,8 @@ class HingeSums:
     @property
     def slopes(self) -> Array:
         """The slopes at the last point, times the shares."""
-        return self._rows[1] if self._ahead is None else self._ahead[1]
+        slopes: Array = (self._rows if self._ahead is None else self._ahead)[1]
+        return slopes
 
     def is_at(self, coef: Array) -> bool:
         """Whether the last point was this one; columns that are new have coefficient 0."""

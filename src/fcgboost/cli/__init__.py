@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from fcgboost import __version__
 from fcgboost.cli import (
@@ -21,9 +22,10 @@ from fcgboost.cli import (
     predict,
     report,
 )
+from fcgboost.cli.arguments import JSON
 
 # Their modules load little: what does the work is loaded when a command runs.
-_COMMANDS = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
+_COMMANDS: Any = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
 _FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED, _TERMINATED = 1, 2, 3, 4, 5, 130, 143
 # What is not the program's fault needs no traceback.
 _FAULTS: tuple[type[Exception], ...] = (OSError, ImportError, ValueError)
@@ -117,5 +119,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fcgboost {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
-        command.add(commands)
+        description, _, examples = command.TEXT.partition("examples:")
+        own = commands.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.HELP,
+            description=description,
+            epilog=f"examples:{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        own.set_defaults(run=command.run, interrupted="Nothing was written.")
+        command.add_arguments(own)
+        if command is not playground:  # which has no result to print
+            own.add_argument("--json", **JSON)
     return parser

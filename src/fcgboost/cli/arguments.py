@@ -14,34 +14,25 @@ T = TypeVar("T")
 FORMATS = """\
 DATA is a CSV, TSV, Parquet, Arrow, .npz or LIBSVM/svmlight file (text also gzipped)."""
 
+#: What is said of the column of classes where a model may know it.
+OF_FIT = " (default: the one used in the fit)"
 # Options of `add_argument` for a model file, a file to write, and output for programs.
 MODEL: dict[str, Any] = {"type": Path, "metavar": "MODEL", "help": "a model file (JSON)"}
 FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 JSON: dict[str, Any] = {"action": "store_true", "help": "print the result as JSON"}
 
 
-def add_command(commands: Any, name: str, run: Any, help_: str, text: str) -> Any:
-    """Add a command; its text is a description, then examples after an empty line's "examples:"."""
-    description, _, examples = text.partition("examples:")
-    parser = commands.add_parser(
-        name,
-        help=help_,
-        description=description,
-        epilog=f"examples:{examples}" if examples else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, interrupted="Nothing was written.")
-    return parser
-
-
-def add_data(parser: Any, *, is_optional: bool = False) -> None:
-    """Add the file of rows, and its format."""
+def add_data(parser: Any, target: str | None = None, *, is_optional: bool = False) -> None:
+    """Add the file of rows and its format; with a text about it, the column of classes."""
     help_ = "rows: .csv .tsv .parquet .arrow .npz .svm, text also .gz; - is standard input"
     nargs = "?" if is_optional else None
     parser.add_argument("data", type=Path, metavar="DATA", nargs=nargs, help=help_)
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
+    if target is not None:
+        help_ = f"the column with the classes{target}"
+        parser.add_argument("--target", metavar="COL", help=help_)
 
 
 def add_choice(

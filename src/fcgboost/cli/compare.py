@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = f"""\
+HELP = "compare fcgboost with the classifiers that are installed"
+TEXT = f"""\
 Fit fcgboost and the installed classifiers of other libraries to the same part of a
 file, and score them on the rest, beside always predicting the most frequent class.
 
@@ -24,12 +25,9 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    help_ = "compare fcgboost with the classifiers that are installed"
-    parser = arguments.add_command(commands, "compare", run, help_, _TEXT)
-    arguments.add_data(parser)
-    parser.add_argument("--target", metavar="COL", help="the column with the classes")
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    arguments.add_data(parser, "")
     help_ = "a method to compare (default: all installed ones)"
     arguments.add_repeated(parser, "--method", "NAME", help_)
     help_ = "the threads each method may use (default: %(default)s)"
@@ -39,7 +37,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--report", **arguments.FILE, help="also write an HTML page")
     arguments.add_split(parser, 0.25)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -83,13 +80,13 @@ def _print(comparison: Any) -> None:
         f"is given the same {data['n_features']} columns\nof numbers, made from the "
         f"{data['n_columns']} columns of the data."
     )
-    others = [name for name in TITLES if name != "accuracy"]
+    accuracy, *others = TITLES
     titles = (TITLES[name] for name in others)
-    header = ("method", "accuracy, 95 % interval", *titles, "seconds", "size", "")
+    header = ("method", f"{accuracy}, 95 % interval", *titles, "seconds", "size", "")
     rows = []
     for row in comparison.rows:
         values = [f"{row.scores[name].value:.4f}" if name in row.scores else "" for name in others]
         seconds = f"{row.seconds:.2f}" if row.scores else ""
-        accuracy = str(row.scores.get("accuracy", ""))
-        rows.append((row.method, accuracy, *values, seconds, row.size, row.note))
+        first = str(row.scores.get(accuracy, ""))
+        rows.append((row.method, first, *values, seconds, row.size, row.note))
     console.print_table(header, rows)

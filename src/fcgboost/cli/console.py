@@ -13,10 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from fcgboost.scores import Score
+from typing import Any, TextIO
 
 Rows = Sequence[Sequence[str]]
 
@@ -69,7 +66,7 @@ def _plain(header: Sequence[str], rows: Rows, n_labels: int) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def print_scores(scores: Mapping[str, Score]) -> None:
+def print_scores(scores: Mapping[str, Any]) -> None:
     """Print scores with their intervals."""
     from fcgboost.scores import TITLES
 
@@ -78,11 +75,6 @@ def print_scores(scores: Mapping[str, Score]) -> None:
         for name, score in scores.items()
     ]
     print_table(("score", "value", "95 % interval"), rows)
-
-
-def as_data(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
-    """Return scores as JSON has them."""
-    return {name: score.to_dict() for name, score in scores.items()}
 
 
 @contextmanager

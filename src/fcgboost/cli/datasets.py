@@ -9,7 +9,8 @@ from typing import Any
 from fcgboost.cli import arguments, console
 
 _SIMULATION = "simulation"
-_TEXT = """\
+HELP = "write the paper's simulation"
+TEXT = """\
 List what the package can make, or write it to a file with its target in the
 column "target": the paper's simulation.
 
@@ -22,10 +23,8 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    help_ = "write the paper's simulation"
-    parser = arguments.add_command(commands, "datasets", run, help_, _TEXT)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="the set to write (default: list)")
     help_ = ".csv .tsv .parquet .arrow, text also .gz (default: NAME.csv)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
@@ -34,7 +33,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--noise", type=arguments.share, default=0.3, metavar="SHARE", help=help_)
     help_ = "of all draws (default: %(default)s)"
     parser.add_argument("--seed", type=arguments.whole, default=0, help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -20,9 +20,12 @@ from fcgboost.web.text import count
 def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
     encoder, classifier, model = fitted.encoder, fitted.classifier, fitted.classifier.model_
+    families: Counter[str] = Counter()
+    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+        families[_in_one_line(family)] += len(places)
     facts: dict[str, Any] = {
         "dictionary": _in_one_line(model.dictionary),
-        "families": _count_families(model),
+        "families": dict(families),
         "loss": str(classifier.loss),
         "l2": classifier.l2_,
         "link": None if classifier.link_ is None else asdict(classifier.link_),
@@ -39,10 +42,7 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
         "about": classifier.about_,
     }
     if encoder is not None:
-        facts["columns"] = [
-            {"kind": type(column).__name__.removesuffix("Column").lower(), **vars(column)}
-            for column in encoder.columns_
-        ]
+        facts["columns"] = [{"kind": one.kind, **vars(one)} for one in encoder.columns_]
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
     if (influence := fitted.feature_influence) is not None:
@@ -52,13 +52,6 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
 
 def _in_one_line(part: Any) -> str:
     return " ".join(str(part).split())
-
-
-def _count_families(model: Any) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
-        counts[_in_one_line(family)] += len(places)
-    return dict(counts)
 
 
 def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = f"""\
+HELP = "score a model on a file of rows"
+TEXT = f"""\
 Score a model on the rows of a file: accuracy, AUC, Brier score and log-loss, each
 with a 95 % interval.
 
@@ -21,16 +22,10 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(
-        commands, "evaluate", run, "score a model on a file of rows", _TEXT
-    )
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
-    arguments.add_data(parser)
-    help_ = "the column with the classes (default: the one used in the fit)"
-    parser.add_argument("--target", metavar="COL", help=help_)
-    parser.add_argument("--json", **arguments.JSON)
+    arguments.add_data(parser, arguments.OF_FIT)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -39,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
 
     from fcgboost.cli.rows import labelled_batches
     from fcgboost.io import load_model, split_model
-    from fcgboost.scores import score_predictions
+    from fcgboost.scores import as_data, score_predictions
     from fcgboost.training.scoring import precomputed
 
     model = load_model(options.model)
@@ -58,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
-        console.print_json({"n_rows": len(y), "scores": console.as_data(scores), **facts})
+        console.print_json({"n_rows": len(y), "scores": as_data(scores), **facts})
     else:
         print(f"{len(y):,} rows of {options.data}:\n")
         console.print_scores(scores)

@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = """\
+HELP = "write a model as C or ONNX"
+TEXT = """\
 Write a model as a C file or as an ONNX graph.
 
 The C file is C99 without dependencies or memory allocation, and can be included as
@@ -22,9 +23,8 @@ examples:
 _SUFFIXES = {"c": ".h", "onnx": ".onnx"}
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(commands, "export", run, "write a model as C or ONNX", _TEXT)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
     parser.add_argument("--to", type=str.lower, choices=("onnx", "c"), required=True)
     help_ = "(default: the model file's name with .h or .onnx)"
@@ -33,7 +33,6 @@ def add(commands: Any) -> None:
     arguments.add_choice(parser, "--precision", ("double", "float"), help_)
     help_ = "C: the prefix of all names (default: %(default)s)"
     parser.add_argument("--name", default="fcgboost", help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

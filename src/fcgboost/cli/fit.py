@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fcgboost import __version__
 from fcgboost.cli import arguments, console
 from fcgboost.names import NAMES
 
-if TYPE_CHECKING:
-    from fcgboost.scores import Score
-
-_TEXT = f"""\
+HELP = "fit a classifier to a file of rows"
+TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
 
 {arguments.FORMATS}
@@ -36,13 +33,9 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    help_ = "fit a classifier to a file of rows"
-    parser = arguments.add_command(commands, "fit", run, help_, _TEXT)
-    arguments.add_data(parser)
-    help_ = "the column with the classes (svmlight files have their own)"
-    parser.add_argument("--target", metavar="COL", help=help_)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
+    arguments.add_data(parser, " (svmlight files have their own)")
     help_ = "the model file, replaced if it exists (default: %(default)s)"
     parser.add_argument("--out", **arguments.FILE, help=help_, default="model.json")
     _add_parts(parser)
@@ -61,7 +54,6 @@ def add(commands: Any) -> None:
     arguments.add_split(parser, 0.2)
     help_ = "also save the held-out rows, for evaluate and report (not for svmlight files)"
     parser.add_argument("--test-out", **arguments.FILE, help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def _add_parts(parser: Any) -> None:
@@ -87,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
     from fcgboost.cli import rows, training, writing
     from fcgboost.io import save_model, split_model
-    from fcgboost.scores import evaluate
+    from fcgboost.scores import as_data, evaluate
 
     outputs = [options.out, options.test_out]
     writing.check_outputs(outputs, [options.data], tables=[options.test_out])
@@ -104,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     about = {
         **({} if options.target is None else {"target": options.target}),
         "data": _describe_data(options.data, y_train, first_index),
-        "test": {"n_samples": len(y_test), "scores": console.as_data(scores)},
+        "test": {"n_samples": len(y_test), "scores": as_data(scores)},
         "seconds": time.perf_counter() - start,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "fcgboost": __version__,
@@ -140,9 +132,7 @@ def _facts(classifier: Any, out: Path) -> dict[str, Any]:
     return {"bytes": out.stat().st_size, "n_atoms": classifier.n_atoms_, "parameters": chosen}
 
 
-def _print(
-    options: argparse.Namespace, facts: Mapping[str, Any], scores: Mapping[str, Score]
-) -> None:
+def _print(options: argparse.Namespace, facts: dict[str, Any], scores: dict[str, Any]) -> None:
     data, ended = facts["data"], facts["ended"]
     names = ", ".join(f"{name} ({n})" for name, n in data["class_counts"].items())
     print(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']} rows: {names}.")

@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = """\
+HELP = "show what a model is made of"
+TEXT = """\
 Show what a model is made of: its classes, its atoms with their coefficients, the
 features that matter, what it was fitted to and how well it did there.
 
@@ -23,13 +24,11 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(commands, "inspect", run, "show what a model is made of", _TEXT)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
     help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
     parser.add_argument("--top", type=arguments.count, default=10, metavar="N", help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

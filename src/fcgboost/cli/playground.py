@@ -7,7 +7,8 @@ from typing import Any
 
 from fcgboost.cli import arguments
 
-_TEXT = """\
+HELP = "open a page to play with the method"
+TEXT = """\
 Open a page in the browser with controls for noise, dictionary, width, loss, scheme,
 ridge and steps; this package fits anew and the page shows boundary, path and atoms.
 
@@ -20,11 +21,8 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(
-        commands, "playground", run, "open a page to play with the method", _TEXT
-    )
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     help_ = "(default: any that is free)"
     parser.add_argument("--port", type=arguments.whole, default=0, metavar="N", help=help_)
     help_ = "only print the address"

@@ -9,7 +9,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = f"""\
+HELP = "predict the class of every row of a file"
+TEXT = f"""\
 Predict the class of every row of a file, in the order of the rows.
 
 {arguments.FORMATS}
@@ -25,11 +26,8 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(
-        commands, "predict", run, "predict the class of every row of a file", _TEXT
-    )
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
     arguments.add_data(parser)
     help_ = "where the labels go: .csv .tsv .parquet .arrow, text also .gz (default: stdout)"
@@ -39,7 +37,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
     help_ = "rows at a time (default: %(default)s)"
     parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

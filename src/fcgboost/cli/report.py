@@ -8,7 +8,8 @@ from typing import Any
 
 from fcgboost.cli import arguments, console
 
-_TEXT = f"""\
+HELP = "write a page about a model"
+TEXT = f"""\
 Write an HTML page about a model, or about a comparison that `fcgboost compare --out`
 saved. It can be read offline.
 
@@ -24,17 +25,13 @@ examples:
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    parser = arguments.add_command(commands, "report", run, "write a page about a model", _TEXT)
+def add_arguments(parser: Any) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
-    arguments.add_data(parser, is_optional=True)
-    help_ = "the column with the classes (default: the one used in the fit)"
-    parser.add_argument("--target", metavar="COL", help=help_)
+    arguments.add_data(parser, arguments.OF_FIT, is_optional=True)
     help_ = "(default: the model file's name with .html)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--title", help="the heading of the page")
-    parser.add_argument("--json", **arguments.JSON)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -11,7 +10,7 @@ import numpy as np
 from dask.base import is_dask_collection, tokenize
 from scipy import sparse
 
-from fcgboost.dask.shard import LoadedRows
+from fcgboost.cluster.shard import LoadedRows
 from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights
 
 _HOW = (
@@ -20,64 +19,75 @@ _HOW = (
 )
 
 
+class Features(NamedTuple):
+    """The names of columns, if they have any, and their number."""
+
+    names: tuple[Any, ...] | None
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.number} without names" if self.names is None else f"{list(self.names)}"
+
+
 class Table(NamedTuple):
-    """Labelled rows: delayed `LoadedRows`, the names of the columns if any, and their number."""
+    """Labelled rows: delayed `LoadedRows`, and what is known of their columns."""
 
     parts: tuple[Any, ...]
-    columns: tuple[Any, ...] | None
-    n_features: int
+    features: Features
 
 
-def make_table(X: Any, y: Any, weights: Any, suffix: str = "", like: Table | None = None) -> Table:
+def make_table(
+    X: Any, y: Any, weights: Any, suffix: str = "", expected: Features | None = None
+) -> Table:
     """Cut labelled rows into partitions.
 
-    The suffix is "_val" for validation data, whose columns must be `like` those of a table.
+    The suffix is "_val" for validation data. Columns must be the expected ones, if any are.
     """
-    names = {"X": X, "y": y, "sample_weight": weights}
-    for name, value in names.items():
-        if not (is_dask_collection(value) or (value is None and name == "sample_weight")):
-            raise TypeError(f"{name}{suffix} is a {type(value).__name__}: {_HOW}.")
-    columns, n_features = _features(X, f"X{suffix}")
-    if like is not None and (columns, n_features) != (like.columns, like.n_features):
+    given = {f"X{suffix}": X, f"y{suffix}": y, f"sample_weight{suffix}": weights}
+    if weights is None:
+        given.popitem()
+    for name, value in given.items():
+        if not is_dask_collection(value):
+            raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
+    features = _features(X, f"X{suffix}")
+    if expected not in (None, features):
         raise ValueError(
-            f"X{suffix} has the columns {_shown(columns, n_features)}, and the X of the fit has "
-            f"{_shown(like.columns, like.n_features)}."
+            f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
         )
-    aligned = {name: _aligned(value, X, f"{name}{suffix}") for name, value in names.items()}
-    blocks = [_blocks(value, True) for value in aligned.values()]
-    if len({len(some) for some in blocks if some}) > 1:
-        # Dask may join partitions of which few columns are read: then not for all alike.
-        blocks = [_blocks(value, False) for value in aligned.values()]
-    counts = {f"{name}{suffix}": len(b) for name, b in zip(names, blocks, strict=True) if b}
-    if len(set(counts.values())) > 1:
+    given |= {name: _aligned(given[name], X, name) for name in list(given)[1:]}
+    # Dask may join partitions of which few columns are read: then not for all alike.
+    for optimize in (True, False):
+        blocks = [
+            np.ravel(value.to_delayed(optimize_graph=optimize)).tolist() for value in given.values()
+        ]
+        counts = dict(zip(given, map(len, blocks), strict=True))
+        if len(set(counts.values())) == 1:
+            break
+    else:
         raise ValueError(
             f"Partitions do not match: {counts}. Use the same partitions for all, for example "
             "y = y.repartition(...) or y.rechunk(X.chunks[0])."
         )
-    inputs, labels = blocks[0], blocks[1]
-    weighted = blocks[2] or [None] * len(inputs)
-    token = tokenize(X, y, weights)
+    if weights is None:
+        blocks.append([None] * len(blocks[0]))
+    token, load = tokenize(X, y, weights), dask.delayed(load_rows, pure=True)
     parts = tuple(
-        dask.delayed(load_rows, pure=True)(
-            *(inputs[i], labels[i], weighted[i], i, columns, n_features, suffix),
-            dask_key_name=f"fcgboost-load-{token}-{i}",
-        )
-        for i in range(len(inputs))
+        load(*part, i, features, suffix, dask_key_name=f"fcgboost-load-{token}-{i}")
+        for i, part in enumerate(zip(*blocks, strict=True))
     )
-    return Table(parts, columns, n_features)
+    return Table(parts, features)
 
 
-def _features(X: Any, name: str) -> tuple[tuple[Any, ...] | None, int]:
-    """Return the names and the number of the columns."""
+def _features(X: Any, name: str) -> Features:
     if hasattr(X, "columns"):  # a data frame, of whichever library
-        return tuple(X.columns), len(X.columns)
+        return Features(tuple(X.columns), len(X.columns))
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
     check_whole_rows(X, name)
     if np.isnan(X.shape[1]):
         raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return None, int(X.shape[1])
+    return Features(None, int(X.shape[1]))
 
 
 def check_whole_rows(X: Any, name: str) -> None:
@@ -89,47 +99,28 @@ def check_whole_rows(X: Any, name: str) -> None:
         )
 
 
-def _blocks(values: Any, optimize: bool) -> list[Any]:
-    """Return the partitions as delayed objects; none where there are no values."""
-    return [] if values is None else list(np.ravel(values.to_delayed(optimize_graph=optimize)))
-
-
 def _aligned(values: Any, X: Any, name: str) -> Any:
     """Return labels or weights in one dimension, and in the partitions of X if these are known."""
-    if isinstance(values, da.Array):
-        if name[0] != "X" and values.ndim == 2 and values.numblocks[1] == 1:
-            values = values[:, 0] if values.shape[1] == 1 else values
-        if name[0] != "X" and values.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
-        if isinstance(X, da.Array) and values.chunks[0] != X.chunks[0]:
-            is_known = not np.isnan([*values.chunks[0], *X.chunks[0]]).any()
-            if is_known and values.shape[0] != X.shape[0]:
-                raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
-            values = values.rechunk((X.chunks[0],)) if is_known else values
-    return values
+    if not isinstance(values, da.Array):
+        return values
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
+    if not isinstance(X, da.Array) or np.isnan([*values.chunks[0], *X.chunks[0]]).any():
+        return values
+    if values.shape[0] != X.shape[0]:
+        raise ValueError(f"X and {name} have {X.shape[0]} and {values.shape[0]} rows.")
+    return values.rechunk((X.chunks[0],))
 
 
-def _shown(columns: Sequence[Any] | None, n_features: int) -> str:
-    return f"{list(columns)}" if columns is not None else f"{n_features} without names"
-
-
-def load_rows(
-    X: Any,
-    y: Any,
-    weights: Any,
-    i: int,
-    columns: tuple[Any, ...] | None,
-    n_features: int,
-    suffix: str,
-) -> LoadedRows:
+def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: str) -> LoadedRows:
     """Check one partition and return it as arrays."""
     where = f"partition {i} of "
-    found = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
-    if found != columns or X.shape[1] != n_features:
-        raise ValueError(
-            f"{where}X{suffix} has the columns {_shown(found, X.shape[1])}, expected "
-            f"{_shown(columns, n_features)}."
-        )
+    names = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
+    found = Features(names, X.shape[1])
+    if found != features:
+        raise ValueError(f"{where}X{suffix} has the columns {found}, expected {features}.")
     n_rows = X.shape[0]
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and len(values) != n_rows:
@@ -139,9 +130,9 @@ def load_rows(
             )
     try:
         if n_rows == 0:
-            return LoadedRows(np.zeros((0, n_features)), np.asarray(y), np.zeros(0))
+            return LoadedRows(np.zeros((0, features.number)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
-        X = check_plain_matrix(X, f"X{suffix}", columns)
+        X = check_plain_matrix(X, f"X{suffix}", names)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")

@@ -15,9 +15,9 @@ from dask.base import is_dask_collection, tokenize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names
 
-from fcgboost.dask.collections import Table, check_whole_rows, make_table
-from fcgboost.dask.layout import check_supported, prepare
-from fcgboost.dask.shard import LoadedRows
+from fcgboost.cluster.layout import check_supported, prepare
+from fcgboost.cluster.shard import LoadedRows
+from fcgboost.dask.collections import Features, check_whole_rows, make_table
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
@@ -94,12 +94,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             check_supported(settings)
             client = find_client(self.client)
             table = make_table(X, y, sample_weight)
-            self._note_features(table)
+            self._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
-                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table)
+                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table.features)
             data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(self).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
@@ -111,12 +111,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
                 close(trace)
         return self
 
-    def _note_features(self, table: Table) -> None:
-        self.n_features_in_ = table.n_features
-        if table.columns is not None:
+    def _note_features(self, features: Features) -> None:
+        self.n_features_in_ = features.number
+        if features.names is not None:
             import pandas as pd
 
-            _check_feature_names(self, pd.DataFrame(columns=list(table.columns)), reset=True)
+            _check_feature_names(self, pd.DataFrame(columns=list(features.names)), reset=True)
 
     def to_local(self) -> FCGBoostClassifier:
         """Return the fitted classifier as one that needs no cluster."""
@@ -129,30 +129,28 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Return decision values; lazily for a Dask collection."""
-        self._fitted()
-        n_classes = len(self.classes_)
-        return self._lazily("decision_function", X, n_classes if n_classes > 2 else 1)
+        return self._lazily("decision_function", X)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted class of every row; lazily for a Dask collection."""
-        self._fitted()
-        return self._lazily("predict", X, 1)
+        return self._lazily("predict", X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Return class probabilities; lazily for a Dask collection."""
-        self._fitted()
-        return self._lazily("predict_proba", X, len(self.classes_))
+        return self._lazily("predict_proba", X)
 
-    def _lazily(self, method: str, X: Any, n_columns: int) -> Any:
-        local, is_matrix = self.to_local(), n_columns > 1
+    def _lazily(self, method: str, X: Any) -> Any:
+        local = self.to_local()
         if not is_dask_collection(X):
             return getattr(local, method)(X)
-        dtype = self.classes_.dtype if method == "predict" else np.float64
-        nothing = np.zeros((0, n_columns) if is_matrix else 0, dtype=dtype)
+        classes, n = self.classes_, len(self.classes_)
+        is_matrix = method == "predict_proba" or (method == "decision_function" and n > 2)
+        dtype = classes.dtype if method == "predict" else np.float64
+        nothing = np.zeros((0, n) if is_matrix else 0, dtype=dtype)
         question = (_graphed(local), method, nothing)
         if not isinstance(X, da.Array):
-            meta, token = _framed(nothing, None, method, self.classes_), f"fcgboost-{method}"
+            meta, token = _framed(nothing, None, method, classes), f"fcgboost-{method}"
             options = {"meta": meta, "align_dataframes": False, "token": token}
             return X.map_partitions(_values, *question, **options)
         check_whole_rows(X, "X")
@@ -161,7 +159,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             X,
             *question,
             dtype=dtype,
-            chunks=(X.chunks[0], (n_columns,)) if is_matrix else (X.chunks[0],),
+            chunks=(X.chunks[0], (n,)) if is_matrix else (X.chunks[0],),
             drop_axis=None if is_matrix else 1,
             meta=nothing,
             name=f"fcgboost-{method}-{tokenize(X, _token(local))}",
@@ -169,13 +167,13 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly."""
+        local = self.to_local()
         if not is_dask_collection(X):
-            return self.to_local().score(X, y, sample_weight)
-        self._fitted()
+            return local.score(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
-        known = Table((), None if names is None else tuple(names), self.n_features_in_)
-        table, local = make_table(X, y, sample_weight, "", known), _graphed(self.to_local())
-        hits = [_hits(local, part) for part in table.parts]
+        features = Features(None if names is None else tuple(names), self.n_features_in_)
+        table, graphed = make_table(X, y, sample_weight, "", features), _graphed(local)
+        hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])
 
@@ -201,14 +199,12 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         return twin
 
 
-def _signature() -> inspect.Signature:
-    """Return the signature of the constructor: that of the plain one, and a client."""
-    plain = inspect.signature(FCGBoostClassifier.__init__)
-    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    return plain.replace(parameters=[*plain.parameters.values(), client])
-
-
-DaskFCGBoostClassifier.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
+# That of the plain constructor, and a client.
+_plain = inspect.signature(FCGBoostClassifier.__init__)
+_client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+DaskFCGBoostClassifier.__init__.__signature__ = _plain.replace(  # type: ignore[attr-defined]
+    parameters=[*_plain.parameters.values(), _client]
+)
 
 
 def _values(X: Any, local: FCGBoostClassifier, method: str, nothing: Any) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 import cloudpickle
 from distributed import Actor, Client, Future, KilledWorker, wait
 
+from fcgboost.cluster.design import WorkerLostError, Workers
+from fcgboost.cluster.shard import Shard
 from fcgboost.dask.collections import Table
-from fcgboost.dask.design import WorkerLostError, Workers
-from fcgboost.dask.shard import Shard
 
 # Seconds after which workers that do not come are not coming.
 _PATIENCE = 10.0
@@ -40,6 +40,27 @@ def _keep_freed_memory() -> None:
         mallopt(parameter, value)
 
 
+class _Actor(Shard):
+    """A shard that is asked by pickled messages."""
+
+    def answer(self, message: bytes) -> bytes:
+        """Call a method that a pickled message names; return whether it went well, and the result.
+
+        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
+        itself cannot read is waited for without end.
+        """
+        try:
+            method, args = cloudpickle.loads(message)
+            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
+        except Exception as error:  # whatever it is, the client should hear of it
+            try:
+                told = cloudpickle.dumps((False, error))
+                cloudpickle.loads(told)
+            except Exception:
+                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+            return bytes(told)
+
+
 class DaskWorkers(Workers):
     """Actors, one per worker that has rows."""
 
@@ -61,16 +82,14 @@ class DaskWorkers(Workers):
         for i, name in enumerate(names):
             memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
             future = self._client.submit(
-                Shard,
+                _Actor,
                 *(share.get(name, {}) for share in shares),
                 n_threads,
                 int(_SHARE_STORED * memory) or 2**62,
                 # Never the same: a fit must not meet the actors of another one.
                 key=f"fcgboost-shard-{token}-{i}",
                 workers=[name],
-                allow_other_workers=False,
                 actor=True,
-                pure=False,
             )
             self._futures.append(future)
         await_all(self._client, self._futures, names)
@@ -178,36 +197,29 @@ def _ask(client: Client, question: Callable[[], Any]) -> Any:
 
 def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] = ()) -> None:
     """Wait for futures, which need some workers or any; never for those gone or full."""
-    pending, stuck_since = list(futures), None
-    while pending:
+    moved = time.monotonic()
+    while True:
         try:
-            pending = list(wait(pending, timeout=_LOOK_EVERY).not_done)
+            wait(futures, timeout=_LOOK_EVERY)
+            break
         except TimeoutError:
             reason = _why_stuck(client, workers)
-            if reason is None:
-                stuck_since = None
-                continue
-            stuck_since = stuck_since or time.monotonic()
-            if time.monotonic() - stuck_since > _PATIENCE:
-                raise RuntimeError(reason) from None
+        if reason is None:
+            moved = time.monotonic()
+        elif time.monotonic() - moved > _PATIENCE:
+            raise RuntimeError(reason)
     for future in futures:
-        if future.status != "finished":
-            raise _failure(future)
-
-
-def _failure(future: Future) -> BaseException:
-    """Return why there is no result."""
-    error: BaseException | None = future.exception() if future.status == "error" else None
-    if isinstance(error, KilledWorker):
-        told = RuntimeError(
-            f"Loading rows has killed several workers ({error.last_worker} was the last): they may "
-            "have too little memory. Use more workers, or smaller partitions."
-        )
-        told.__cause__ = error
-        return told
-    if error is None or "Actor was lost" in str(error):
-        return WorkerLostError(f"a worker that loads rows is gone ({future.status})")
-    return error
+        if future.status == "finished":
+            continue
+        error = future.exception() if future.status == "error" else None
+        if isinstance(error, KilledWorker):
+            raise RuntimeError(
+                f"Loading rows has killed several workers ({error.last_worker} was the last): they "
+                "may have too little memory. Use more workers, or smaller partitions."
+            ) from error
+        if error is None or "Actor was lost" in str(error):
+            raise WorkerLostError(f"a worker that loads rows is gone ({future.status})")
+        raise error
 
 
 def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
@@ -217,10 +229,9 @@ def _why_stuck(client: Client, workers: Sequence[str]) -> str | None:
         return "The Dask cluster has lost all its workers, and no new ones came."
     if not set(workers) <= set(present):
         raise WorkerLostError("a worker that loads rows is gone")
-    needed = [present[name] for name in workers or present]
+    are_paused = [present[name].get("status") == "paused" for name in workers or present]
     # One that is needed by its name is enough; of the others all.
-    is_any_enough = any if workers else all
-    if is_any_enough(info.get("status") == "paused" for info in needed):
+    if any(are_paused) if workers else all(are_paused):
         return (
             "The Dask workers are paused, because their memory is full: give them more, or free "
             "what other work keeps there."

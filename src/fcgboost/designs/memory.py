@@ -5,25 +5,24 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.arrays import is_sparse, is_tensor, squared_norms
-from fcgboost.designs.base import Array, Design, Point, Subsample, Sums
+from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns
 from fcgboost.designs.devices import Host, TorchDevice
 from fcgboost.designs.moments import Frame, Moments, moments_of
-from fcgboost.designs.scoring import MemoryCandidates, is_worth_storing
+from fcgboost.designs.scoring import MemoryCandidates, Scores, is_worth_storing
 from fcgboost.designs.views import View
 from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
 from fcgboost.losses import Loss
 
-# Columns that are kept between an atom's exact score and its entry.
+# Columns at most that are kept between an atom's exact score and its entry.
 _KEPT_COLUMNS = 8
 # Standardised inputs of other sizes have squares that float32 does not hold, or lie so many units
 # from zero that moving them to the middle costs digits.
@@ -87,15 +86,15 @@ class MemoryDesign(Design):
         self.units = self.device.put(frame.scale)
         self.words = hashing.fingerprint(self.X) if words is None else words
         self.fingerprints, self._distinct = np.unique(self.words, return_index=True)
-        self._circles: dict[int, hashing.Circle] = {}
-        #: Values of atoms that were looked at in this step, and may enter.
+        # The last two: that of the fit, and that of a step with a key of its own.
+        self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
+        #: Values of atoms that were scored in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
         #: The points of the last residuals, and these.
         self._residuals: tuple[Any, Any] = (None, None)
 
     @property
     def n_distinct(self) -> int:
-        """The number of distinct rows."""
         return len(self.fingerprints)
 
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
@@ -108,22 +107,8 @@ class MemoryDesign(Design):
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
-        return self.frame.sample(self.draw(n, key, turn)[1])
-
-    def draw(self, n: int, key: int, turn: int) -> tuple[hashing.Words, Any]:
-        """Return the first rows from a place of the circle on, and how far from it they are."""
-        circle = self._circle(key)
-        places = circle.after(turn, n)
-        return circle.distances(places, turn), self.X[self._distinct[places]]
-
-    def _circle(self, key: int) -> hashing.Circle:
-        """Return the rows on a circle."""
-        circle = self._circles.get(key)
-        if circle is None:
-            circle = hashing.Circle(self.fingerprints, key)
-            # The last two: that of the fit, and that of a step with a key of its own.
-            self._circles = {**dict([*self._circles.items()][-1:]), key: circle}
-        return circle
+        places = self._circle(key).after(turn, n)
+        return self.frame.sample(self.X[self._distinct[places]])
 
     def subsample(self, n: int, key: int) -> MemorySubsample:
         """Return all rows, or those with the smallest hashes."""
@@ -143,15 +128,31 @@ class MemoryDesign(Design):
         R, values = self.residuals(points), self.evaluate(atoms)
         active = (R != 0.0) * self.weights[:, None]
         sums = (values.T @ R, values.T @ active, (values * values).T @ active, active.sum(0))
-        self._columns = {}
-        if isinstance(atoms, np.ndarray):
-            self._columns = {atom.tobytes(): values[:, j] for j, atom in enumerate(atoms)}
+        self._keep(atoms, values.T)
         return Sums(*self.device.fetch(*sums))
+
+    def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
+        """Return scores of atoms, each evaluated alone; the columns are kept for whoever enters."""
+        R, xp = self.residuals(points), self.device.xp
+        each = [self.evaluate(atoms[j : j + 1])[:, 0] for j in range(atoms.shape[0])]
+        columns = xp.stack(each)
+        extents = []
+        if divisor == "max":
+            extents = [xp.amax(xp.abs(columns), axis=1)]
+        elif divisor == "norm":
+            extents = [(columns * columns) @ self.shares]
+        self._keep(atoms[:_KEPT_COLUMNS], each)
+        dots, *extents = self.device.fetch(columns @ R, *extents)
+        return Scores(dots, 0.0, divisor, *extents)
+
+    def _keep(self, atoms: Any, columns: Any) -> None:
+        words = [] if is_sparse(atoms) else [atom.tobytes() for atom in atoms]
+        self._columns = dict(zip(words, columns, strict=False))
 
     @cached_property
     def is_screenable(self) -> bool:
         """Whether the rounding errors of candidates' values are known: for dense, sound rows."""
-        if sparse.issparse(self.X) or not isinstance(self.dictionary, ScreenedDictionary):
+        if is_sparse(self.X) or not isinstance(self.dictionary, ScreenedDictionary):
             return False
         frame = self.frame
         reach = np.maximum(np.abs(frame.low - frame.center), np.abs(frame.high - frame.center))
@@ -173,13 +174,11 @@ class MemoryDesign(Design):
     @cached_property
     def _standardized(self) -> tuple[Any, Any]:
         """The standardised rows as float32, and ones, where screening happens."""
-        # Where there is double precision, they are made of the rows that are there.
-        device = self.device if self.screen is self.device else Host()
-        X = self.inputs if device is self.device else self.X
-        center, scale = device.put(self.frame.center), device.put(self.frame.scale)
+        X, device = self.inputs, self.device
+        center = device.put(self.frame.center)
         Z = device.empty(self.n_rows, X.shape[1], "float32")
         for rows in row_blocks(self.n_rows, device.block_entries // X.shape[1]):
-            Z[rows] = (X[rows] - center) / scale
+            Z[rows] = (X[rows] - center) / self.units
         ones = self.screen.put(np.ones(X.shape[1]), "float32")
         return self.screen.put(Z, "float32"), ones
 
@@ -208,7 +207,6 @@ class MemoryDesign(Design):
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> MemoryColumns:
-        """Return an empty set of columns."""
         return MemoryColumns(self, targets, loss, capacity, has_constant)
 
     def residuals(self, points: Sequence[Point]) -> Any:
@@ -221,7 +219,8 @@ class MemoryDesign(Design):
             vectors.append(columns.residual(output, coef))
         # Each of them contiguous: sums over the rows are several times faster so.
         R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
-        self._residuals = (points, R)
+        # In another step: whoever was chosen in the last one has entered.
+        self._residuals, self._columns = (points, R), {}
         return R
 
     def evaluate(self, atoms: Any) -> Any:
@@ -229,7 +228,7 @@ class MemoryDesign(Design):
         X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
         # Dense inputs are copied on the way to the values.
-        width = 1 if sparse.issparse(X) else X.shape[1]
+        width = 1 if is_sparse(X) else X.shape[1]
         size = device.block_entries // max(width, atoms.shape[0])
         if self.n_rows <= size:
             return self.dictionary.evaluate(X, here, self.units)
@@ -243,23 +242,9 @@ class MemoryDesign(Design):
         return values
 
     def values(self, atoms: Any) -> Any:
-        """Return the values of atoms; one that was scored exactly is known already."""
-        return self.column(atoms)[:, None] if atoms.shape[0] == 1 else self.evaluate(atoms)
-
-    def column(self, atom: Any) -> Any:
-        """Return the values of one atom at all rows; the last ones are kept."""
-        if is_sparse(atom):
-            return self.evaluate(atom)[:, 0]
-        word = atom.tobytes()
-        if word not in self._columns:
-            if len(self._columns) >= _KEPT_COLUMNS:
-                del self._columns[next(iter(self._columns))]
-            self._columns[word] = self.evaluate(atom)[:, 0]
-        return self._columns[word]
-
-    def forget_columns(self) -> None:
-        """Drop the kept columns: those that were chosen have entered."""
-        self._columns = {}
+        """Return the values of atoms; those of one that was scored are known already."""
+        known = None if is_sparse(atoms) else self._columns.get(atoms.tobytes())
+        return self.evaluate(atoms) if known is None else known[:, None]
 
     def each(self, work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Do independent pieces of work, in threads where allowed; results in their order."""

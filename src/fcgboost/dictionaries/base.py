@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from fcgboost.arrays import Array, host
+from fcgboost.arrays import Array, host, is_sparse
 from fcgboost.parts import Part, check_choice, is_positive, refuse
 
 Scaling = Literal["none", "max", "norm"]
@@ -52,7 +51,7 @@ class Sample:
     def centers(self, where: str, n: int, key: int) -> Any:
         """Return raw centres: the drawn rows, or n points of the bounding box."""
         if where == "data":
-            return self.rows if sparse.issparse(self.rows) else self.dense_rows()
+            return self.rows if is_sparse(self.rows) else self.dense_rows()
         unit = np.random.default_rng(key).random((n, self.n_features))
         return self.low + unit * (self.high - self.low)
 

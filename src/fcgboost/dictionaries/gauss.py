@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost import _kernels
-from fcgboost.arrays import Array, host, namespace, squared_norms
+from fcgboost.arrays import Array, host, is_sparse, namespace, squared_norms
 from fcgboost.dictionaries.base import (
     LearnableDictionary,
     Sample,
@@ -60,7 +60,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         if not isinstance(self.width, Real | str):
             draw = log_uniform(self.width, np.random.default_rng([key, 1]), widths.shape)
             widths = self._unit(sample) * draw
-        if sparse.issparse(centers):
+        if is_sparse(centers):
             return sparse.hstack([centers, widths], format="csr")
         return np.hstack([centers, widths])
 
@@ -76,7 +76,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         """Return exp(-|(x - c) / s|^2 / (2 sigma^2))."""
         centers, widths = split_last(atoms)
-        if sparse.issparse(X) or sparse.issparse(centers):
+        if is_sparse(X) or is_sparse(centers):
             steepness, X, centers = 0.5 / widths**2, _divide(X, scale), _divide(centers, scale)
             exponents: Any = dense_product(X, centers)
             exponents *= 2.0 * steepness
@@ -96,7 +96,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
         right = np.ascontiguousarray(right)
 
         def values(X: Any) -> Array:
-            if sparse.issparse(X):
+            if is_sparse(X):
                 return self.evaluate(X, atoms, scale)
             return _decay(product_on_one_thread(_inputs_side((X - origin) / scale), right))
 
@@ -146,7 +146,7 @@ class GaussDictionary(SmoothDictionary, ScreenedDictionary, LearnableDictionary)
 
 
 def _divide(X: Any, scale: Array) -> Any:
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return X / scale
     # Several times faster than a product with a diagonal matrix, on one row more than ten times.
     divided = X.astype(np.float64)

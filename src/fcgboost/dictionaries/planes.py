@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from fcgboost.arrays import Array, host, is_tensor, namespace
+from fcgboost.arrays import Array, host, is_sparse, is_tensor, namespace
 from fcgboost.dictionaries.base import (
     Dictionary,
     LearnableDictionary,
@@ -344,14 +343,14 @@ def _widened(X: Any, dtype: Any) -> Any:
 
 def split_last(atoms: Any) -> tuple[Any, Array]:
     """Split rows into a vector part and the last parameter."""
-    last = atoms[:, -1:].toarray().ravel() if sparse.issparse(atoms) else atoms[:, -1]
+    last = atoms[:, -1:].toarray().ravel() if is_sparse(atoms) else atoms[:, -1]
     return atoms[:, :-1], last
 
 
 def dense_product(X: Any, rows: Any) -> Array:
     """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
     product: Any = X @ rows.T
-    return product.toarray() if sparse.issparse(product) else product  # type: ignore[no-any-return]
+    return product.toarray() if is_sparse(product) else product  # type: ignore[no-any-return]
 
 
 def product_on_one_thread(X: Any, columns: Any) -> Any:

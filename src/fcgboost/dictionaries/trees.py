@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import Array, host, is_tensor, namespace
+from fcgboost.arrays import Array, host, is_sparse, is_tensor, namespace
 from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
@@ -24,11 +23,11 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 # The numbers of a node.
-_FIELDS = 4
+FIELDS = 4
 # Bits of a node's kind: missing values go left; the value is a set of categories.
-_MISSING_LEFT, _CATEGORIES = 1, 2
+MISSING_LEFT, CATEGORIES = 1, 2
 # Categories are codes below this: a set of them is a whole number that float64 holds.
-_N_CODES = 52
+N_CODES = 52
 # "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
@@ -123,11 +122,11 @@ class TreeDictionary(GrownDictionary):
         """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
             values = host(X[:, [column]]).ravel()
-            bad = values[(values >= _N_CODES) & (values == np.floor(values))]
+            bad = values[(values >= N_CODES) & (values == np.floor(values))]
             if len(bad):
                 raise ValueError(
                     f"Column {column} is categorical and has the code {bad[0]:g}: codes are the "
-                    f"whole numbers from 0 to {_N_CODES - 1}, or NaN. Encode it (for example with "
+                    f"whole numbers from 0 to {N_CODES - 1}, or NaN. Encode it (for example with "
                     "sklearn.preprocessing.OrdinalEncoder(max_categories=...)), or leave it out of "
                     "categorical_features."
                 )
@@ -160,7 +159,7 @@ class TreeDictionary(GrownDictionary):
 
         def values(X: Any) -> Array:
             trees = nodes
-            if sparse.issparse(X):
+            if is_sparse(X):
                 # Only the columns that are used are made dense.
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
@@ -180,20 +179,20 @@ class TreeDictionary(GrownDictionary):
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
-        return int(_FIELDS * (2 ** (depth + 1) - 1))
+        return int(FIELDS * (2 ** (depth + 1) - 1))
 
     def trimmed(self, atoms: Any) -> Any:
         """Return rows up to the end of the longest tree, which is a leaf."""
         used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
-        return atoms[:, : _FIELDS * (int(used.max(initial=0)) + 1)]
+        return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
 def nodes_of(atoms: Any) -> Array:
     """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
     dense = host(atoms)
-    n_nodes = dense.shape[1] // _FIELDS
-    rows = np.ascontiguousarray(dense[:, : n_nodes * _FIELDS], dtype=np.float64)
-    return rows.reshape(len(rows), n_nodes, _FIELDS)
+    n_nodes = dense.shape[1] // FIELDS
+    rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
+    return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
 def _walk(X: Any, nodes: Any, depth: int) -> Any:
@@ -203,21 +202,21 @@ def _walk(X: Any, nodes: Any, depth: int) -> Any:
     trees = xp.arange(len(nodes), device=X.device)[None, :]
     at = 0 * (rows + trees)
     for _ in range(depth):
-        feature, value, left, kind = (nodes[trees, at, field] for field in range(_FIELDS))
+        feature, value, left, kind = (nodes[trees, at, field] for field in range(FIELDS))
         x, kind = X[rows, feature.long().clamp(min=0)], kind.long()
-        is_missing_right = (kind & _MISSING_LEFT) == 0
+        is_missing_right = (kind & MISSING_LEFT) == 0
         is_right = (x > value.to(x.dtype)) | (xp.isnan(x) & is_missing_right)
         is_code = _is_code(x)
         codes = xp.where(is_code, x, 0.0).long()
         is_other = xp.where(is_code, ((value.long() >> codes) & 1) == 0, is_missing_right)
-        is_right = xp.where((kind & _CATEGORIES) != 0, is_other, is_right)
+        is_right = xp.where((kind & CATEGORIES) != 0, is_other, is_right)
         at = xp.where(feature < 0.0, at, left.long() + is_right)
     return nodes[trees, at, 1].to(X.dtype)
 
 
 def _is_code(x: Any) -> Any:
     """Whether values are whole numbers that a set of categories can hold."""
-    return (x >= 0.0) & (x < _N_CODES) & (x == namespace(x).floor(x))
+    return (x >= 0.0) & (x < N_CODES) & (x == namespace(x).floor(x))
 
 
 class TreeGrower(Grower):
@@ -254,7 +253,7 @@ class TreeGrower(Grower):
         widest = min(2 ** (depth - 1), n_rows)
         n_histograms = max(1, min(2 * widest, _MOST_NUMBERS // (2 * n_bins)))
         self._histograms = np.empty((n_histograms, n_bins, 2))
-        self._nodes = np.empty((max(1, min(2 * n_rows - 1, 2 ** (depth + 1) - 1)), _FIELDS))
+        self._nodes = np.empty((max(1, min(2 * n_rows - 1, 2 ** (depth + 1) - 1)), FIELDS))
         self._depth_of_room = depth
 
 

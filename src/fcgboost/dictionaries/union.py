@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.arrays import Array, host, is_tensor
+from fcgboost.arrays import Array, host, is_sparse, is_tensor
 from fcgboost.dictionaries.base import Dictionary, Sample
 from fcgboost.parts import refuse
 
@@ -108,14 +108,16 @@ def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) 
 
 def wrapped(number: int, rows: Any) -> Array:
     """Return rows of a union from rows of its family of some number."""
-    return np.column_stack([np.full(rows.shape[0], float(number)), host(rows)])
+    wrapped = np.empty((rows.shape[0], 1 + rows.shape[1]))
+    wrapped[:, 0], wrapped[:, 1:] = number, host(rows)
+    return wrapped
 
 
 def stack_rows(rows: Sequence[Any]) -> Any:
     """Put at least one array of rows above each other, short ones filled up with zeros."""
     if len(rows) == 1:
         return rows[0]
-    if any(map(sparse.issparse, rows)):
+    if any(map(is_sparse, rows)):
         return sparse.vstack(rows, "csr")
     width = max(part.shape[1] for part in rows)
     stacked, first = np.zeros((sum(part.shape[0] for part in rows), width)), 0

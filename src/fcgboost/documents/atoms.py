@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost._kernels import check_trees
+from fcgboost.arrays import host
 from fcgboost.dictionaries import (
     Array,
     Dictionary,
@@ -21,7 +22,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.dictionaries.trees import nodes_of
+from fcgboost.dictionaries.trees import FIELDS, nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
 from fcgboost.documents.version2 import EllipticDictionary
@@ -31,8 +32,8 @@ _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 _MOST_PARAMETERS = 2**31 - 2
 # Whole numbers beyond this are not the same in all readers of JSON.
 _LARGEST_WHOLE = 2**53
-# A node of a tree is four numbers; no dictionary grows trees of more levels.
-_NODE, _DEEPEST = 4, 30
+# No dictionary grows trees of more levels.
+_DEEPEST = 30
 # Rows of these have one length for all.
 _EVEN = GaussDictionary | PlaneDictionary | EllipticDictionary
 # Rows of these may be short: zeros at their end are left out.
@@ -118,8 +119,8 @@ def _check_storage(storage: StorageRecord, dictionary: Dictionary, n_features: i
     is_plain = (storage.kind, storage.dtype) == ("dense", "float64")
     if isinstance(dictionary, _UNEVEN) and not is_plain:
         refuse(place, f"must be dense and float64 for {name}")
-    if isinstance(dictionary, TreeDictionary) and n % _NODE:
-        refuse(f"{place}.n_parameters", f"must be a multiple of {_NODE}, got {n}")
+    if isinstance(dictionary, TreeDictionary) and n % FIELDS:
+        refuse(f"{place}.n_parameters", f"must be a multiple of {FIELDS}, got {n}")
 
 
 def _read_dense(
@@ -164,8 +165,8 @@ def _fault(dictionary: Dictionary, atoms: Any, n_features: int) -> _Fault | None
         problem = "is not a tree"
         is_wrong = np.array([not _is_tree(row, n_features) for row in atoms])
     elif isinstance(dictionary, GaussDictionary):
-        problem, widths = "is a Gauss atom without a positive width", atoms[:, -1:]
-        is_wrong = ~((widths.toarray() if sparse.issparse(widths) else widths)[:, 0] > 0.0)
+        problem = "is a Gauss atom without a positive width"
+        is_wrong = ~(host(atoms[:, -1:])[:, 0] > 0.0)
     else:
         return None
     return (int(is_wrong.argmax()), problem) if is_wrong.any() else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import msgspec
@@ -10,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHOWN = 60
+# The most of a user's own JSON: lists and objects inside one another, and characters.
+_DEEPEST_ABOUT, _LONGEST_ABOUT = 32, 2**20
 
 
 class DocumentError(Exception):
@@ -32,6 +36,27 @@ def convert(value: Any, wanted: Any, place: str = "$") -> Any:
         refuse(f"{place}{where.rstrip('`')}:", short[0].lower() + short[1:])
     except UnicodeEncodeError:  # half of a pair of surrogates
         refuse(place, "has a key or a name that is not Unicode")
+
+
+def containers(value: Any, depth: int = 1) -> Iterator[tuple[Any, int]]:
+    """Yield a value's lists and objects, and how many each is inside, itself included."""
+    if isinstance(value, dict | list | tuple):
+        yield value, depth
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from containers(inside, depth + 1)
+
+
+def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return JSON of the user's, which is of limited depth and size."""
+    if any(depth > _DEEPEST_ABOUT for _, depth in containers(about)):
+        refuse(place, f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
+    try:
+        length = len(json.dumps(about, allow_nan=False))
+    except ValueError:
+        refuse(place, "has a number that is larger than a float can be")
+    if length > _LONGEST_ABOUT:
+        refuse(place, f"has more than {_LONGEST_ABOUT} characters of JSON")
+    return about
 
 
 def shown(value: Any) -> str:

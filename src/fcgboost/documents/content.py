@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
+from fcgboost import __version__
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
+from fcgboost.documents import schema
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
-from fcgboost.documents.checking import convert, exact, numbers, refuse, sized, special
-from fcgboost.documents.encoders import encoder_document, read_encoder
+from fcgboost.documents.checking import check_about, convert, exact, numbers, refuse, sized, special
 from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
-from fcgboost.documents.schema import FORMAT, VERSION, ClassesRecord, Document, LimitsRecord
 from fcgboost.documents.version2 import EllipticDictionary, read_version2
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
-from fcgboost.tables import TableEncoder
+from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn, TableEncoder
 
 # The types of labels in JSON, by the first letter of their type in NumPy.
 _LABELS: dict[str, set[type]]
 _LABELS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}, "U": {str}, "o": {str}}
 # An array of strings takes this many characters at most, whatever its type says.
 _MOST_CHARACTERS = 2**22
-_DEEPEST_ABOUT = 32
-_LONGEST_ABOUT = 2**20
+_COLUMNS: dict[type, type[Column]] = {
+    schema.NumberRecord: NumberColumn,
+    schema.CategoryRecord: CategoryColumn,
+    schema.SkippedRecord: SkippedColumn,
+}
+_ENCODER = "$.encoder.columns"
+# The names of all outputs together, each of which repeats the name of its column.
+_MOST_IN_NAMES = 2**24
 
 
 @dataclass(frozen=True)
@@ -66,18 +71,20 @@ def document_of(
     """Return a fitted classifier as JSON has it."""
     found, model, n_iter = found_by(classifier), classifier.model_, int(classifier.n_iter_)
     names = getattr(classifier, "feature_names_in_", None)
+    labels = classifier.classes_.dtype
+    dtype = f"U{labels.itemsize // 4}" if labels.kind == "U" else labels.name
     # Not every dictionary has them, and a model that was loaded and cut has none.
     importances = getattr(classifier, "feature_importances_", None)
     path = path_document(classifier.trace_, n_iter, model.dictionary) if has_path else None
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "written_by": f"fcgboost {_own_version()}",
+        "format": schema.FORMAT,
+        "version": schema.VERSION,
+        "written_by": f"fcgboost {__version__}",
         "about": about,
-        "encoder": encoder_document(encoder),
+        "encoder": _encoder_document(encoder),
         "n_features": len(model.scale),
         "feature_names": None if names is None else _texts(names),
-        "classes": _classes_document(classifier.classes_),
+        "classes": {"dtype": dtype, "values": _texts(classifier.classes_)},
         "parameters": parameters_document(found.get_params(deep=False)),
         "n_iter": n_iter,
         "k0": int(found._k0_),
@@ -88,20 +95,6 @@ def document_of(
         "model": _model_document(model, classifier._loss_),
         "path": path,
     }
-
-
-def _own_version() -> str:
-    # The package's __version__ stands above this room.
-    try:
-        return version("fcgboost")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
-
-
-def _classes_document(classes: NDArray[Any]) -> dict[str, Any]:
-    is_text = classes.dtype.kind == "U"
-    name = f"U{classes.dtype.itemsize // 4}" if is_text else classes.dtype.name
-    return {"dtype": name, "values": _texts(classes)}
 
 
 def _texts(values: NDArray[Any]) -> list[Any]:
@@ -124,17 +117,29 @@ def _model_document(model: Model, loss: Loss) -> dict[str, Any]:
     }
 
 
+def _encoder_document(encoder: TableEncoder | None) -> dict[str, Any] | None:
+    """Return a fitted encoder as a document has it."""
+    if encoder is None:
+        return None
+    return {
+        "max_levels": int(encoder.max_levels),
+        "min_count": int(encoder.min_count),
+        "has_names": "feature_names_in_" in vars(encoder),
+        "columns": [{"kind": one.kind, **asdict(one)} for one in encoder.columns_],
+    }
+
+
 def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Content:
     """Return what a document holds; all of it is checked.
 
     The parts that it may name are `known`; its atoms, or the coefficients of its path, may take
     `max_bytes` of memory.
     """
-    document: Document
+    document: schema.Document
     if isinstance(value, dict) and value.get("version") == 2:
         document, known = read_version2(value), {**known, "EllipticDictionary": EllipticDictionary}
     else:
-        document = convert(value, Document)
+        document = convert(value, schema.Document)
     n_iter, classes = document.n_iter, _read_classes(document.classes)
     model = _read_model(document, known, 1 if len(classes) == 2 else len(classes), max_bytes)
     if model.n_atoms and model.entered[-1] > n_iter:
@@ -152,10 +157,10 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
         "_loss_": read_part(document.model.loss, known, "$.model.loss", Loss),
     }
     parameters = read_parameters(document.parameters, known)
-    return Content(parameters, fitted, read_encoder(document.encoder, document.n_features))
+    return Content(parameters, fitted, _read_encoder(document.encoder, document.n_features))
 
 
-def _read_attributes(document: Document, model: Model) -> dict[str, Any]:
+def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
     """Return fitted attributes, those left out that are parts or hold such."""
     n_features, link, shares = document.n_features, document.link, document.feature_importances
     importances = None if shares is None else numbers(shares, n_features, "$.feature_importances")
@@ -174,7 +179,7 @@ def _read_attributes(document: Document, model: Model) -> dict[str, Any]:
     return read
 
 
-def _read_classes(record: ClassesRecord) -> NDArray[Any]:
+def _read_classes(record: schema.ClassesRecord) -> NDArray[Any]:
     """Return the class labels in the type they had, in their order."""
     name, place = record.dtype, "$.classes.values"
     labels: list[Any] = record.values
@@ -188,7 +193,7 @@ def _read_classes(record: ClassesRecord) -> NDArray[Any]:
     return classes
 
 
-def _read_model(document: Document, known: Known, n_outputs: int, max_bytes: float) -> Model:
+def _read_model(document: schema.Document, known: Known, n_outputs: int, max_bytes: float) -> Model:
     model, place, n_features = document.model, "$.model", document.n_features
     dictionary = read_part(model.dictionary, known, f"{place}.dictionary", Dictionary)
     scale = numbers(model.scale, n_features, f"{place}.scale")
@@ -198,6 +203,13 @@ def _read_model(document: Document, known: Known, n_outputs: int, max_bytes: flo
     intercept = numbers(model.intercept, n_outputs, f"{place}.intercept")
     for array in (coef, intercept):
         array.setflags(write=False)
+    limits = None
+    if model.limits is not None:
+        low = numbers(model.limits.low, n_features, f"{place}.limits.low")
+        high = numbers(model.limits.high, n_features, f"{place}.limits.high")
+        for i in np.flatnonzero(low > high)[:1]:
+            refuse(f"{place}.limits", f"has a lower limit above the upper one, at [{i}]")
+        limits = Limits(low, high)
     return Model(
         dictionary=dictionary,
         atoms=read_atoms(model.atoms, document, dictionary, f"{place}.atoms", max_bytes),
@@ -205,35 +217,29 @@ def _read_model(document: Document, known: Known, n_outputs: int, max_bytes: flo
         intercept=intercept,
         scale=scale,
         entered=np.array(read_entered(model.atoms, f"{place}.atoms"), dtype=np.intp),
-        limits=_read_limits(model.limits, n_features),
+        limits=limits,
     )
 
 
-def _read_limits(record: LimitsRecord | None, n_features: int) -> Limits | None:
+def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> TableEncoder | None:
+    """Return an encoder whose outputs are the features of a model."""
     if record is None:
         return None
-    low = numbers(record.low, n_features, "$.model.limits.low")
-    high = numbers(record.high, n_features, "$.model.limits.high")
-    for i in np.flatnonzero(low > high)[:1]:
-        refuse("$.model.limits", f"has a lower limit above the upper one, at [{i}]")
-    return Limits(low, high)
-
-
-def check_about(about: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return JSON of the user's, which is of limited depth and size."""
-    if _is_deeper(about, _DEEPEST_ABOUT):
-        refuse(place, f"has more than {_DEEPEST_ABOUT} lists and objects inside one another")
-    try:
-        length = len(json.dumps(about, allow_nan=False))
-    except ValueError:
-        refuse(place, "has a number that is larger than a float can be")
-    if length > _LONGEST_ABOUT:
-        refuse(place, f"has more than {_LONGEST_ABOUT} characters of JSON")
-    return about
-
-
-def _is_deeper(value: Any, most: int) -> bool:
-    if not isinstance(value, dict | list | tuple):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return most == 0 or any(_is_deeper(one, most - 1) for one in inside)
+    for i, one in enumerate(record.columns):
+        levels = one.levels if isinstance(one, schema.CategoryRecord) else ()
+        if any(first >= second for first, second in pairwise(levels)):
+            refuse(f"{_ENCODER}[{i}].levels", "must grow from one level to the next")
+    columns = [_COLUMNS[type(one)](**structs.asdict(one)) for one in record.columns]
+    # Before outputs are made, the length of their names is checked.
+    length = sum(len(c.name) * (len(getattr(c, "levels", ())) + 2) for c in columns)
+    if length > _MOST_IN_NAMES:
+        refuse(_ENCODER, "has names and levels that are too long for a model file")
+    n_outputs = sum(column.n_outputs for column in columns)
+    if n_outputs != n_features:
+        refuse(_ENCODER, f"makes {n_outputs} numbers of a row, and n_features is {n_features}")
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        refuse(_ENCODER, "has two columns of one name")
+    encoder = TableEncoder.from_columns(columns, names if record.has_names else None)
+    encoder.set_params(max_levels=record.max_levels, min_count=record.min_count)
+    return encoder

@@ -8,12 +8,12 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from fcgboost.documents.checking import DocumentError, shown
-from fcgboost.documents.content import Content, check_about, document_of, found_by, read_content
+from fcgboost.documents.checking import DocumentError, check_about, containers, refuse, shown
+from fcgboost.documents.content import Content, document_of, found_by, read_content
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
 from fcgboost.documents.version2 import EllipticDictionary
@@ -63,9 +63,8 @@ def encode(
     except UnicodeEncodeError:  # half of a pair of surrogates in some text
         return _layout(document, _compact).encode()
     except ValueError as error:
-        raise ValueError(
-            "The path has numbers that are not finite: save with trace=False."
-        ) from error
+        problem = "The path has numbers that are not finite: save with trace=False."
+        raise ValueError(problem) from error
 
 
 def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
@@ -147,7 +146,8 @@ def _check_version(document: Any) -> None:
 def _parse(text: str) -> Any:
     """Return the value of a JSON text without NaN and doubled keys."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        not_a_number = partial(refuse, problem="is not a number in JSON")
+        return json.loads(text, object_pairs_hook=_object, parse_constant=not_a_number)
     except ValueError as error:  # a number of thousands of digits is one, too
         raise DocumentError(f"not a model file: it is not JSON, or cut off ({error})") from error
 
@@ -160,27 +160,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    raise DocumentError(f"{text} is not a number in JSON")
-
-
 def _plain_about(about: Any) -> dict[str, Any]:
     """Return what a user wants to travel along as it will come back, or say why it cannot."""
     if not isinstance(about, dict):
         raise TypeError(f"about must be a dict, got {type(about).__name__}.")
     try:
         back = _parse(json.dumps(about, allow_nan=False, default=_item))
-        if _has_other_keys(about):
+        objects = (found for found, _ in containers(about) if isinstance(found, dict))
+        if not all(isinstance(key, str) for found in objects for key in found):
             raise TypeError("about must have strings as keys, also inside.")
         return check_about(back, "about")
     except (DocumentError, RecursionError, ValueError) as error:
         raise ValueError(f"about must be what JSON can hold: {error}.") from error
-
-
-def _has_other_keys(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(not isinstance(key, str) or _has_other_keys(v) for key, v in value.items())
-    return isinstance(value, list | tuple) and any(map(_has_other_keys, value))
 
 
 def _item(value: Any) -> Any:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
-from fcgboost.export.c_input import input_code
-from fcgboost.export.c_sum import Code, sum_code
-from fcgboost.export.c_text import PRECISIONS, Precision, comment, text_table
-from fcgboost.export.formula import Formula, formula_of
+from fcgboost.export.c_sum import sum_code
+from fcgboost.export.c_text import (
+    PRECISIONS,
+    Code,
+    Program,
+    Table,
+    comment,
+    field_names,
+    text_table,
+)
+from fcgboost.export.formula import formula_of
 from fcgboost.files import write_whole
+from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
 
 _SHAPES = {
     "gauss": "exp(-|(x - c) / s|^2 / (2 sigma^2))",
@@ -63,7 +72,7 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
             "name must be a name in C: letters, digits and underscores, a letter first; "
             f"got {name!r}."
         )
-    return _text(formula_of(model), PRECISIONS[precision], name)
+    return _text(Program(formula_of(model), name, PRECISIONS[precision]))
 
 
 def save_c(
@@ -73,174 +82,215 @@ def save_c(
     return write_whole(path, to_c(model, precision=precision, name=name))
 
 
-def _text(formula: Formula, precision: Precision, name: str) -> str:
+def _text(program: Program) -> str:
+    formula, name, real = program.formula, program.name, program.precision.real
+    n = formula.n_outputs
     if formula.encoder is None:
-        parameter = f"const {precision.real} x[{formula.n_features}]"
-        parts = [sum_code(formula, name, precision, f"{name}_decision")]
+        parts = [sum_code(program, f"{name}_decision")]
     else:
-        parameter = f"const {name}_input *x"
-        parts = [
-            input_code(formula, name, precision),
-            sum_code(formula, name, precision, f"{name}_sum"),
-            _decision_of_input(formula, name, precision),
-        ]
-    parts.append(_prediction(formula, name, precision, parameter))
-    if formula.probability is not None:
-        parts.append(_probabilities(formula, name, precision, parameter))
-    parts.append(_label(formula, name))
+        decision = (
+            f"static inline void {name}_decision({program.row}, {real} out[{n}]) {{\n"
+            f"    {real} encoded[{formula.n_features}];\n"
+            f"    {name}_encode(x, encoded);\n"
+            f"    {name}_sum(encoded, out);\n"
+            "}\n"
+        )
+        parts = [_input_code(program), sum_code(program, f"{name}_sum"), Code(decision)]
+    parts.append(_prediction(program))
+    if isinstance(formula.probability, PowerLink):
+        parts.append(_link_probabilities(program, formula.probability))
+    elif formula.probability is not None:
+        parts.append(_probabilities(program))
+    parts.append(_label(program))
     needs = ["<math.h>"] + ["<string.h>"] * ("strcmp" in parts[0].text)
     body = (
         f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
         + f"\nenum {{ {name}_n_inputs = {formula.n_features}, "
-        + f"{name}_n_outputs = {formula.n_outputs}, "
+        + f"{name}_n_outputs = {n}, "
         + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
         + "\n".join("".join(table.text for table in part.tables) + part.text for part in parts)
         + "\n#endif\n"
     )
     tables = f"tables {sum(table.n_bytes for part in parts for table in part.tables)} bytes"
-    fixed = len(_introduction(formula, name, precision, parameter, f"{tables}, text  bytes") + body)
+    fixed = len(_introduction(program, f"{tables}, text  bytes") + body)
     # The size of the text counts its own digits.
     size = next(n for n in range(fixed, fixed + 20) if n == fixed + len(str(n)))
-    return _introduction(formula, name, precision, parameter, f"{tables}, text {size} bytes") + body
+    return _introduction(program, f"{tables}, text {size} bytes") + body
 
 
-def _introduction(
-    formula: Formula, name: str, precision: Precision, parameter: str, sizes: str
-) -> str:
-    real, n_classes = precision.real, len(formula.labels)
+def _introduction(program: Program, sizes: str) -> str:
+    formula, name, real = program.formula, program.name, program.precision.real
     meaning = "above 0 for class 1" if formula.n_outputs == 1 else "one per class, the largest wins"
-    lines = [
-        f"{formula.sizes}; written by fcgboost {__version__}.",
-        *_shapes(formula),
+    lines = [f"{formula.sizes}; written by fcgboost {__version__}."]
+    if formula.blocks:
+        shapes = [_SHAPES[block.kind].format(degree=block.degree) for block in formula.blocks]
+        lines.append("Atoms are " + ",\n * ".join(shapes) + ".")
+    lines += [
         f"Size: {sizes}.",
         "",
-        f"int {name}_predict({parameter}): the index of the class.",
+        f"int {name}_predict({program.row}): the index of the class.",
         f"{_label_type(formula.labels)[0]}{name}_label(int index): the class of that index.",
-        f"void {name}_decision({parameter}, {real} out[{formula.n_outputs}]): {meaning}.",
+        f"void {name}_decision({program.row}, {real} out[{formula.n_outputs}]): {meaning}.",
     ]
     if formula.probability is not None:
-        lines.append(
-            f"void {name}_proba({parameter}, {real} out[{n_classes}]): the classes' probabilities."
-        )
-    lines += _inputs(formula)
+        out = f"{real} out[{len(formula.labels)}]"
+        lines.append(f"void {name}_proba({program.row}, {out}): the classes' probabilities.")
+    notes = []
+    if formula.takes_missing and formula.encoder is None:
+        notes.append("Inputs may be NAN, which is a missing value.")
+    if formula.limits is not None and formula.blocks:
+        notes.append("Inputs are clipped to limits that the training data gave.")
+    lines += ["", *notes] if notes else []
     if formula.names is not None:
         lines.append("")
         lines += [f"x[{j}] is {comment(column)}" for j, column in enumerate(formula.names)]
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
 
 
-def _inputs(formula: Formula) -> list[str]:
-    """Return lines that say what happens to inputs."""
-    is_clipped = formula.limits is not None and bool(formula.blocks)
-    takes_missing = formula.takes_missing and formula.encoder is None
-    lines = ["Inputs may be NAN, which is a missing value."] * takes_missing
-    lines += ["Inputs are clipped to limits that the training data gave."] * is_clipped
-    return ["", *lines] if lines else []
+def _input_code(program: Program) -> Code:
+    """Write the type NAME_input and the function NAME_encode."""
+    name, real, formula = program.name, program.precision.real, program.formula
+    fields = field_names(column.name for column in formula.columns)
+    tables, lines, place = [Table(_struct(program, fields), 0)], "", 0
+    for column, field in zip(formula.columns, fields, strict=True):
+        lines += "".join(f"    {line}\n" for line in _encoding(program, column, field, place))
+        if isinstance(column, CategoryColumn) and column.levels:
+            tables.append(text_table(f"{name}_levels_{field}", column.levels))
+        place += column.n_outputs
+    text = (
+        f"static inline void {name}_encode(const {name}_input *x, "
+        f"{real} out[{formula.n_features}]) {{\n"
+        f"    for (int j = 0; j < {formula.n_features}; j++) out[j] = 0;\n"
+        f"{lines}}}\n"
+    )
+    return Code((_marker(name, real) if "_mark(" in lines else "") + text, tables)
 
 
-def _shapes(formula: Formula) -> list[str]:
-    """Return lines that say what atoms are."""
-    shapes = [_SHAPES[block.kind].format(degree=block.degree) for block in formula.blocks]
-    return ["Atoms are " + ",\n * ".join(shapes) + "."] if shapes else []
+def _struct(program: Program, fields: list[str]) -> str:
+    lines = []
+    for column, field in zip(program.formula.columns, fields, strict=True):
+        kind, note = "const char *", "text in UTF-8"
+        if isinstance(column, NumberColumn):
+            kind = f"{program.precision.real} "
+            note = "days since 1970-01-01" if column.unit == "days" else "a number"
+        lines.append(f"    {kind}{field}; /* {comment(column.name)}: {note} */\n")
+    lines += [
+        f"    /* {comment(column.name)} is not used: {comment(column.reason)} */\n"
+        for column in program.formula.encoder.columns_
+        if isinstance(column, SkippedColumn)
+    ]
+    return (
+        "/* NAN, and NULL or an empty text, stand for what is missing. */\n"
+        f"typedef struct {{\n{''.join(lines)}}} {program.name}_input;\n"
+    )
 
 
-def _decision_of_input(formula: Formula, name: str, precision: Precision) -> Code:
-    real = precision.real
+def _encoding(program: Program, column: Column, field: str, place: int) -> Iterator[str]:
+    """Yield the lines that encode one column, whose first number is at a place."""
+    if isinstance(column, NumberColumn):
+        fill = program.precision.number(column.fill)
+        yield f"out[{place}] = isnan(x->{field}) ? {fill} : x->{field};"
+        if column.is_marked:
+            yield f"if (isnan(x->{field})) out[{place + 1}] = 1;"
+    elif isinstance(column, CategoryColumn):
+        n = len(column.levels)
+        levels = f"{program.name}_levels_{field}" if n else "NULL"
+        other = n if column.has_other else -1
+        gap = column.n_outputs - 1 if column.is_marked else -1
+        yield f"{program.name}_mark(out + {place}, x->{field}, {levels}, {n}, {other}, {gap});"
+
+
+def _marker(name: str, real: str) -> str:
+    return (
+        f"static inline void {name}_mark({real} *out, const char *text, "
+        "const char *const *levels, int n, int other, int missing) {\n"
+        "    int place = other;\n"
+        "    if (!text || !*text) place = missing;\n"
+        "    else for (int i = 0; i < n; i++) if (strcmp(text, levels[i]) == 0) place = i;\n"
+        "    if (place >= 0) out[place] = 1;\n"
+        "}\n\n"
+    )
+
+
+def _prediction(program: Program) -> Code:
+    n = program.formula.n_outputs
+    rest = "    return out[0] > 0;\n"
+    if n > 1:
+        rest = (
+            "    int best = 0;\n"
+            f"    for (int k = 1; k < {n}; k++) if (out[k] > out[best]) best = k;\n"
+            "    return best;\n"
+        )
     return Code(
-        f"static inline void {name}_decision(const {name}_input *x, "
-        f"{real} out[{formula.n_outputs}]) {{\n"
-        f"    {real} encoded[{formula.n_features}];\n"
-        f"    {name}_encode(x, encoded);\n"
-        f"    {name}_sum(encoded, out);\n"
-        "}\n",
+        f"static inline int {program.name}_predict({program.row}) {{\n"
+        f"    {program.precision.real} out[{n}];\n"
+        f"    {program.name}_decision(x, out);\n"
+        f"{rest}}}\n"
     )
 
 
-def _prediction(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
-    head = (
-        f"static inline int {name}_predict({parameter}) {{\n"
-        f"    {precision.real} out[{formula.n_outputs}];\n"
-        f"    {name}_decision(x, out);\n"
-    )
-    if formula.n_outputs == 1:
-        return Code(f"{head}    return out[0] > 0;\n}}\n")
-    return Code(
-        f"{head}"
-        "    int best = 0;\n"
-        f"    for (int k = 1; k < {formula.n_outputs}; k++) if (out[k] > out[best]) best = k;\n"
-        "    return best;\n"
-        "}\n",
-    )
-
-
-def _probabilities(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
-    """Write the probabilities of the link, or `class_probabilities` of the losses."""
-    if isinstance(formula.probability, PowerLink):
-        return _link_probabilities(formula, name, precision, parameter)
-    real = precision.real
-    half = precision.number(0.5)
-    if formula.probability == "linear":
-        result = f"    return {half} * (1 + f);\n"
-    else:
+def _probabilities(program: Program) -> Code:
+    """Write `class_probabilities` of the losses."""
+    formula, name, real = program.formula, program.name, program.precision.real
+    result = f"    return {program.precision.number(0.5)} * (1 + f);\n"
+    if formula.probability == "squares":
         result = (
             f"    const {real} up = (1 + f) * (1 + f), down = (1 - f) * (1 - f);\n"
             "    return up / (up + down);\n"
         )
-    one = (
+    rest = (
+        f"    {name}_decision(x, out);\n"
+        f"    out[1] = {name}_probability(out[0]);\n"
+        "    out[0] = 1 - out[1];\n}\n"
+    )
+    return Code(
         f"static inline {real} {name}_probability({real} f) {{\n"
         "    if (f > 1) f = 1;\n"
         "    if (f < -1) f = -1;\n"
         f"{result}}}\n\n"
+        f"static inline void {name}_proba({program.row}, {real} out[{len(formula.labels)}]) {{\n"
+        f"{rest if formula.n_outputs == 1 else _projection(program)}"
     )
-    head = f"static inline void {name}_proba({parameter}, {real} out[{len(formula.labels)}]) {{\n"
-    if formula.n_outputs == 1:
-        rest = (
-            f"    {name}_decision(x, out);\n"
-            f"    out[1] = {name}_probability(out[0]);\n"
-            "    out[0] = 1 - out[1];\n}\n"
-        )
-    else:
-        rest = _projection(formula, name, precision)
-    return Code(one + head + rest)
 
 
-def _link_probabilities(formula: Formula, name: str, precision: Precision, parameter: str) -> Code:
+def _link_probabilities(program: Program, link: PowerLink) -> Code:
     """Write the log-odds of a link, and their softmax."""
-    real, n, number = precision.real, len(formula.labels), precision.number
-    link, most, each = formula.probability, number(LARGEST), f"for (int k = 0; k < {n}; k++)"
-    assert isinstance(link, PowerLink)
-    if formula.n_outputs == 1:
+    name, number, suffix = program.name, program.precision.number, program.precision.suffix
+    real, n = program.precision.real, len(program.formula.labels)
+    most, each = number(LARGEST), f"for (int k = 0; k < {n}; k++)"
+    if program.formula.n_outputs == 1:
         odds = f"    out[1] = {number(0.5)} * {name}_log_odds(out[0]);\n    out[0] = -out[1];\n"
     else:
         odds = f"    {each} out[k] = {name}_log_odds(out[k]);\n"
-    power = f"pow{precision.suffix}(1 + f * f, {number(0.5 * (link.power - 1.0))})"
+    power = f"pow{suffix}(1 + f * f, {number(0.5 * (link.power - 1.0))})"
     return Code(
         f"static inline {real} {name}_log_odds({real} f) {{\n"
         f"    if (f > {most}) f = {most};\n"
         f"    if (f < -{most}) f = -{most};\n"
         f"    return {number(link.slope)} * f * {power};\n"
         "}\n\n"
-        f"static inline void {name}_proba({parameter}, {real} out[{n}]) {{\n"
+        f"static inline void {name}_proba({program.row}, {real} out[{n}]) {{\n"
         f"    {real} top, total = 0;\n"
         f"    {name}_decision(x, out);\n"
         f"{odds}"
         "    top = out[0];\n"
         f"    {each} if (out[k] > top) top = out[k];\n"
-        f"    {each} total += out[k] = exp{precision.suffix}(out[k] - top);\n"
+        f"    {each} total += out[k] = exp{suffix}(out[k] - top);\n"
         f"    {each} out[k] /= total;\n"
         "}\n",
     )
 
 
-def _projection(formula: Formula, name: str, precision: Precision) -> str:
+def _projection(program: Program) -> str:
     """Write the projection onto the simplex.
 
     The threshold t with sum_k max(0, p_k - t) = 1 is found from below, without sorting: the mean
     excess of all entries above a t that is too small is again too small, and larger, until the
     entries above it stay the same (Michelot, 1986). With the largest entry at 0, -1 is too small.
     """
-    real, half, n = precision.real, precision.number(0.5), formula.n_outputs
+    name, real, n = program.name, program.precision.real, program.formula.n_outputs
+    half = program.precision.number(0.5)
     each = f"for (int k = 0; k < {n}; k++)"
     return (
         f"    {real} top, threshold = -1;\n"
@@ -282,11 +332,12 @@ def _label_type(labels: list[Any]) -> tuple[str, list[str]]:
     return "const char *", []
 
 
-def _label(formula: Formula, name: str) -> Code:
-    kind, literals = _label_type(formula.labels)
+def _label(program: Program) -> Code:
+    labels = program.formula.labels
+    kind, literals = _label_type(labels)
     if literals:
         table = f"static const {kind}labels[] = {{ {', '.join(literals)} }};\n"
     else:
-        table = text_table("labels", formula.labels).text
+        table = text_table("labels", labels).text
     body = indent(f"{table}return labels[index];\n", "    ")
-    return Code(f"static inline {kind}{name}_label(int index) {{\n{body}}}\n")
+    return Code(f"static inline {kind}{program.name}_label(int index) {{\n{body}}}\n")

@@ -19,9 +19,9 @@ _GAIN = 4.0
 _SEEN = 0.01
 
 
-def shift_block(block: Block, origin: Array) -> Block:
+def shift_block(block: Block, origin: Array | None) -> Block:
     """Return the atoms as functions of x - origin; trees stay as they are."""
-    if block.kind == "tree":
+    if origin is None or block.kind == "tree":
         return block
     if block.kind == "gauss":
         return replace(block, rows=block.rows - origin)
@@ -39,22 +39,16 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
     is_sparse = any(sparse.issparse(block.rows) for block in blocks)
     if precision is PRECISIONS["double"] or is_sparse or not blocks:
         return None
+    bells = [block for block in blocks if block.kind == "gauss"]
     if formula.limits is not None:
         low, high = formula.limits.low, formula.limits.high
         origin = np.where(np.sign(low) == np.sign(high), low / 2.0 + high / 2.0, 0.0)
+    elif bells:
+        origin = _origin_of_centers(formula, bells[0], has_planes=len(blocks) > 1)
     else:
-        origin = _origin_of_atoms(formula, blocks)
+        origin = _origin_of_planes(formula, blocks)
     origin = origin.astype(np.float32).astype(np.float64)
     return origin if np.isfinite(origin).all() and origin.any() else None
-
-
-def _origin_of_atoms(formula: Formula, blocks: list[Block]) -> Array:
-    """Return the point that centres tell; planes do where there is no centre."""
-    planes = [block for block in blocks if block.kind != "gauss"]
-    if len(planes) == len(blocks):
-        return _origin_of_planes(formula, planes)
-    (bells,) = (block for block in blocks if block.kind == "gauss")
-    return _origin_of_centers(formula, bells, has_planes=bool(planes))
 
 
 def _origin_of_centers(formula: Formula, bells: Block, *, has_planes: bool) -> Array:

@@ -2,127 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from textwrap import indent
+from typing import Any
 
 import numpy as np
 
 from fcgboost.export.c_origin import origin_of, shift_block
 from fcgboost.export.c_text import (
+    Code,
     Precision,
+    Program,
     Table,
     index_table,
     matrix_tables,
     real_table,
     set_table,
 )
-from fcgboost.export.forests import Forest
-from fcgboost.export.formula import Block, Formula, merge_linear
+from fcgboost.export.formula import Block, merge_linear
 
 
-@dataclass(frozen=True)
-class Code:
-    """Some text in C and the tables it reads."""
-
-    text: str
-    tables: Sequence[Table] = ()
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """Tables, and text before and inside the loop over the atoms, where i numbers the atom."""
-
-    tables: list[Table]
-    before: str
-    inside: str
-
-
-def sum_code(formula: Formula, name: str, precision: Precision, function: str) -> Code:
-    """Write the function of decision values; `name` is the prefix of its tables."""
+def sum_code(program: Program, function: str) -> Code:
+    """Write the function of decision values."""
+    formula, name, precision = program.formula, program.name, program.precision
     real, blocks = precision.real, formula.blocks
     is_clipped = formula.limits is not None and bool(blocks)
     head = (
         f"static inline void {function}(const {real} {'raw' if is_clipped else 'x'}"
         f"[{formula.n_features}], {real} out[{formula.n_outputs}]) {{\n"
     )
-    parts = [_start(formula, name, precision)]
+    parts = [] if blocks else [Code("(void)x;\n")]
     if is_clipped:
-        parts.insert(0, _clipping(formula, name, precision))
-    if not blocks:
-        parts.insert(0, Code("(void)x;\n"))
+        parts.append(_clipping(program))
+    parts.append(_start(program))
     origin = origin_of(formula, precision)
     point = "x[j]" if origin is None else f"(x[j] - {name}_origin[j])"
     if origin is not None:
         parts.append(Code("", [real_table(f"{name}_origin", origin, precision)]))
     for block in blocks:
-        is_alone, own = len(blocks) == 1, block if origin is None else shift_block(block, origin)
         # Several planes told where the data lie: their sum is one plane, which does not.
-        own = merge_linear(own)
-        inner = name if is_alone else f"{name}_{block.name}"
-        code = _block_code(formula, own, point, inner, precision)
-        text = code.text if is_alone else f"{{\n{indent(code.text, '    ')}}}\n"
-        parts.append(Code(text, code.tables))
+        own = merge_linear(shift_block(block, origin))
+        if len(blocks) == 1:
+            parts.append(_block_code(program, own, point))
+        else:
+            code = _block_code(replace(program, name=f"{name}_{block.name}"), own, point)
+            parts.append(Code(f"{{\n{indent(code.text, '    ')}}}\n", code.tables))
     body = indent("".join(part.text for part in parts), "    ")
     return Code(f"{head}{body}}}\n", [table for part in parts for table in part.tables])
 
 
-def _clipping(formula: Formula, name: str, precision: Precision) -> Code:
+def _clipping(program: Program) -> Code:
     """Write what makes x of the raw inputs; NaN is neither below nor above anything."""
-    assert formula.limits is not None
+    name, precision, n = program.name, program.precision, program.formula.n_features
     tables = [
-        real_table(f"{name}_{side}", precision.bounded(getattr(formula.limits, side)), precision)
-        for side in ("low", "high")
+        real_table(f"{name}_{side}", precision.bounded(limits), precision)
+        for side, limits in vars(program.formula.limits).items()
     ]
     text = (
-        f"{precision.real} x[{formula.n_features}];\n"
-        f"for (int j = 0; j < {formula.n_features}; j++)\n"
+        f"{precision.real} x[{n}];\n"
+        f"for (int j = 0; j < {n}; j++)\n"
         f"    x[j] = raw[j] < {name}_low[j] ? {name}_low[j] : "
         f"raw[j] > {name}_high[j] ? {name}_high[j] : raw[j];\n"
     )
     return Code(text, tables)
 
 
-def _block_code(
-    formula: Formula, block: Block, point: str, name: str, precision: Precision
-) -> Code:
+def _start(program: Program) -> Code:
+    intercept, precision = program.formula.intercept, program.precision
+    if len(intercept) == 1:
+        return Code(f"out[0] = {precision.number(intercept[0])};\n")
+    table = f"{program.name}_intercept"
+    loop = f"for (int k = 0; k < {len(intercept)}; k++) out[k] = {table}[k];\n"
+    return Code(loop, [real_table(table, intercept, precision)])
+
+
+def _block_code(program: Program, block: Block, point: str) -> Code:
     """Write the loop over the atoms of one kind; `point` is the expression for input j."""
-    write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _plane)
-    value = write(formula, block, point, name, precision)
-    addition = _addition(block, name, precision)
+    write: Any = {"gauss": _gauss, "tree": _trees}.get(block.kind, _plane)
+    value, addition = write(program, block, point), _addition(program, block)
     text = (
         f"{value.before}{addition.before}"
         f"for (int i = 0; i < {block.n_atoms}; i++) {{\n"
-        f"{indent(value.inside + addition.inside, '    ')}}}\n"
+        f"{indent(value.text + addition.text, '    ')}}}\n"
     )
     return Code(text, [*value.tables, *addition.tables])
 
 
-def _start(formula: Formula, name: str, precision: Precision) -> Code:
-    if formula.n_outputs == 1:
-        return Code(f"out[0] = {precision.number(formula.intercept[0])};\n")
-    table = real_table(f"{name}_intercept", formula.intercept, precision)
-    loop = f"for (int k = 0; k < {formula.n_outputs}; k++) out[k] = {name}_intercept[k];\n"
-    return Code(loop, [table])
-
-
-def _addition(block: Block, name: str, precision: Precision) -> _Loop:
-    coef, n_outputs = f"{name}_coef", len(block.coef)
+def _addition(program: Program, block: Block) -> Code:
+    coef, n_outputs = f"{program.name}_coef", len(block.coef)
     if np.array_equal(block.coef, np.eye(n_outputs)):
-        return _Loop([], "", "out[i] += value;\n")
+        return Code("out[i] += value;\n")
     if n_outputs == 1:
-        table = real_table(coef, block.coef[0], precision)
-        return _Loop([table], "", f"out[0] += {coef}[i] * value;\n")
-    is_sparse, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), precision)
+        table = real_table(coef, block.coef[0], program.precision)
+        return Code(f"out[0] += {coef}[i] * value;\n", [table])
+    is_sparse, tables = matrix_tables(coef, np.ascontiguousarray(block.coef.T), program.precision)
     if is_sparse:
         loop = f"for (; g < {coef}_ends[i]; g++) out[{coef}_places[g]] += {coef}[g] * value;\n"
-        return _Loop(tables, "int g = 0;\n", loop)
-    loop = f"for (int k = 0; k < {n_outputs}; k++) out[k] += {coef}[i][k] * value;\n"
-    return _Loop(tables, "", loop)
+        return Code(loop, tables, "int g = 0;\n")
+    return Code(f"for (int k = 0; k < {n_outputs}; k++) out[k] += {coef}[i][k] * value;\n", tables)
 
 
-def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
-    """Return exp(-z), z the squared distance in units of sqrt(2) sigma."""
+def _gauss(program: Program, block: Block, point: str) -> Code:
+    """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
+    name, precision, formula = program.name, program.precision, program.formula
     is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
     widths, units = np.sqrt(2.0) * block.last, 1.0 / formula.scale
     exponent = "-z"
@@ -135,36 +117,27 @@ def _gauss(formula: Formula, block: Block, point: str, name: str, precision: Pre
     if (units != units[0]).any():
         unit = f"{name}_units[j]"
         tables.append(real_table(f"{name}_units", units, precision))
-    distance = _sparse_distance if is_sparse else _distance
-    before, inside = distance(formula.n_features, name, precision.real, point, unit)
-    value = f"const {precision.real} value = exp{precision.suffix}({exponent});\n"
-    return _Loop(tables, before, inside + value)
-
-
-def _distance(n_features: int, name: str, real: str, point: str, unit: str) -> tuple[str, str]:
-    inside = (
-        f"{real} z = 0;\n"
-        f"for (int j = 0; j < {n_features}; j++) {{\n"
-        f"    const {real} gap = ({point} - {name}_centers[i][j]) * {unit};\n"
-        "    z += gap * gap;\n"
-        "}\n"
-    )
-    return "", inside
-
-
-def _sparse_distance(
-    n_features: int, name: str, real: str, point: str, unit: str
-) -> tuple[str, str]:
-    """Return |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each."""
+    real, each = precision.real, f"for (int j = 0; j < {formula.n_features}; j++)"
+    value = f"const {real} value = exp{precision.suffix}({exponent});\n"
+    if not is_sparse:
+        distance = (
+            f"{real} z = 0;\n"
+            f"{each} {{\n"
+            f"    const {real} gap = ({point} - {name}_centers[i][j]) * {unit};\n"
+            "    z += gap * gap;\n"
+            "}\n"
+        )
+        return Code(distance + value, tables)
+    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each.
     before = (
         f"{real} length = 0;\n"
         "int e = 0;\n"
-        f"for (int j = 0; j < {n_features}; j++) {{\n"
+        f"{each} {{\n"
         f"    const {real} gap = {point} * {unit};\n"
         "    length += gap * gap;\n"
         "}\n"
     )
-    inside = (
+    distance = (
         f"{real} z = length;\n"
         f"for (; e < {name}_centers_ends[i]; e++) {{\n"
         f"    const int j = {name}_centers_places[e];\n"
@@ -173,42 +146,43 @@ def _sparse_distance(
         "}\n"
         "if (z < 0) z = 0;\n"
     )
-    return before, inside
+    return Code(distance + value, tables, before)
 
 
-def _trees(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
-    """Return the value of the leaf that the inputs arrive at."""
-    forest = block.forest
-    assert forest is not None
+def _trees(program: Program, block: Block, point: str) -> Code:
+    """Write the value of the leaf that the inputs arrive at."""
+    name, precision, forest = program.name, program.precision, block.forest
+    is_leaf = forest.left == 0
     # Below a threshold is at most the largest number of this type that is not above it.
     values = np.where(
-        forest.is_leaf,
-        precision.round(np.where(forest.is_leaf, forest.value, 0.0)),
+        is_leaf,
+        precision.round(np.where(is_leaf, forest.value, 0.0)),
         precision.round_down(forest.value),
     )
     tables = [
         real_table(f"{name}_values", values, precision),
         index_table(f"{name}_features", forest.feature.tolist()),
         index_table(f"{name}_left", forest.left.tolist()),
-        index_table(f"{name}_roots", forest.roots.tolist()),
+        index_table(f"{name}_roots", forest.roots),
     ]
-    inside = (
+    turn = _turn(program, block, tables)
+    text = (
         f"int n = {name}_roots[i];\n"
         f"while ({name}_left[n]) {{\n"
         f"    const {precision.real} v = x[{name}_features[n]];\n"
-        f"{indent(_turn(formula, forest, name, precision, tables), '    ')}"
+        f"{indent(turn, '    ')}"
         f"    n += {name}_left[n] + right;\n"
         "}\n"
         f"const {precision.real} value = {name}_values[n];\n"
     )
-    return _Loop(tables, "", inside)
+    return Code(text, tables)
 
 
-def _turn(
-    formula: Formula, forest: Forest, name: str, precision: Precision, tables: list[Table]
-) -> str:
+def _turn(program: Program, block: Block, tables: list[Table]) -> str:
     """Write whether inputs go right, and add the tables that this needs."""
-    is_missing_left = forest.is_missing_left & (formula.takes_missing | forest.is_category)
+    name, forest = program.name, block.forest
+    takes_missing = program.formula.takes_missing | forest.is_category
+    is_missing_left = forest.is_missing_left & takes_missing
     if not is_missing_left.any() and not forest.sets:
         return f"const int right = !(v <= {name}_values[n]);\n"
     kinds = np.where(is_missing_left, 0, 1) + 2 * forest.is_category
@@ -220,31 +194,30 @@ def _turn(
         f"int right = {name}_kinds[n] & 1;\n"
         f"if ({name}_kinds[n] < 2) {{\n"
         f"    if (!isnan(v)) right = v > {name}_values[n];\n"
-        f"}} else if (v >= 0 && v < 52 && v == floor{precision.suffix}(v)) {{\n"
+        f"}} else if (v >= 0 && v < 52 && v == floor{program.precision.suffix}(v)) {{\n"
         f"    right = !({name}_sets[(int){name}_values[n]] >> (int)v & 1);\n"
         "}\n"
     )
 
 
-def _plane(formula: Formula, block: Block, point: str, name: str, precision: Precision) -> _Loop:
-    """Return the profile of z = <w, x> + b."""
-    real = precision.real
+def _plane(program: Program, block: Block, point: str) -> Code:
+    """Write the profile of z = <w, x> + b."""
+    name, precision = program.name, program.precision
     is_sparse, tables = matrix_tables(f"{name}_weights", block.rows, precision)
     offsets = block.last + (1.0 if block.kind == "polynomial" else 0.0)
     tables.append(real_table(f"{name}_offsets", offsets, precision))
-    before, inside = "", f"{real} z = {name}_offsets[i];\n"
     if is_sparse:
-        before = "int e = 0;\n"
-        inside += (
+        loop = (
             f"for (; e < {name}_weights_ends[i]; e++) {{\n"
             f"    const int j = {name}_weights_places[e];\n"
             f"    z += {name}_weights[e] * {point};\n"
             "}\n"
         )
     else:
-        loop = f"for (int j = 0; j < {formula.n_features}; j++)"
-        inside += f"{loop} z += {name}_weights[i][j] * {point};\n"
-    return _Loop(tables, before, inside + _profile(block, precision))
+        each = f"for (int j = 0; j < {program.formula.n_features}; j++)"
+        loop = f"{each} z += {name}_weights[i][j] * {point};\n"
+    text = f"{precision.real} z = {name}_offsets[i];\n{loop}{_profile(block, precision)}"
+    return Code(text, tables, "int e = 0;\n" if is_sparse else "")
 
 
 def _profile(block: Block, precision: Precision) -> str:

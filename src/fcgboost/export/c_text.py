@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.export.formula import utf8
+from fcgboost.arrays import host
+from fcgboost.export.formula import Formula, utf8
 
 _WIDTH = 100
 _LONGEST_NAME = 40
@@ -78,11 +79,36 @@ PRECISIONS = {
 
 
 @dataclass(frozen=True)
+class Program:
+    """What is to be written: a formula, how all names begin, and the type of all numbers."""
+
+    formula: Formula
+    name: str
+    precision: Precision
+
+    @property
+    def row(self) -> str:
+        """The parameter of functions of one row."""
+        if self.formula.encoder is not None:
+            return f"const {self.name}_input *x"
+        return f"const {self.precision.real} x[{self.formula.n_features}]"
+
+
+@dataclass(frozen=True)
 class Table:
     """A constant array: its declaration, and its size."""
 
     text: str
     n_bytes: int
+
+
+@dataclass(frozen=True)
+class Code:
+    """Some text in C, the tables it reads, and what must stand before a loop around it."""
+
+    text: str
+    tables: Sequence[Table] = ()
+    before: str = ""
 
 
 def real_table(name: str, values: Any, precision: Precision) -> Table:
@@ -149,8 +175,7 @@ def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, l
         ]
         if sum(table.n_bytes for table in tables) < n_bytes:
             return True, tables
-    dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-    return False, [real_table(name, dense, precision)]
+    return False, [real_table(name, host(matrix), precision)]
 
 
 def string(text: str) -> str:

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
-from fcgboost.dictionaries import (
-    Array,
-    Dictionary,
-    GaussDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-    UnionDictionary,
-)
-from fcgboost.export.forests import Forest, forest_of
+from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
+from fcgboost.dictionaries.trees import CATEGORIES, MISSING_LEFT, nodes_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
-from fcgboost.model import Model
+from fcgboost.model import Model, by_family
+from fcgboost.tables import SkippedColumn
+from fcgboost.training.checks import FAMILIES
 
-KINDS: dict[str, type[Dictionary]] = {
-    "gauss": GaussDictionary,
-    "polynomial": PolynomialDictionary,
-    "sigmoid": SigmoidDictionary,
-    "relu": ReluDictionary,
-    "linear": LinearDictionary,
-    "step": StepDictionary,
-    "tree": TreeDictionary,
+_KINDS = {
+    kind: FAMILIES["dictionary"][1][kind]
+    for kind in ("gauss", "polynomial", "sigmoid", "relu", "linear", "step", "tree")
 }
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
 # proposes other atoms, is exported like its parent.
@@ -48,30 +35,40 @@ _PROBABILITIES = {
 
 
 @dataclass(frozen=True, eq=False)
+class Forest:
+    """Nodes of trees one after the other, only those that can be reached."""
+
+    #: 0 for a leaf.
+    feature: NDArray[np.int64]
+    #: A threshold, or the value of a leaf; of categories the number of their set.
+    value: Array
+    #: How many nodes farther the left child is, with the right one behind it; 0 for a leaf.
+    left: NDArray[np.int64]
+    is_missing_left: NDArray[np.bool_]
+    is_category: NDArray[np.bool_]
+    #: Sets of categories: whole numbers whose bits are codes that go left.
+    sets: list[int]
+    roots: list[int]
+    #: The levels below the root of the deepest tree.
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
-    """The atoms of one kind.
+    """The atoms of one kind."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    degree : int
-        The power of a polynomial; 1 for the others.
-    rows : ndarray or CSR matrix of shape (n_atoms, n_features)
-        Centres or weights, in the units of the inputs; empty for trees.
-    last : ndarray of shape (n_atoms,)
-        Widths or offsets.
-    coef : ndarray of shape (n_outputs, n_atoms)
-    forest : Forest or None
-        The nodes of trees.
-    """
-
+    #: One of `_KINDS`.
     kind: str
+    #: The power of a polynomial; 1 for the others.
     degree: int
-    rows: Any
-    last: Array
+    #: Of shape (n_outputs, n_atoms).
     coef: Array
-    forest: Forest | None = None
+    #: Centres or weights in the units of the inputs, an array or a CSR matrix; not of trees.
+    rows: Any = None
+    #: Widths or offsets; not of trees.
+    last: Any = None
+    #: Of trees only.
+    forest: Any = None
 
     @property
     def n_atoms(self) -> int:
@@ -83,50 +80,41 @@ class Block:
         """The kind, and what tells it from others of its kind."""
         return f"{self.kind}_{self.degree}" if self.kind == "polynomial" else self.kind
 
-    def dense_rows(self) -> Array:
-        """Return centres or weights as a dense array."""
-        return np.asarray(self.rows.toarray() if sparse.issparse(self.rows) else self.rows)
-
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A sum of atoms with all that surrounds it, standardisation and labels included.
+    """A sum of atoms with all that surrounds it, standardisation and labels included."""
 
-    Attributes
-    ----------
-    blocks : list of Block
-        One for each kind of atoms.
-    n_atoms : int
-    kind : str
-        The kind of all atoms, or "union".
-    scale : ndarray of shape (n_features,)
-        One unit of each input, for distances.
-    limits : Limits or None
-        What inputs are clipped to.
-    takes_missing : bool
-        Whether inputs may be NaN.
-    intercept : ndarray of shape (n_outputs,)
-    probability : {"linear", "squares"}, PowerLink or None
-        How a decision value becomes a probability: (1 + f) / 2, the ratio of the squares of
-        1 + f and 1 - f, or a link; None where neither determines one.
-    labels : list of bool, int, float or str
-    names : list of str or None
-        The names of the inputs, where the training data had them.
-    encoder : TableEncoder or None
-        What turns a table into the inputs.
-    """
-
+    #: One for each kind of atoms.
     blocks: list[Block]
-    n_atoms: int
+    #: The kind of all atoms, or "union".
     kind: str
+    #: One unit of each input, for distances.
     scale: Array
+    #: What inputs are clipped to.
     limits: Limits | None
+    #: Whether inputs may be NaN.
     takes_missing: bool
     intercept: Array
+    #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
+    #: of 1 + f and 1 - f ("squares"), or a link; None where neither determines one.
     probability: str | PowerLink | None
+    #: All bool, int, float or str.
     labels: list[Any]
+    #: The names of the inputs, where the training data had them.
     names: list[str] | None
+    #: The TableEncoder that turns a table into the inputs.
     encoder: Any
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns of a table that its encoder uses."""
+        return [one for one in self.encoder.columns_ if not isinstance(one, SkippedColumn)]
+
+    @property
+    def n_atoms(self) -> int:
+        """The number of atoms of all kinds."""
+        return sum(block.n_atoms for block in self.blocks)
 
     @property
     def n_features(self) -> int:
@@ -153,12 +141,10 @@ def formula_of(model: Any) -> Formula:
     """Take a fitted model apart; a ValueError says what cannot be exported."""
     encoder, classifier = split_model(model)
     fitted = classifier.model_
-    blocks = list(_blocks(fitted))
     names = getattr(classifier, "feature_names_in_", None)
     is_union = isinstance(fitted.dictionary, UnionDictionary)
     return Formula(
-        blocks=blocks,
-        n_atoms=sum(block.n_atoms for block in blocks),
+        blocks=list(_blocks(fitted)),
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
@@ -172,47 +158,58 @@ def formula_of(model: Any) -> Formula:
 
 
 def _blocks(model: Model) -> Iterator[Block]:
-    """Return the atoms of every kind; an atom that no class uses adds nothing."""
-    is_used = (model.coef != 0.0).any(axis=0)
-    atoms = model.atoms.tocsr() if sparse.issparse(model.atoms) else model.atoms
-    atoms, coef = atoms[is_used], model.coef[:, is_used]
-    parts: Iterable[tuple[Dictionary, Any, Array]] = [(model.dictionary, atoms, coef)]
-    if isinstance(model.dictionary, UnionDictionary):
-        parts = [
-            (model.dictionary.families[number], rows, coef[:, places])
-            for number, places, rows in model.dictionary.members(atoms, len(model.scale))
-        ]
-    found: dict[str, list[Block]] = {}
-    for dictionary, rows, own in parts:
-        if own.shape[1] or not isinstance(model.dictionary, UnionDictionary):
-            block = _block(dictionary, rows, own)
-            found.setdefault(block.name, []).append(block)
-    for several in found.values():
-        if several[0].n_atoms:
-            yield several[0] if len(several) == 1 else _concatenated(several)
+    """Yield the atoms of every kind; an atom that no class uses adds nothing."""
+    used = np.flatnonzero((model.coef != 0.0).any(axis=0))
+    found: dict[tuple[str, int], list[tuple[Any, Array]]] = {}
+    for family, places, rows in by_family(model.dictionary, model.atoms[used], len(model.scale)):
+        degree = int(family.degree) if isinstance(family, PolynomialDictionary) else 1
+        parts = found.setdefault((_kind(family), degree), [])
+        parts.append((rows, model.coef[:, used[places]]))
+    for (kind, degree), parts in found.items():
+        atoms, coef = parts[0]
+        if len(parts) > 1:
+            coef = np.hstack([own for _, own in parts])
+        if kind == "tree":
+            forest = _forest_of(row for rows, _ in parts for row in rows)
+            yield Block(kind, degree, coef, forest=forest)
+            continue
+        if len(parts) > 1:  # only unions have several, and their atoms are dense
+            atoms = np.vstack([rows for rows, _ in parts])
+        yield Block(kind, degree, coef, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
 
 
-def _block(dictionary: Dictionary, atoms: Any, coef: Array) -> Block:
-    kind = _kind(dictionary)
-    if kind == "tree":
-        forest = forest_of(atoms)
-        return Block(kind, 1, np.zeros((coef.shape[1], 0)), np.zeros(coef.shape[1]), coef, forest)
-    last = atoms[:, -1]
-    last = last.toarray().ravel() if sparse.issparse(last) else last
-    degree = int(dictionary.degree) if isinstance(dictionary, PolynomialDictionary) else 1
-    return Block(kind, degree, atoms[:, :-1], last, coef)
-
-
-def _concatenated(blocks: list[Block]) -> Block:
-    """Put blocks of one kind together; atoms of a union are dense."""
-    forests = [block.forest for block in blocks if block.forest is not None]
-    return Block(
-        kind=blocks[0].kind,
-        degree=blocks[0].degree,
-        rows=np.vstack([block.rows for block in blocks]),
-        last=np.concatenate([block.last for block in blocks]),
-        coef=np.hstack([block.coef for block in blocks]),
-        forest=Forest.joined(forests) if forests else None,
+def _forest_of(rows: Iterable[Array]) -> Forest:
+    """Lay out trees level by level: so a child is close to its parent."""
+    nodes: list[Array] = []
+    left: list[int] = []
+    levels: list[int] = []
+    roots = []
+    for row in rows:
+        tree, root = nodes_of(row[None])[0], len(left)
+        roots.append(root)
+        nodes.append(tree[0])
+        levels.append(0)
+        while len(left) < len(nodes):
+            place, node = len(left), nodes[len(left)]
+            is_leaf = node[0] == -1.0
+            left.append(0 if is_leaf else len(nodes) - place)
+            if not is_leaf:
+                nodes += list(tree[int(node[2]) : int(node[2]) + 2])
+                levels += [levels[place] + 1] * 2
+    feature, value, _, kind = np.array(nodes).T.copy()
+    kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
+    is_category = (kinds & CATEGORIES) > 0
+    sets = value[is_category].astype(np.int64).tolist()
+    value[is_category] = np.arange(len(sets))
+    return Forest(
+        feature=np.maximum(feature, 0.0).astype(np.int64),
+        value=value,
+        left=np.array(left, dtype=np.int64),
+        is_missing_left=(kinds & MISSING_LEFT) > 0,
+        is_category=is_category,
+        sets=sets,
+        roots=roots,
+        depth=max(levels),
     )
 
 
@@ -222,17 +219,17 @@ def merge_linear(block: Block) -> Block:
     if block.kind != "linear" or block.n_atoms <= n_outputs:
         return block
     rows = np.asarray(block.coef @ block.rows)
-    return Block("linear", 1, rows, block.coef @ block.last, np.eye(n_outputs))
+    return replace(block, coef=np.eye(n_outputs), rows=rows, last=block.coef @ block.last)
 
 
 def _kind(dictionary: Dictionary) -> str:
     found = type(dictionary)
-    for kind, known in KINDS.items():
+    for kind, known in _KINDS.items():
         if all(getattr(found, name, None) is getattr(known, name, None) for name in _VALUES):
             return kind
     raise ValueError(
         f"{found.__name__} cannot be exported: the atoms that C and ONNX can express are those "
-        f"of {', '.join(known.__name__ for known in KINDS.values())}, and unions of these."
+        f"of {', '.join(known.__name__ for known in _KINDS.values())}, and unions of these."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.files import write_whole
-from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
+from fcgboost.tables import CategoryColumn, NumberColumn
 
 _TYPES = {"float": "FLOAT", "double": "DOUBLE"}
 _OUTPUTS = ("label", "probabilities", "decision")
@@ -50,26 +49,33 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     onnx = import_onnx()
     if input_type not in _TYPES:
         raise ValueError(f"input_type must be one of {list(_TYPES)}, got {input_type!r}.")
-    formula = formula_of(model)
+    formula, helper = formula_of(model), onnx.helper
     real = getattr(onnx.TensorProto, _TYPES[input_type])
     inputs = _inputs(formula, real)
-    graph = Graph([*_OUTPUTS, *(given.name for given in inputs)])
-    x = _rows(graph, formula, inputs)
-    decision = _decision(graph, formula, x)
+    names = [given.name for given in inputs]
+    graph = Graph([*_OUTPUTS, *names])
+    decision = _decision(graph, formula, _rows(graph, formula, names))
     outputs = _outputs(graph, formula, decision, real)
-    helper = onnx.helper
-    made = helper.make_graph(
-        graph.nodes,
-        "fcgboost",
-        [given.info() for given in inputs],
-        outputs,
-        graph.constants,
-        doc_string=f"A sum of atoms: {formula.sizes}.",
-    )
+    note = f"A sum of atoms: {formula.sizes}."
+    tensors = (inputs, outputs, graph.constants)
+    made = helper.make_graph(graph.nodes, "fcgboost", *tensors, doc_string=note)
     opsets = [helper.make_opsetid("", OPSET)]
     if any(node.domain == ML for node in graph.nodes):
         opsets.append(helper.make_opsetid(ML, ML_OPSET))
-    return _add_metadata(helper.make_model(made, opset_imports=opsets), formula, inputs)
+    program = helper.make_model(made, opset_imports=opsets, doc_string=note, ir_version=IR_VERSION)
+    program.producer_name, program.producer_version = "fcgboost", __version__
+    facts = {
+        "dictionary": formula.kind,
+        "n_atoms": str(formula.n_atoms),
+        "classes": json.dumps(formula.labels),
+    }
+    if formula.encoder is not None:
+        columns = [column.name for column in formula.columns]
+        facts["columns"] = json.dumps(dict(zip(names, columns, strict=True)))
+    elif formula.names is not None:
+        facts["columns"] = json.dumps(formula.names)
+    helper.set_model_props(program, facts)
+    return program
 
 
 def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
@@ -77,87 +83,44 @@ def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "fl
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
 
 
-def _add_metadata(made: Any, formula: Formula, inputs: list[_Input]) -> Any:
-    made.ir_version = IR_VERSION
-    made.producer_name, made.producer_version = "fcgboost", __version__
-    made.doc_string = made.graph.doc_string
-    facts = {
-        "dictionary": formula.kind,
-        "n_atoms": str(formula.n_atoms),
-        "classes": json.dumps(formula.labels),
-    }
-    if formula.encoder is not None:
-        facts["columns"] = json.dumps({given.name: given.column for given in inputs})
-    elif formula.names is not None:
-        facts["columns"] = json.dumps(formula.names)
-    import_onnx().helper.set_model_props(made, facts)
-    return made
-
-
-@dataclass(frozen=True)
-class _Input:
-    """An input of the graph: its name, that of its column, its element type and its width."""
-
-    name: str
-    column: str
-    kind: int
-    width: int
-    note: str
-
-    def info(self) -> Any:
-        """Return the declaration."""
-        helper = import_onnx().helper
-        shape = ["n", self.width]
-        return helper.make_tensor_value_info(self.name, self.kind, shape, doc_string=self.note)
-
-
-def _inputs(formula: Formula, real: int) -> list[_Input]:
+def _inputs(formula: Formula, real: int) -> list[Any]:
+    """Declare the inputs: one of all numbers, or one for every column of a table."""
+    declare, text = import_onnx().helper.make_tensor_value_info, import_onnx().TensorProto.STRING
     if formula.encoder is None:
         note = "" if formula.names is None else f"Columns: {json.dumps(formula.names)}."
-        return [_Input("X", "X", real, formula.n_features, note)]
-    text = import_onnx().TensorProto.STRING
-    inputs: list[_Input] = []
-    taken = set(_OUTPUTS)
-    for column in formula.encoder.columns_:
-        if isinstance(column, SkippedColumn):
-            continue
+        return [declare("X", real, ["n", formula.n_features], doc_string=note)]
+    inputs, taken = [], set(_OUTPUTS)
+    for column in formula.columns:
         name = utf8(column.name, "ONNX").decode() or "column"
         while name in taken:
             name += "_"
         taken.add(name)
+        kind, note = text, "Texts; an empty one is missing."
         if isinstance(column, NumberColumn):
             unit = "Days since 1970-01-01" if column.unit == "days" else "Numbers"
-            inputs.append(_Input(name, column.name, real, 1, f"{unit}; NaN is missing."))
-        else:
-            inputs.append(_Input(name, column.name, text, 1, "Texts; an empty one is missing."))
+            kind, note = real, f"{unit}; NaN is missing."
+        inputs.append(declare(name, kind, ["n", 1], doc_string=note))
     return inputs
 
 
-def _rows(graph: Graph, formula: Formula, inputs: list[_Input]) -> str:
+def _rows(graph: Graph, formula: Formula, names: list[str]) -> str:
     """Return the inputs of the sum, of shape (n, n_features), in double precision."""
     if formula.encoder is None:
-        return _double(graph, inputs[0].name)
-    columns = [
-        column for column in formula.encoder.columns_ if not isinstance(column, SkippedColumn)
-    ]
+        return graph.cast(names[0], "DOUBLE")
     pieces: list[str] = []
-    for column, given in zip(columns, inputs, strict=True):
+    for column, name in zip(formula.columns, names, strict=True):
         if isinstance(column, NumberColumn):
-            pieces += _number(graph, column, given.name)
+            pieces += _number(graph, column, name)
         else:
-            pieces.append(_category(graph, column, given.name))
+            pieces.append(_category(graph, column, name))
     return pieces[0] if len(pieces) == 1 else graph.add("Concat", *pieces, axis=1)
 
 
-def _double(graph: Graph, tensor: str) -> str:
-    return graph.add("Cast", tensor, to=import_onnx().TensorProto.DOUBLE)
-
-
 def _number(graph: Graph, column: NumberColumn, given: str) -> list[str]:
-    number = _double(graph, given)
+    number = graph.cast(given, "DOUBLE")
     is_gap = graph.add("IsNaN", number)
     filled = graph.add("Where", is_gap, graph.constant([[column.fill]]), number)
-    return [filled, _double(graph, is_gap)] if column.is_marked else [filled]
+    return [filled, graph.cast(is_gap, "DOUBLE")] if column.is_marked else [filled]
 
 
 def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
@@ -173,7 +136,8 @@ def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
         default_int64=other,
     )
     wanted = [*range(n), *[other] * column.has_other, *[gap] * column.is_marked]
-    return _double(graph, graph.add("Equal", places, graph.constant([wanted], np.int64)))
+    is_one = graph.add("Equal", places, graph.constant([wanted], np.int64))
+    return graph.cast(is_one, "DOUBLE")
 
 
 def _decision(graph: Graph, formula: Formula, x: str) -> str:
@@ -183,7 +147,12 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
         n_rows = graph.add("Shape", x, start=0, end=1)
         shape = graph.add("Concat", n_rows, graph.constant([formula.n_outputs], np.int64), axis=0)
         return graph.add("Expand", intercept, shape)
-    x, total = _clipped(graph, formula, x), intercept
+    if formula.limits is not None:
+        # NaN is neither below nor above anything.
+        for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
+            row = graph.constant(limit[None, :])
+            x = graph.add("Where", graph.add(comparison, x, row), row, x)
+    total = intercept
     for block in map(merge_linear, formula.blocks):
         coef = block.coef / 2.0 if block.kind == "sigmoid" else block.coef
         values = values_of(graph, formula, block, x)
@@ -192,46 +161,25 @@ def _decision(graph: Graph, formula: Formula, x: str) -> str:
     return total
 
 
-def _clipped(graph: Graph, formula: Formula, x: str) -> str:
-    """Return inputs within the limits; NaN is neither below nor above anything."""
-    if formula.limits is None:
-        return x
-    for comparison, limit in (("Less", formula.limits.low), ("Greater", formula.limits.high)):
-        row = graph.constant(limit[None, :])
-        x = graph.add("Where", graph.add(comparison, x, row), row, x)
-    return x
-
-
 def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[Any]:
     """Name the outputs; declare them."""
-    helper, kinds = import_onnx().helper, import_onnx().TensorProto
-    is_pair, n_classes = formula.n_outputs == 1, len(formula.labels)
+    helper, labels = import_onnx().helper, formula.labels
+    is_pair, declare = formula.n_outputs == 1, helper.make_tensor_value_info
     if is_pair:
         squeezed = graph.add("Squeeze", decision, graph.constant([1], np.int64))
-        positive = graph.add("Greater", squeezed, graph.constant(0.0))
-        places = graph.add("Cast", positive, to=kinds.INT64)
+        places = graph.cast(graph.add("Greater", squeezed, graph.constant(0.0)), "INT64")
     else:
         places = graph.add("ArgMax", decision, axis=1, keepdims=0)
-    kind, dtype = _label_type(formula.labels)
-    graph.output(graph.add("Gather", graph.constant(formula.labels, dtype), places), "label")
-    infos = [helper.make_tensor_value_info("label", kind, ["n"])]
+    dtype: Any = object if isinstance(labels[0], str) else np.asarray(labels).dtype
+    if isinstance(labels[0], int) and max(labels) >= 2**63:
+        dtype = np.uint64
+    graph.output(graph.add("Gather", graph.constant(labels, dtype), places), "label")
+    infos = [declare("label", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), ["n"])]
     if formula.probability is not None:
         graph.output(_probabilities(graph, formula, decision), "probabilities", real)
-        infos.append(helper.make_tensor_value_info("probabilities", real, ["n", n_classes]))
+        infos.append(declare("probabilities", real, ["n", len(labels)]))
     graph.output(squeezed if is_pair else decision, "decision", real)
-    shape = ["n"] if is_pair else ["n", n_classes]
-    return [*infos, helper.make_tensor_value_info("decision", real, shape)]
-
-
-def _label_type(labels: list[Any]) -> tuple[int, Any]:
-    """Return the types of labels, in ONNX and in NumPy."""
-    kinds = import_onnx().TensorProto
-    if isinstance(labels[0], bool):
-        return kinds.BOOL, np.bool_
-    if isinstance(labels[0], int):
-        is_large = max(labels) >= 2**63
-        return (kinds.UINT64, np.uint64) if is_large else (kinds.INT64, np.int64)
-    return (kinds.DOUBLE, np.float64) if isinstance(labels[0], float) else (kinds.STRING, str)
+    return [*infos, declare("decision", real, ["n"] if is_pair else ["n", len(labels)])]
 
 
 def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:

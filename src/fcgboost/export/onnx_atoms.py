@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fcgboost.export.forests import Forest
-from fcgboost.export.formula import Block, Formula
-from fcgboost.export.onnx_graph import Graph, import_onnx
-
-_N_CODES = 52
+from fcgboost.arrays import host
+from fcgboost.dictionaries.trees import N_CODES
+from fcgboost.export.formula import Block, Forest, Formula
+from fcgboost.export.onnx_graph import Graph
 
 
 def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
@@ -36,7 +35,7 @@ def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
 
 def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
-    centers, steepness = block.dense_rows(), 0.5 / block.last**2
+    centers, steepness = host(block.rows), 0.5 / block.last**2
     if not sparse.issparse(block.rows):
         # Distances do not change under a shift, and a small one keeps the three from cancelling.
         origin = centers.mean(axis=0)
@@ -50,16 +49,13 @@ def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     table = graph.constant(np.vstack([weights.T, -steepness]))
     product = graph.add("MatMul", graph.add("Concat", x, lengths, axis=1), table)
     constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
-    return _decay(graph, graph.add("Sub", product, constants))
-
-
-def _decay(graph: Graph, exponents: str) -> str:
+    exponents = graph.add("Sub", product, constants)
     return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
 
 
 def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return the profile of z = <w, x> + b; of a sigmoid, twice its value."""
-    weights, offsets = block.dense_rows(), block.last
+    weights, offsets = host(block.rows), block.last
     if block.kind == "polynomial":
         offsets = 1.0 + offsets
     elif block.kind == "sigmoid":
@@ -68,8 +64,7 @@ def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     product = graph.add("MatMul", x, graph.constant(weights.T))
     z = graph.add("Add", product, graph.constant(offsets[None, :]))
     if block.kind == "step":
-        positive = graph.add("Greater", z, graph.constant(0.0))
-        return graph.add("Cast", positive, to=import_onnx().TensorProto.DOUBLE)
+        return graph.cast(graph.add("Greater", z, graph.constant(0.0)), "DOUBLE")
     if block.kind == "relu":
         return graph.add("Max", z, graph.constant(0.0))
     if block.kind == "sigmoid":
@@ -86,12 +81,11 @@ def _trees(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     Common operators do: the trees of ai.onnx.ml 3 give single precision only.
     """
     forest = block.forest
-    assert forest is not None
     walk = _Walk(graph, forest, formula.takes_missing)
     n_rows = graph.add("Shape", x, start=0, end=1)
     shape = graph.add("Concat", n_rows, graph.constant([len(forest.roots)], np.int64), axis=0)
-    nodes = graph.add("Expand", graph.constant(forest.roots[None, :], np.int64), shape)
-    for _ in range(int(forest.depths.max())):
+    nodes = graph.add("Expand", graph.constant([forest.roots], np.int64), shape)
+    for _ in range(forest.depth):
         nodes = walk.step(x, nodes)
     return graph.add("Gather", walk.values, nodes)
 
@@ -111,7 +105,7 @@ class _Walk:
             sets[forest.is_category] = forest.sets
             self._sets = graph.constant(sets)
             self._is_category = graph.constant(forest.is_category, np.bool_)
-            self._powers = graph.constant(2.0 ** np.arange(_N_CODES))
+            self._powers = graph.constant(2.0 ** np.arange(N_CODES))
 
     def step(self, x: str, nodes: str) -> str:
         """Go down one level; a leaf stays where it is."""
@@ -127,21 +121,19 @@ class _Walk:
                 is_member = self._is_member(value, nodes, missing)
                 is_left = self._choose(is_category, is_member, is_left)
         left = graph.add("Gather", self._left, nodes)
-        kinds = import_onnx().TensorProto
-        is_split = graph.add("Cast", left, to=kinds.BOOL)
+        is_split = graph.cast(left, "BOOL")
         is_right = graph.add("And", is_split, graph.add("Not", is_left))
-        right = graph.add("Cast", is_right, to=kinds.INT64)
+        right = graph.cast(is_right, "INT64")
         return graph.add("Add", graph.add("Add", nodes, left), right)
 
     def _is_member(self, value: str, nodes: str, missing: str) -> str:
         """Say whether a code's bit is set; powers of two divide without rounding."""
         graph, zero = self._graph, self._graph.constant(0.0)
         is_whole = graph.add("Equal", value, graph.add("Floor", value))
-        is_high = graph.add("Less", value, graph.constant(float(_N_CODES)))
+        is_high = graph.add("Less", value, graph.constant(float(N_CODES)))
         is_low = graph.add("GreaterOrEqual", value, zero)
         is_code = graph.add("And", graph.add("And", is_low, is_high), is_whole)
-        codes = graph.add("Where", is_code, value, zero)
-        codes = graph.add("Cast", codes, to=import_onnx().TensorProto.INT64)
+        codes = graph.cast(graph.add("Where", is_code, value, zero), "INT64")
         shifted = graph.add(
             "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
         )

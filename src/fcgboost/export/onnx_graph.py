@@ -43,6 +43,10 @@ class Graph:
         )
         return output
 
+    def cast(self, tensor: str, kind: str) -> str:
+        """Return a tensor in another type, named as in ONNX."""
+        return self.add("Cast", tensor, to=getattr(self._onnx.TensorProto, kind))
+
     def output(self, tensor: str, name: str, cast: int | None = None) -> None:
         """Name a tensor as an output, and cast it where a type is given."""
         operator, attributes = ("Identity", {}) if cast is None else ("Cast", {"to": cast})
@@ -50,9 +54,9 @@ class Graph:
         self.nodes.append(node)
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Add an array, or a list of texts (dtype=str); return its name."""
+        """Add an array, or a list of texts (dtype=object); return its name."""
         name = self.name("constant")
-        if dtype is str:
+        if dtype is object:
             kind, texts = self._onnx.TensorProto.STRING, [utf8(text, "ONNX") for text in values]
             tensor = self._onnx.helper.make_tensor(name, kind, [len(texts)], texts)
         else:
@@ -66,7 +70,7 @@ class Graph:
         types: list[Any] = [np.uint8, np.int16, np.int32, np.int64]
         largest = int(np.max(values, initial=0))
         small = next(dtype for dtype in types if largest <= np.iinfo(dtype).max)
-        return self.add("Cast", self.constant(values, small), to=self._onnx.TensorProto.INT64)
+        return self.cast(self.constant(values, small), "INT64")
 
     def name(self, word: str) -> str:
         """Return a name that is not taken, and take it."""

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from fcgboost import dictionaries
+from fcgboost.arrays import host
 from fcgboost.colors import CLASS_COLORS
-from fcgboost.dictionaries import (
-    GaussDictionary,
-    InnerProductDictionary,
-    LinearDictionary,
-    PolynomialDictionary,
-    SigmoidDictionary,
-    StepDictionary,
-    TreeDictionary,
-)
 from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Where the two panels and the scale of colours lie in the Axes: left, bottom, width, height.
 _HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
@@ -35,16 +24,16 @@ _NARROW = 40.0
 Kind = Literal["centre", "hinge", "half-way line", "step"]
 # The first family that an atom's dictionary belongs to says how it is drawn in a plane.
 _KINDS: dict[type, Kind | None] = {
-    GaussDictionary: "centre",
-    PolynomialDictionary: "centre",
-    SigmoidDictionary: "half-way line",
-    StepDictionary: "step",
-    LinearDictionary: None,
-    InnerProductDictionary: "hinge",
+    dictionaries.GaussDictionary: "centre",
+    dictionaries.PolynomialDictionary: "centre",
+    dictionaries.SigmoidDictionary: "half-way line",
+    dictionaries.StepDictionary: "step",
+    dictionaries.LinearDictionary: None,
+    dictionaries.InnerProductDictionary: "hinge",
 }
 _VALUE_NAMES = {
-    GaussDictionary: "centre − mean, standardised",
-    TreeDictionary: "share of the splits",
+    dictionaries.GaussDictionary: "centre − mean, standardised",
+    dictionaries.TreeDictionary: "share of the splits",
 }
 
 
@@ -66,12 +55,12 @@ def atom_positions(model: Any, points: Array) -> AtomPositions | None:
         # Centres and lines in one picture would be taken for the same thing.
         return None
     dictionary, _, rows = found[0] if found else (model.dictionary, None, model.atoms)
-    atoms = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    atoms = host(rows)
     kind = next((kind for family, kind in _KINDS.items() if isinstance(dictionary, family)), None)
     if kind is None:
         return None
     places = atoms[:, :2] if kind == "centre" else atoms
-    if isinstance(dictionary, PolynomialDictionary):
+    if isinstance(dictionary, dictionaries.PolynomialDictionary):
         places = _polynomial_centers(model, atoms, points)
     return AtomPositions(kind, places, model.coef)
 
@@ -156,12 +145,11 @@ class AtomDisplay(base.Display):
                 f"{type(classifier.model_.dictionary).__name__}."
             )
         names = base.feature_names(before, classifier, X)
-        display = cls(found[0][own], coef[own], own + 1, names, value_name=found[1])
-        display.class_name = base.label_name(value)
-        return display.plot(**kwargs)
+        texts = {"value_name": found[1], "class_name": base.label_name(value)}
+        return cls(found[0][own], coef[own], own + 1, names, **texts).plot(**kwargs)
 
     def plot(
-        self, ax: Axes | None = None, *, n_atoms: int = 30, n_shown: int = 20, **kwargs: Any
+        self, ax: base.Axes | None = None, *, n_atoms: int = 30, n_shown: int = 20, **kwargs: Any
     ) -> Self:
         """Divide Axes, or those of a new figure, among the two panels.
 
@@ -184,14 +172,17 @@ class AtomDisplay(base.Display):
         return self
 
     def _draw_heat(
-        self, ax: Axes, rows: NDArray[np.intp], columns: NDArray[np.intp], options: dict[str, Any]
+        self,
+        ax: base.Axes,
+        rows: NDArray[np.intp],
+        columns: NDArray[np.intp],
+        options: dict[str, Any],
     ) -> None:
         heat = self.heat_ax_ = ax.inset_axes(_HEAT)
         shown = self.values[np.ix_(rows, columns)]
         limit = float(np.abs(shown).max(initial=0.0)) or 1.0
-        ends = {"vmin": -limit, "vmax": limit}
-        style = {"cmap": base.diverging_colormap(), **ends, "aspect": "auto", **options}
-        self.image_ = heat.imshow(shown, interpolation="nearest", **style)
+        style = {"cmap": base.diverging_colormap(), "vmin": -limit, "vmax": limit, **options}
+        self.image_ = heat.imshow(shown, interpolation="nearest", **{"aspect": "auto", **style})
         self._name_features(heat, columns)
         height, letters = base.size_in_points(heat)[1], float(heat.yaxis.label.get_fontsize())
         every = -(-len(rows) // max(1, min(15, int(0.5 * height / (1.3 * letters)))))
@@ -202,7 +193,7 @@ class AtomDisplay(base.Display):
         name = base.wrapped(self.value_name, 0.9 * height, letters)
         self.figure_.colorbar(self.image_, cax=ax.inset_axes(_SCALE), label=name)
 
-    def _name_features(self, heat: Axes, columns: NDArray[np.intp]) -> None:
+    def _name_features(self, heat: base.Axes, columns: NDArray[np.intp]) -> None:
         """Write the features' names, turned where they are wide, and skip some in tiny Axes."""
         width, height = base.size_in_points(heat)
         letters, n = float(heat.xaxis.label.get_fontsize()), len(columns)
@@ -217,7 +208,7 @@ class AtomDisplay(base.Display):
         rest = f"smaller features left out: {len(self.names) - n}" if n < len(self.names) else ""
         heat.set_xlabel(base.wrapped(rest, width, letters))
 
-    def _draw_bars(self, ax: Axes, rows: NDArray[np.intp]) -> None:
+    def _draw_bars(self, ax: base.Axes, rows: NDArray[np.intp]) -> None:
         bars = self.bar_ax_ = ax.inset_axes(_BARS)
         coef = self.coef[rows]
         colors = [CLASS_COLORS[int(value > 0.0)] for value in coef]

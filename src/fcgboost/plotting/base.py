@@ -17,7 +17,7 @@ from fcgboost.colors import CLASS_COLORS, PALETTE
 from fcgboost.prediction import BaseFCGBoost
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
 Array = NDArray[np.float64]
 

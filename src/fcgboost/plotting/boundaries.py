@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from sklearn import inspection
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from fcgboost.arrays import host
 from fcgboost.plotting import base
 from fcgboost.plotting.atoms import AtomPositions, atom_positions
 from fcgboost.plotting.base import Array
 from fcgboost.prediction import BaseFCGBoost
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # As many as not to coincide with the colours.
 _MARKERS = ("^", "o", "s", "D", "v", "P", "X", "<")
@@ -120,15 +117,13 @@ class DecisionBoundaryDisplay(base.Display):
         if k is not None:
             before, classifier = base.split_boosted(estimator, cls)
             short = classifier.truncate(k)
-            estimator = (
-                short if before is None else Pipeline([*before.steps, ("classifier", short)])
-            )
-        points = check_array(X, accept_sparse="csr", dtype=np.float64)
-        points = points.toarray() if sparse.issparse(points) else points
+            steps = [] if before is None else before.steps
+            estimator = Pipeline([*steps, ("classifier", short)]) if steps else short
+        points = host(check_array(X, accept_sparse="csr", dtype=np.float64))
         surface = _surface(estimator, X, points, grid_resolution)
         surface.xlabel, surface.ylabel = xlabel or surface.xlabel, ylabel or surface.ylabel
-        display = cls(surface, estimator.classes_, true_boundary=true_boundary)
         has_decision = hasattr(estimator, "decision_function")  # forests have probabilities only
+        display = cls(surface, estimator.classes_, true_boundary=true_boundary)
         display.threshold = 0.0 if has_decision else 0.5
         display.atoms = _find_atoms(estimator, X, points, atoms)
         if y is not None:
@@ -136,7 +131,7 @@ class DecisionBoundaryDisplay(base.Display):
             display.points, display.labels = points, np.asarray(y)
         return display.plot(**kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.pcolormesh`, which fills it."""
         ax = self._start(ax)
         color = base.text_color(ax)
@@ -154,7 +149,7 @@ class DecisionBoundaryDisplay(base.Display):
         base.legend_below(ax)
         return self
 
-    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
+    def _fill(self, ax: base.Axes, options: dict[str, Any]) -> None:
         """Fill the plane, and draw the lines between the classes."""
         from matplotlib.colors import ListedColormap, to_rgba
 
@@ -178,7 +173,7 @@ class DecisionBoundaryDisplay(base.Display):
             if side.min() < 0.0 < side.max()
         ]
 
-    def _scatter(self, ax: Axes) -> None:
+    def _scatter(self, ax: base.Axes) -> None:
         if self.points is None or self.labels is None:
             return
         colors = base.class_colors(len(self.classes))
@@ -189,7 +184,7 @@ class DecisionBoundaryDisplay(base.Display):
         if self.n_outside:
             ax.plot([], [], " ", label=f"rows farther out: {self.n_outside}")
 
-    def _draw_atoms(self, ax: Axes, atoms: AtomPositions) -> list[Any]:
+    def _draw_atoms(self, ax: base.Axes, atoms: AtomPositions) -> list[Any]:
         coef, kind, two = atoms.coef, atoms.kind, len(self.classes) == 2
         codes = np.where(coef[0] > 0.0, 1, 0) if two else np.abs(coef).argmax(axis=0)
         is_for = two | (coef[codes % len(coef), np.arange(len(codes))] > 0.0)
@@ -213,7 +208,7 @@ class DecisionBoundaryDisplay(base.Display):
             ax.plot([], [], color=base.text_color(ax), label=name, **proxy)
         return drawn
 
-    def _draw_lines(self, ax: Axes, rows: Array, sizes: Array, color: str, fills: bool) -> Any:
+    def _draw_lines(self, ax: base.Axes, rows: Array, sizes: Array, color: str, fills: bool) -> Any:
         """Draw lines <w, x> + b = 0 from beyond the plane to beyond it; the Axes cut them."""
         from matplotlib.collections import LineCollection
 
@@ -229,7 +224,7 @@ class DecisionBoundaryDisplay(base.Display):
         return ax.add_collection(lines, autolim=False)
 
 
-def _draw_centers(ax: Axes, places: Array, sizes: Array, color: str, fills: bool) -> Any:
+def _draw_centers(ax: base.Axes, places: Array, sizes: Array, color: str, fills: bool) -> Any:
     from matplotlib.colors import to_rgba
 
     # Points below remain visible.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,6 @@ from fcgboost.colors import CLASS_COLORS
 from fcgboost.dictionaries import SmoothDictionary
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SLOPES_LABEL = "share of the model's slope (standardised features)"
 _CHANGES_LABEL = "share of the model's changes with the feature"
@@ -93,7 +90,7 @@ class FeatureInfluenceDisplay(base.Display):
         names, errors = base.feature_names(None, estimator, X), found.importances_std
         return cls(found.importances_mean, names, errors=errors, xlabel=label)
 
-    def plot(self, ax: Axes | None = None, *, n_shown: int = 15, **kwargs: Any) -> Self:
+    def plot(self, ax: base.Axes | None = None, *, n_shown: int = 15, **kwargs: Any) -> Self:
         """Draw at most `n_shown` features into Axes or a new figure; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
         shown = np.argsort(-self.values, kind="stable")[:n_shown]

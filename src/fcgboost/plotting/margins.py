@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,6 @@ from fcgboost.colors import BLUE, ORANGE, VERMILION
 from fcgboost.losses import Square
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _N_BINS, _MOST_BINS = 40, 120
 # Margins that differ by less than this from the others are always drawn.
@@ -107,7 +104,7 @@ class MarginDisplay(base.Display):
 
     def plot(
         self,
-        ax: Axes | None = None,
+        ax: base.Axes | None = None,
         *,
         kind: Literal["histogram", "ecdf"] = "histogram",
         **kwargs: Any,
@@ -131,7 +128,9 @@ class MarginDisplay(base.Display):
         base.legend_below(ax, ncols=2)
         return self
 
-    def _draw_histogram(self, ax: Axes, edges: Array, error: str, options: dict[str, Any]) -> str:
+    def _draw_histogram(
+        self, ax: base.Axes, edges: Array, error: str, options: dict[str, Any]
+    ) -> str:
         """Draw one histogram of the right rows, another of the wrong ones; return the y label."""
         is_wrong, label = self.margins < 0.0, f"right (margin ≥ 0): {1.0 - self.error_share:.1%}"
         style = {"bins": edges, "color": BLUE, "label": label, **options}
@@ -140,7 +139,7 @@ class MarginDisplay(base.Display):
         ax.locator_params(axis="y", integer=True)
         return "rows"
 
-    def _draw_ecdf(self, ax: Axes, _: Array, error: str, options: dict[str, Any]) -> str:
+    def _draw_ecdf(self, ax: base.Axes, _: Array, error: str, options: dict[str, Any]) -> str:
         """Draw the shares of rows below every margin; return the y label."""
         ax.ecdf(self.margins, **{"color": BLUE, "label": "share of rows", **options})
         ax.plot(0.0, self.error_share, "o", color=VERMILION, label=error)

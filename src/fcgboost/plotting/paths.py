@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, PALETTE, SKY, VERMILION
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The same thing has the same colour in every picture.
 _CURVE_COLORS = {
@@ -95,11 +92,10 @@ class PathDisplay(base.Display):
                 "There is no error to draw: pass X and y, or fit with validation data "
                 "(validation_fraction, or X_val and y_val)."
             )
-        display = cls(curves, ylabel=ylabel)
-        if x == "atoms":
-            display.atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
-        display.k0 = theory_k0(classifier)
-        display.chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
+        atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
+        chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
+        display = cls(curves, k0=theory_k0(classifier), chosen=chosen, ylabel=ylabel)
+        display.atoms = atoms if x == "atoms" else None
         return display.plot(**kwargs)
 
     @classmethod
@@ -134,7 +130,7 @@ class PathDisplay(base.Display):
                 raise ValueError(f"chosen has {name!r} at step {k}, where there is no curve.")
         return cls(values, k0=k0, chosen=chosen, ylabel=ylabel).plot(**kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
         ax = self._start(ax)
         others = iter((base.text_color(ax), ORANGE, SKY, GREY) * len(self.curves))
@@ -162,7 +158,7 @@ class PathDisplay(base.Display):
             return steps
         return np.append(self.atoms, np.full(n, np.nan))[:n]
 
-    def _mark_chosen(self, ax: Axes) -> None:
+    def _mark_chosen(self, ax: base.Axes) -> None:
         self.chosen_: dict[str, Any] = {}
         for name, k in (self.chosen or {}).items():
             values = self.curves[name]
@@ -203,11 +199,7 @@ class CoefficientPathDisplay(base.Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        class_of_interest: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, *, class_of_interest: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the coefficients of a classifier along its whole path.
 
@@ -222,11 +214,11 @@ class CoefficientPathDisplay(base.Display):
         _, classifier = _with_path(estimator, cls)
         output, value = base.output_of(classifier, class_of_interest)
         coefs, own = _coefficients(classifier.trace_, output)
-        display = cls(coefs, own + 1, class_name=base.label_name(value))
-        display.k0, display.chosen = theory_k0(classifier), classifier.n_iter_
+        k0, name = theory_k0(classifier), base.label_name(value)
+        display = cls(coefs, own + 1, k0=k0, chosen=classifier.n_iter_, class_name=name)
         return display.plot(**kwargs)
 
-    def plot(self, ax: Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
+    def plot(self, ax: base.Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
         """Draw into Axes or a new figure, and name so many atoms; `kwargs` for `Axes.plot`."""
         ax, n_steps = self._start(ax), len(self.coefs)
         sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))

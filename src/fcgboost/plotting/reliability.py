@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from fcgboost.colors import CLASS_COLORS, GREY
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
 from fcgboost.scores import wilson
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # The strip of counts below the diagram, in units of probability: its foot, and its height.
 _FOOT, _HEIGHT = -0.32, 0.18
@@ -121,7 +118,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         display = cls(shares, means, prob, counts[counts > 0], edges, brier, pos_label=label)
         return display.plot(**kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def plot(self, ax: base.Axes | None = None, **kwargs: Any) -> Self:
         """Draw into Axes, or into a new figure; `kwargs` for `Axes.plot`."""
         ax, color = self._start(ax), {"color": CLASS_COLORS[1], **kwargs}["color"]
         # scikit-learn's own line is black, which dark backgrounds hide.
@@ -143,7 +140,7 @@ class ReliabilityDisplay(CalibrationDisplay, base.Display):
         base.legend_below(ax, ncols=2)
         return self
 
-    def _draw_counts(self, ax: Axes) -> None:
+    def _draw_counts(self, ax: base.Axes) -> None:
         most, color = self.counts.max(), base.text_color(ax)
         left, right = self.edges.T
         heights, widths = _HEIGHT * self.counts / most, np.maximum(right - left, 0.004)

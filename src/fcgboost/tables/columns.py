@@ -12,15 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.tables.cells import (
-    Array,
-    factorize,
-    is_missing,
-    number_of,
-    numbers_in,
-    read_column,
-    text_of,
-)
+from fcgboost.tables import cells
+from fcgboost.tables.cells import Array
 
 
 @dataclass(frozen=True)
@@ -28,6 +21,11 @@ class Column(ABC):
     """One column of a table: its name, and how its values become numbers."""
 
     name: str
+
+    @property
+    def kind(self) -> str:
+        """The first word of its class: "number", "category" or "skipped"."""
+        return type(self).__name__.removesuffix("Column").lower()
 
     @property
     def n_outputs(self) -> int:
@@ -51,7 +49,7 @@ class Column(ABC):
 
     def unknown_share(self, values: Any) -> float:
         """Return the share of cells that are unknown among what is not missing."""
-        present = factorize(read_column(values)).present()
+        present = cells.factorize(cells.read_column(values)).present()
         n_unknown = sum(n for cell, n in present if not self.knows(cell))
         return n_unknown / max(sum(n for _, n in present), 1)
 
@@ -79,13 +77,13 @@ class NumberColumn(Column):
         return (self.name, f"{self.name} is missing") if self.is_marked else (self.name,)
 
     def encode(self, values: Any) -> Array:
-        found = numbers_in(self.name, read_column(values), self.unit, self.is_marked)
+        found = cells.numbers_in(self.name, cells.read_column(values), self.unit, self.is_marked)
         is_gap = np.isnan(found)
         filled = np.where(is_gap, self.fill, found)
         return np.column_stack((filled, is_gap) if self.is_marked else (filled,))
 
     def knows(self, cell: Any) -> bool:
-        return number_of(cell, self.unit) is not None
+        return cells.number_of(cell, self.unit) is not None
 
 
 @dataclass(frozen=True)
@@ -114,18 +112,19 @@ class CategoryColumn(Column):
         return tuple(names)
 
     def encode(self, values: Any) -> Array:
-        codes, cells = factorize(read_column(values))
+        codes, distinct = cells.factorize(cells.read_column(values))
         output_of = {level: output for output, level in enumerate(self.levels)}
         other = len(self.levels) if self.has_other else -1
         gap = self.n_outputs - 1 if self.is_marked else -1
         outputs = [
-            gap if is_missing(cell) else output_of.get(text_of(cell), other) for cell in cells
+            gap if cells.is_missing(cell) else output_of.get(cells.text_of(cell), other)
+            for cell in distinct
         ]
         output = np.array(outputs, dtype=np.intp)[codes]
         return np.equal.outer(output, np.arange(self.n_outputs)).astype(np.float64)
 
     def knows(self, cell: Any) -> bool:
-        return text_of(cell) in self.levels
+        return cells.text_of(cell) in self.levels
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.tables.cells import (
-    Array,
-    Cells,
-    dtype_of_cell,
-    dtype_of_type,
-    factorize,
-    is_missing,
-    numbers_in,
-    read_column,
-    text_of,
-)
+from fcgboost.tables import cells
+from fcgboost.tables.cells import Array, Cells
 from fcgboost.tables.columns import CategoryColumn, Column, NumberColumn, SkippedColumn
 
 #: A column of texts is one of numbers if at least so many are, and so large a share.
@@ -59,20 +50,20 @@ def learn_column(
     name: str, column: Any, max_levels: int, min_count: int
 ) -> tuple[Column, list[str]]:
     """Decide what a column holds and how it is encoded; return notes for its owner, too."""
-    values = read_column(column)
+    values = cells.read_column(column)
     # What its owner declared a category is one, also where its codes are numbers.
     is_declared = str(getattr(column, "dtype", "")) == "category"
     unit = None if is_declared else _dtype_of(values)
     if unit is not None:
-        found = _learn_number(name, numbers_in(name, values, unit), unit)
+        found = _learn_number(name, cells.numbers_in(name, values, unit), unit)
         notes = [f"{name!r} looks like a row number: leave it out if it is one."]
         notes *= not isinstance(values, Cells) and _is_row_number(values)
     else:
-        cells = factorize(values)
-        levels = _count_levels(cells)
+        distinct = cells.factorize(values)
+        levels = _count_levels(distinct)
         unit = None if is_declared else _dtype_of_most(levels)
         if unit is not None:
-            found = _learn_number(name, numbers_in(name, cells, unit, True), unit)
+            found = _learn_number(name, cells.numbers_in(name, distinct, unit, True), unit)
             notes = [_describe_others(name, levels, unit)]
         else:
             found = _learn_category(name, levels, max_levels, min_count)
@@ -87,7 +78,9 @@ def _dtype_of(values: NDArray[Any] | Cells) -> str | None:
     """Return "number" or "days" if all that is not missing is one of these, else None."""
     if not isinstance(values, Cells):
         return "days" if values.dtype.kind == "M" else "number"
-    dtypes = {dtype_of_type(type(cell)) for cell in values.distinct if not is_missing(cell)}
+    dtypes = {
+        cells.dtype_of_type(type(cell)) for cell in values.distinct if not cells.is_missing(cell)
+    }
     return dtypes.pop() if dtypes in ({"number"}, {"days"}) else None
 
 
@@ -118,14 +111,14 @@ def _is_row_number(values: NDArray[Any]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def _count_levels(cells: Cells) -> Levels:
+def _count_levels(column: Cells) -> Levels:
     counts: Counter[str] = Counter()
     dtypes: dict[str, str | None] = {}
-    for cell, n in cells.present():
-        text = text_of(cell)
+    for cell, n in column.present():
+        text = cells.text_of(cell)
         counts[text] += n
-        dtypes[text] = dtype_of_cell(cell)
-    return Levels(counts, dtypes, len(cells.codes) - counts.total())
+        dtypes[text] = cells.dtype_of_cell(cell)
+    return Levels(counts, dtypes, len(column.codes) - counts.total())
 
 
 def _dtype_of_most(levels: Levels) -> str | None:

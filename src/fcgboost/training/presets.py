@@ -68,7 +68,7 @@ AUTO = Preset(
     _TIMID,
     growth=1.2,
     n_members=3,
-    n_few=10_000,
+    n_few=5_000,
 )
 COMPACT = Preset(
     (ReluDictionary(),),

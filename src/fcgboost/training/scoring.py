@@ -156,6 +156,7 @@ def make_score(
             return accuracy
         gaps = 1.0 - targets * decision
         gaps *= gaps > 0.0
-        return accuracy - _LOSS_SHARE * float(np.add.reduce(shares @ (gaps * gaps))) / n_outputs
+        loss: float = float(np.add.reduce(shares @ (gaps * gaps))) / n_outputs
+        return accuracy - _LOSS_SHARE * loss
 
     return score

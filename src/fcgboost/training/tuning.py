@@ -33,9 +33,8 @@ Ended = tuple[Trace, Status]
 
 
 def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
-    """Return how many paths the choice makes: one for every ridge, on every split of few rows."""
-    n_splits = 1 if has_validation_data else _n_splits(n_rows)
-    return n_splits * len(settings.ridges(n_rows))
+    """Return how many paths the choice makes: one, or one on every split of few rows."""
+    return 1 if has_validation_data else _n_splits(n_rows)
 
 
 def _n_splits(n_rows: float) -> int:
@@ -150,4 +149,5 @@ def _end(trace: Trace, multiple: float, k0: int) -> int:
     judged = np.flatnonzero(~np.isnan(trace.scores)) + 1
     if len(judged) == 0:
         return 0
-    return int(judged[max(1, np.searchsorted(judged, round(multiple * k0), side="right")) - 1])
+    n_judged = int(np.searchsorted(judged, round(multiple * k0), side="right"))
+    return int(judged[max(1, n_judged) - 1])

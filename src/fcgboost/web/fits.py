@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost import (
-    FCGBoostClassifier,
-    GaussDictionary,
-    PolynomialDictionary,
-    Status,
-    theory_steps,
-)
+from fcgboost import FCGBoostClassifier, GaussDictionary, PolynomialDictionary, Status, theory_steps
 from fcgboost.plotting import path_error
 from fcgboost.plotting.atoms import atom_positions
 from fcgboost.web import samples

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.io import split_model
+from fcgboost.plotting.base import feature_names
 from fcgboost.plotting.margins import margins_of
 from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
@@ -150,10 +151,7 @@ def take_apart(model: Any) -> FittedModel:
     encoder, classifier = split_model(model)
     if encoder is not None:
         return FittedModel(encoder, classifier, encoder.columns_)
-    names = vars(classifier).get("feature_names_in_")
-    if names is None:
-        names = [f"feature {i}" for i in range(1, classifier.n_features_in_ + 1)]
-    columns = tuple(NumberColumn(str(name), 0.0, False) for name in names)
+    columns = tuple(NumberColumn(name, 0.0, False) for name in feature_names(None, classifier))
     return FittedModel(None, classifier, columns)
 
 

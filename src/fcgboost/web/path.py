@@ -71,22 +71,21 @@ def path_data(path: PathRecord, plane: Plane | None) -> dict[str, Any]:
     n_entered = trace[-1].n_entered
     texts = describe_atoms(model, trace.atoms[: n_entered * (n_entered <= _MOST_TEXTS)])
     texts = [f": {text}" if text else "" for text in texts] or [""] * n_entered
+    panels = []
+    for title, curves in path.panels.items():
+        drawn = [{"name": name, "values": plain(values)} for name, values in curves.items()]
+        panels.append({"title": title, "percent": title == "error", "curves": drawn})
     return {
         "nAtoms": [step.n_atoms for step in trace],
         "frames": path.frames,
         "chosen": model.classifier.n_iter_,
         "k0": model.k0,
         "best": path.best,
-        "panels": [_panel(title, curves) for title, curves in path.panels.items()],
+        "panels": panels,
         "boundary": None if plane is None else boundary_data(plane, path.frames),
         "coef": _coefficients(path) if plane is None else _strongest(path),
         "atoms": [f"atom {j}{text}" for j, text in enumerate(texts, 1)],
     }
-
-
-def _panel(title: str, curves: dict[str, Array]) -> dict[str, Any]:
-    drawn = [{"name": name, "values": plain(values)} for name, values in curves.items()]
-    return {"title": title, "percent": title == "error", "curves": drawn}
 
 
 def _frames(model: FittedModel, plane: Plane | None, best: int | None) -> list[int]:

@@ -9,16 +9,8 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from fcgboost import plotting
 from fcgboost.colors import CLASS_COLORS, PALETTE
-from fcgboost.plotting import (
-    AtomDisplay,
-    CoefficientPathDisplay,
-    DecisionBoundaryDisplay,
-    FeatureInfluenceDisplay,
-    MarginDisplay,
-    PathDisplay,
-    ReliabilityDisplay,
-)
 from fcgboost.plotting.atoms import has_values
 from fcgboost.plotting.base import legend_below, set_labels, text_color
 from fcgboost.tables import Column, NumberColumn
@@ -53,7 +45,7 @@ def draw_path(path: PathRecord) -> Picture:
     k0 = model.k0 if model.k0 <= path.n_steps else None
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
-        PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
+        plotting.PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
     return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
 
 
@@ -64,7 +56,7 @@ def draw_boundary(plane: Plane) -> Picture:
     names: dict[str, Any] = {"xlabel": plane.names[0], "ylabel": plane.names[1]}
     points, labels = plane.points[known], plane.evaluation.y[known]
     with drawing(model.has_dollars) as ax:
-        DecisionBoundaryDisplay.from_estimator(
+        plotting.DecisionBoundaryDisplay.from_estimator(
             whole, points, labels, grid_resolution=_N_GRID, ax=ax, **names
         )
     caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
@@ -77,7 +69,7 @@ def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Pict
     part = "" if len(rows) == len(evaluation) else f" Drawn from {count(len(rows), 'row')}."
     data = (model.classifier, evaluation.some_inputs(rows), evaluation.y[rows])
     with drawing(model.has_dollars) as ax:
-        margins = MarginDisplay.from_estimator(*data, ax=ax)
+        margins = plotting.MarginDisplay.from_estimator(*data, ax=ax)
     wrong, active = percent(margins.error_share), percent(margins.active_share)
     caption = (
         f"How far the model is on the right side: {wrong} of the rows have a margin below 0 and "
@@ -86,7 +78,7 @@ def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Pict
     yield _picture(ax, "margins", "Margins", caption)
     if evaluation.proba is not None:
         with drawing(model.has_dollars) as ax:
-            ReliabilityDisplay.from_estimator(*data, ax=ax)
+            plotting.ReliabilityDisplay.from_estimator(*data, ax=ax)
         caption = (
             "Whether probabilities mean what they say: points on the dotted line do. Below, how "
             f"many rows each point stands for.{part}"
@@ -97,20 +89,20 @@ def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Pict
 def _of_model(model: FittedModel) -> Iterator[Picture]:
     if model.has_path:
         with drawing(model.has_dollars) as ax:
-            CoefficientPathDisplay.from_estimator(model.classifier, ax=ax)
+            plotting.CoefficientPathDisplay.from_estimator(model.classifier, ax=ax)
         caption = "How the coefficients moved while atoms came in; the largest ones have names."
         yield _picture(ax, "coefficients", "Coefficient path", caption)
     if model.influence is not None:
         names = [shortened(column.name) for column in model.columns]
         with drawing(model.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
-            FeatureInfluenceDisplay(model.influence, names, xlabel="influence").plot(ax)
+            plotting.FeatureInfluenceDisplay(model.influence, names, xlabel="influence").plot(ax)
         words = influence_words(model)
         caption = f"How strongly the model reacts to each column: {words}, as a share of all."
         yield _picture(ax, "influence", "Influence of the columns", caption)
     if has_values(model.classifier.model_):
         height = 2.4 + 0.13 * min(_MOST_ATOMS, model.classifier.n_atoms_)
         with drawing(model.has_dollars, height) as ax:
-            display = AtomDisplay.from_estimator(model.classifier, ax=ax)
+            display = plotting.AtomDisplay.from_estimator(model.classifier, ax=ax)
         if list(display.names) != model.feature_names:
             # A classifier behind an encoder does not know the names of its features.
             display.names = model.feature_names
@@ -127,7 +119,7 @@ def _of_columns(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]
     names = [shortened(model.columns[place].name) for place in found.places]
     with drawing(model.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
         title = "loss of accuracy"
-        FeatureInfluenceDisplay(found.mean, names, errors=found.std, xlabel=title).plot(ax)
+        plotting.FeatureInfluenceDisplay(found.mean, names, errors=found.std, xlabel=title).plot(ax)
     caption = (
         "What the accuracy loses when the values of a column are shuffled among "
         f"{count(found.n_rows, 'row')}, with the standard deviation over the shuffles."

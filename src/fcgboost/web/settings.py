@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fcgboost.names import NAMES
+
 #: The page's first fit takes a tenth of a second, the largest of these sizes some seconds.
 MOST_SAMPLES, MOST_STEPS = 2000, 200
 AUTO: Literal["auto"] = "auto"
@@ -87,10 +89,8 @@ CHECKS: Mapping[str, Choice | Number] = {
     "dictionary": Choice(("gauss", "polynomial", "sigmoid", "relu")),
     "width": Number(0.05, 5.0),
     "degree": Number(1, 8, is_whole=True),
-    "loss": Choice(("squared_hinge", "hinge", "cubed_hinge", "square")),
-    "scheme": Choice(
-        ("fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled")
-    ),
+    "loss": Choice(tuple(NAMES["loss"])),
+    "scheme": Choice(tuple(NAMES["scheme"])),
     "l2": Number(0.0, 10.0, has_auto=True),
     "fit_intercept": Choice((True, False)),
     "max_iter": Number(1, MOST_STEPS, is_whole=True, has_auto=True),

@@ -11,10 +11,10 @@ import copy
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -31,7 +31,7 @@ from fcgboost.greedy.path import Validator
 from fcgboost.stopping import Step
 from fcgboost.threads import blas
 from fcgboost.training.dataset import DataSet
-from fcgboost.training.scoring import make_validator, winners
+from fcgboost.training.scoring import make_validator
 
 
 class LoadedRows(NamedTuple):
@@ -42,49 +42,12 @@ class LoadedRows(NamedTuple):
     weights: Array
 
 
-class Draw(NamedTuple):
-    """Rows of a stretch of the circle, how far on they are, and what else is known of them."""
-
-    distances: hashing.Words
-    rows: Any
-    words: hashing.Words
-    codes: NDArray[np.intp]
-    weights: Array
-
-
-class Change(NamedTuple):
-    """What happened to columns since they were asked last: some went, then others came.
-
-    Those that are not there yet come with the classes of their outputs, the loss, the capacity and
-    whether there is a constant.
-    """
-
-    number: int
-    kind: tuple[Any, ...] | None
-    dropped: tuple[int, ...]
-    atoms: Any
-
-
-@dataclass(frozen=True)
-class NewColumns:
-    """Sums over rows of new columns: s g^2, the largest |g|, and first gradients."""
-
-    squares: Array
-    largest: Array
-    gradients: Array
-
-    def __add__(self, other: NewColumns) -> NewColumns:
-        largest = np.maximum(self.largest, other.largest)
-        return NewColumns(self.squares + other.squares, largest, self.gradients + other.gradients)
-
-
 class Partition:
     """The rows of one partition, for training or for validation; codes stand for its labels."""
 
     def __init__(self, data: DataSet, labels: NDArray[Any]) -> None:
         self._data, self._labels = data, labels
         self._columns: dict[int, MemoryColumns] = {}
-        self._circles: dict[int, hashing.Circle] = {}
         self._candidates: MemoryCandidates
         self._design: MemoryDesign
         self._validator: Validator
@@ -92,10 +55,8 @@ class Partition:
     @classmethod
     def of(cls, loaded: LoadedRows) -> Partition:
         """Return rows as they were loaded, those of weight zero left out."""
-        kept = loaded.weights > 0.0
-        labels, codes = np.unique(loaded.y[kept], return_inverse=True)
-        X = loaded.X if kept.all() else loaded.X[kept]
-        return cls(DataSet.of(X, codes, loaded.weights[kept]), labels)
+        labels, codes = np.unique(loaded.y, return_inverse=True)
+        return cls(DataSet.of(loaded.X, codes, loaded.weights), labels)
 
     @property
     def n_rows(self) -> int:
@@ -106,8 +67,8 @@ class Partition:
 
     def survey(self) -> tuple[NDArray[Any], int, bool]:
         """Return the labels, the number of columns, and whether rows are sparse."""
-        X = self._data.X
-        return self._labels, X.shape[1], sparse.issparse(X)
+        X, present = self._data.X, np.unique(self._data.codes)
+        return self._labels[present], X.shape[1], sparse.issparse(X)
 
     def encode(self, classes: NDArray[Any]) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
@@ -153,45 +114,42 @@ class Partition:
 
     def lay(
         self,
+        budget: int,
+        n_threads: int,
+        standardize: bool,
         limits: Limits | None,
         dictionary: Dictionary,
         moments: Moments,
         per_class: Array,
-        **options: Any,
     ) -> tuple[int, bool]:
         """Lay a dictionary over the rows; return their number, and whether atoms are screened.
 
         Columns are not scaled here: their sizes are known when all partitions have answered.
         """
-        if dictionary.scaling != "none":
-            dictionary = copy.copy(dictionary)
-            dictionary.scaling = "none"
-        X, words = (data := self._data.within(limits)).X, data.words
-        dictionary.check_rows(X)
-        weights = data.weights * per_class[data.codes]
-        self._design = MemoryDesign(dictionary, X, weights, words=words, moments=moments, **options)
-        # The words of the rows before that say their canonical order.
-        self._data = replace(self._data, X=X)
+        dictionary = copy.copy(dictionary)
+        dictionary.scaling = "none"
+        data = self._data.within(limits)
+        dictionary.check_rows(data.X)
+        weights, options = data.weights * per_class[data.codes], (standardize, budget, n_threads)
+        self._data = replace(data, weights=weights)
+        self._design = MemoryDesign(
+            dictionary, data.X, weights, *options, words=data.words, moments=moments
+        )
+        # The last two: that of the fit, and that of a step with a key of its own.
+        self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, data.words))
         return self.n_rows, self._design.is_screened
 
     def words_below(self, width: int) -> hashing.Words:
         """Return the distinct fingerprints below a bound."""
         words = self._design.fingerprints
-        return words if width >= 2**64 else words[: np.searchsorted(words, np.uint64(width))]
+        return words[words <= np.uint64(width - 1)]
 
-    def draw(self, key: int, turn: int, width: int) -> Draw:
-        """Return the rows on a stretch of the circle."""
-        design, circle = self._design, self._circle(key)
-        at, data = circle.within(turn, width), self._data
-        known = (design.X[at], data.words[at], data.codes[at], design.weights[at])
-        return Draw(circle.distances(at, turn), *known)
-
-    def _circle(self, key: int) -> hashing.Circle:
-        if key not in self._circles:
-            # The last two: that of the fit, and that of a step with a key of its own.
-            self._circles = dict([*self._circles.items()][-1:])
-            self._circles[key] = hashing.Circle(self._design.words, key)
-        return self._circles[key]
+    def draw(self, key: int, turn: int, width: int) -> tuple[hashing.Words, DataSet]:
+        """Return how far on the rows on a stretch of the circle are, and these."""
+        circle, data = self._circle(key), self._data
+        at = circle.within(turn, width)
+        part = DataSet(data.X[at], data.codes[at], data.weights[at], data.words[at])
+        return circle.distances(at, turn), part
 
     def propose(self, atoms: Any, store: Any) -> None:
         """Lay candidates over the rows that will be scored more than once."""
@@ -201,7 +159,7 @@ class Partition:
 
     def at(
         self,
-        changes: Sequence[Change],
+        changes: Sequence[tuple[int, int, Sequence[tuple[Any, ...]]]],
         points: Sequence[tuple[int, int, Array]],
         verb: str,
         *args: Any,
@@ -211,24 +169,24 @@ class Partition:
         Points are numbers of columns, outputs and coefficients. What is known of new columns comes
         with the answer.
         """
-        news = tuple(self._change(change) for change in changes)
+        news = [self._change(*change) for change in changes]
         here = [Point(self._columns[number], output, coef) for number, output, coef in points]
         return news, getattr(self, verb)(here, *args)
 
-    def _change(self, change: Change) -> NewColumns | None:
-        if change.kind is not None:
-            positives, *rest = change.kind
-            targets = [np.where(self._data.codes == code, 1.0, -1.0) for code in positives]
-            self._columns[change.number] = self._design.columns(targets, *rest)
-        columns = self._columns[change.number]
-        for position in change.dropped:
-            columns.drop(position)
-        if change.atoms is None:
-            return None
-        first = columns.n_columns
-        columns.append(change.atoms)
+    def _change(
+        self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
+    ) -> tuple[Array, Array, Array]:
+        """Return mean squares, largest values and first gradients from the first new column on."""
+        for verb, *args in changes:
+            if verb == "make":
+                positives, *rest = args
+                targets = [np.where(self._data.codes == code, 1.0, -1.0) for code in positives]
+                self._columns[number] = self._design.columns(targets, *rest)
+            else:
+                getattr(self._columns[number], verb)(*args)
+        columns = self._columns[number]
         largest = np.abs(columns.A[:, first:]).max(axis=0)
-        return NewColumns(columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:])
+        return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
     def look(self, points: Sequence[Point]) -> tuple[Any, ...]:
         """Return risks, gradients and Gram matrices."""
@@ -253,20 +211,16 @@ class Partition:
         atoms: Any,
         divisor: Divisor,
         left: NDArray[np.intp],
-        is_screened: bool,
+        dtype: str,
     ) -> Scores:
         """Return scores of candidates, new ones or those before, and how far they may be off."""
         if atoms is not None:
             self._candidates = self._design.candidates(atoms, reuse=False, store=False)
-        self._design.forget_columns()
-        R, dtype = self._design.residuals(points), "float32" if is_screened else "float64"
-        with np.errstate(all="ignore"):
-            return self._candidates.estimates(R, divisor, left, dtype)
+        return self._candidates.estimates(points, divisor, left, dtype)
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return exact scores of a few atoms."""
-        some, R = MemoryCandidates(self._design, atoms, False), self._design.residuals(points)
-        return some.exact(R, divisor, np.arange(atoms.shape[0]))
+        return self._design.exact(points, atoms, divisor)
 
     # Validation.
 
@@ -275,11 +229,10 @@ class Partition:
     ) -> None:
         """Prepare to score the steps of a path."""
         self._data = data = self._data.within(limits)
-        codes = np.arange(n_classes)
 
         def hits(decision: Array) -> float:
-            values = decision[:, 0] if n_classes == 2 else decision
-            return float(data.weights[winners(values, codes) == data.codes].sum())
+            found = decision[:, 0] > 0.0 if n_classes == 2 else decision.argmax(1)
+            return float(data.weights[found == data.codes].sum())
 
         self._validator = make_validator(data.X, dictionary, scale, hits)
 
@@ -308,26 +261,9 @@ class Shard:
         )
         self._n_threads, self._store_limit = n_threads, store_limit
 
-    def answer(self, message: bytes) -> bytes:
-        """Call a method that a pickled message names; return whether it went well, and the result.
-
-        What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
-        itself cannot read is waited for without end.
-        """
-        try:
-            method, args = cloudpickle.loads(message)
-            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
-        except Exception as error:  # whatever it is, the client should hear of it
-            try:
-                told = cloudpickle.dumps((False, error))
-                cloudpickle.loads(told)
-            except Exception:
-                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
-            return bytes(told)
-
-    def ask(self, method: str, *args: Any, **options: Any) -> dict[int, Any]:
+    def ask(self, method: str, *args: Any) -> dict[int, Any]:
         """Call a method of every partition for training."""
-        return {i: getattr(part, method)(*args, **options) for i, part in self._training.items()}
+        return {i: getattr(part, method)(*args) for i, part in self._training.items()}
 
     def ask_validation(self, method: str, *args: Any) -> dict[int, Any]:
         """Call a method of every partition for validation."""
@@ -339,11 +275,10 @@ class Shard:
         self._training, self._validation = _with_rows(self._training), _with_rows(aside)
         return {i: part.n_rows for i, part in self._validation.items()}
 
-    def lay(self, standardize: bool, budget: int, *args: Any) -> dict[int, tuple[int, bool]]:
+    def lay(self, budget: int, *args: Any) -> dict[int, tuple[int, bool]]:
         """Lay a dictionary over the rows; stored candidates of all share the memory."""
-        budget = min(budget, self._store_limit) // max(1, len(self._training))
-        options = {"standardize": standardize, "memory_budget": budget}
-        return self.ask("lay", *args, n_threads=self._n_threads, **options)
+        share = min(budget, self._store_limit) // max(1, len(self._training))
+        return self.ask("lay", share, self._n_threads, *args)
 
 
 def _with_rows(partitions: dict[int, Partition]) -> dict[int, Partition]:

@@ -10,7 +10,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.clipping import Limits
-from fcgboost.dask.design import DaskDesign, Workers, add_up
+from fcgboost.cluster.design import ClusterDesign, Workers, add_up
 from fcgboost.designs.base import Array
 from fcgboost.designs.moments import Moments
 from fcgboost.greedy.path import StepScore
@@ -121,7 +121,7 @@ def _set_aside(workers: Workers, n_classes: int, fraction: float, key: int) -> N
 
 def _lay_out(
     settings: Settings, workers: Workers, classes: NDArray[Any]
-) -> tuple[DaskDesign, Limits | None]:
+) -> tuple[ClusterDesign, Limits | None]:
     """Find out what rows are clipped to, and lay the dictionary over them."""
     dictionary, standardize = settings.dictionary, settings.standardize
     totals = add_up(workers.ask("class_totals", len(classes)))
@@ -133,14 +133,14 @@ def _lay_out(
         limits = limits.without(dictionary.categories(len(moments.mean)))
         moments = add_up(workers.ask("moments", per_class, limits))
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
-    question = (standardize, budget, limits, dictionary, moments, per_class)
+    question = (budget, standardize, limits, dictionary, moments, per_class)
     laid = workers.round("lay", *question, lasts=True)
-    design = DaskDesign(workers, dictionary, moments, standardize, totals * per_class, laid)
+    design = ClusterDesign(workers, dictionary, moments, standardize, totals * per_class, laid)
     return design, limits
 
 
 def _validator(
-    workers: Workers, design: DaskDesign, limits: Limits | None, n_classes: int
+    workers: Workers, design: ClusterDesign, limits: Limits | None, n_classes: int
 ) -> StepScore:
     """Return what finds the accuracy of a step on validation rows."""
     question = (limits, design.dictionary, design.scale, n_classes)

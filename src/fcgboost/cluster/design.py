@@ -12,30 +12,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, reduce
 from itertools import count
+from operator import add
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost.dask.shard import Change, Draw, NewColumns
-from fcgboost.designs.base import (
-    Array,
-    Best,
-    Candidates,
-    Columns,
-    Design,
-    Divisor,
-    Look,
-    Point,
-    Subsample,
-    Sums,
-)
+from fcgboost import hashing
+from fcgboost.designs.base import Array, Columns, Design, Divisor, Look, Point, Subsample, Sums
 from fcgboost.designs.moments import Frame, Moments
-from fcgboost.designs.scoring import MANY, Contest
+from fcgboost.designs.scoring import ScoredCandidates, Scores
 from fcgboost.dictionaries import Dictionary, Sample, stack_rows
 from fcgboost.losses import Loss
+from fcgboost.training.dataset import DataSet
 
-_LABELS = np.array([-1.0, 1.0])
 # Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
 # So many times in a row workers may be lost without an answer in between.
@@ -125,16 +115,12 @@ def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
 
 def add_up(answers: Sequence[Any]) -> Any:
     """Add up the answers of at least one partition, in order; tuples item by item."""
-    return reduce(_added, answers)
+    if isinstance(answers[0], tuple):
+        return tuple(map(add_up, zip(*answers, strict=True)))
+    return reduce(add, answers)
 
 
-def _added(one: Any, other: Any) -> Any:
-    if isinstance(one, tuple):
-        return tuple(_added(a, b) for a, b in zip(one, other, strict=True))
-    return None if one is None else one + other
-
-
-class DaskDesign(Design):
+class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
     `class_totals` are the weights of the classes; of every partition it was `laid` over are known
@@ -167,136 +153,125 @@ class DaskDesign(Design):
         return len(np.unique(words)) * _ROUND // width
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
-        """Draw distinct rows."""
-        draws, _ = self._draws(n, key, turn)
-        distances = np.concatenate([draw.distances for draw in draws])
+        distances, parts, _ = self.draw(n, key, turn)
         first = np.unique(distances, return_index=True)[1][:n]
-        return self.frame.sample(stack_rows([draw.rows for draw in draws])[first])
+        return self.frame.sample(stack_rows([part.X for part in parts])[first])
 
-    def _draws(self, n: int, key: int, turn: int) -> tuple[list[Draw], int]:
-        """Return all rows of a stretch of the circle with n distinct ones, and its width."""
+    def draw(self, n: int, key: int, turn: int = 0) -> tuple[hashing.Words, list[DataSet], int]:
+        """Return how far on rows of a stretch of the circle with n distinct ones are, and all."""
         # Hashes are evenly spread: with hardly an exception this is wide enough.
         width = int((n + 4.0 * np.sqrt(n) + 8.0) / self._n_rows * _ROUND)
         while True:
-            draws: list[Draw] = self.workers.ask("draw", key, turn, width)
-            distances = np.concatenate([draw.distances for draw in draws])
+            answers = self.workers.ask("draw", key, turn, width)
+            distances = np.concatenate([own for own, _ in answers])
             if width >= _ROUND or len(np.unique(distances)) >= n:
-                return draws, width
+                return distances, [part for _, part in answers], width
             width *= 4
 
-    def subsample(self, n: int, key: int) -> DaskSubsample:
+    def subsample(self, n: int, key: int) -> ClusterSubsample:
         """Bring the rows with the smallest hashes here, once."""
-        return DaskSubsample(self, n, key, *self._draws(n, key, 0))
+        return ClusterSubsample(self, n, key)
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
-    ) -> DaskCandidates:
+    ) -> ClusterCandidates:
         """Send atoms that will be scored again; others go with the question."""
         if reuse:
             self.workers.ask("propose", atoms, store, lasts=True)
-        return DaskCandidates(self, atoms, reuse)
+        return ClusterCandidates(self, atoms, reuse)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
-        """Add up over the partitions."""
         total: Sums = add_up(self.at(points, "sums", atoms))
         return total
 
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
-    ) -> DaskColumns:
+    ) -> ClusterColumns:
         """Return an empty set of columns; targets are the codes of positive classes."""
-        return DaskColumns(self, tuple(targets), loss, capacity, has_constant)
+        return ClusterColumns(self, tuple(targets), loss, capacity, has_constant)
 
     def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
         """Ask a question at points, in one round; what columns wait for comes along."""
-        columns = [p.columns for p in points if isinstance(p.columns, DaskColumns)]
+        columns = [p.columns for p in points if isinstance(p.columns, ClusterColumns)]
         there = [
             (c.number, p.output, c.unscaled(p.coef)) for c, p in zip(columns, points, strict=True)
         ]
-        waiting = {c.number: (c, change) for c in columns if (change := c.change()) is not None}
-        changes = [change for _, change in waiting.values()]
+        changed = [*dict.fromkeys(c for c in columns if c.changes)]
+        changes = [(c.number, c.n_known, c.changes) for c in changed]
         answers = self.workers.ask("at", changes, there, verb, *args)
         if changes:
             self.workers.log.append((("ask", "at", changes, [], "look"), None))
-        news = add_up([news for news, _ in answers])
-        for (changed, _), new in zip(waiting.values(), news, strict=True):
-            changed.note(new)
+        for i, some in enumerate(changed):
+            some.note([news[i] for news, _ in answers])
         return [answer for _, answer in answers]
 
 
-class DaskSubsample(Subsample):
+class ClusterSubsample(Subsample):
     """Rows of all partitions: they came once, and only residuals come again.
 
     Rows of several partitions that are equal in values and class are one row. All rows together
     are in canonical order, fewer in that of their hashes, as in memory.
     """
 
-    def __init__(self, design: DaskDesign, n: int, key: int, draws: list[Draw], width: int) -> None:
-        # By distance, word and class.
-        keys = [np.concatenate([draw[i] for draw in draws]) for i in (3, 2, 0)]
-        order = np.lexsort(keys)
-        is_new = [np.diff(key[order], prepend=key[order[:1]]) != 0 for key in keys]
-        groups = np.cumsum(np.logical_or.reduce(is_new))
-        if groups[-1] >= n:
-            width = int(keys[2][order[np.searchsorted(groups, n)]])
-        kept = keys[2][order] < width if width < _ROUND else slice(None)
-        order, groups = order[kept], groups[kept]
-        firsts = order[np.unique(groups, return_index=True)[1]]
-        if width >= _ROUND:
-            by_word = np.lexsort([key[firsts] for key in keys[:2]])
-            firsts, groups = firsts[by_word], np.argsort(by_word)[groups]
-        places = np.full(len(keys[0]), -1)
-        places[order] = groups
-        weights = np.concatenate([draw.weights for draw in draws])
-        self._weights = np.bincount(groups, weights[order])
-        self._places = np.split(places, np.cumsum([len(draw.codes) for draw in draws])[:-1])
+    def __init__(self, design: ClusterDesign, n: int, key: int) -> None:
+        distances, parts, width = design.draw(n, key)
+        rows = stack_rows([part.X for part in parts])
+        codes = np.concatenate([part.codes for part in parts])
+        weights = np.concatenate([part.weights for part in parts])
+        words = np.concatenate([part.words for part in parts])
+        data = DataSet(rows, codes, weights, words).canonical(keeps_written=True)
+        assert data.positions is not None
+        kept = np.arange(len(data.codes))
+        hashes = np.empty(len(kept), dtype=np.uint64)
+        hashes[data.positions] = distances
+        if len(kept) > n:
+            width = int(np.sort(hashes)[n])
+        if width < _ROUND:
+            kept = np.argsort(hashes, kind="stable")
+            kept = kept[hashes[kept] < width]
+        order = np.full(len(hashes), -1)
+        order[kept] = np.arange(len(kept))
+        places = order[data.positions]
+        self._places = places[places >= 0]
+        self._weights = np.bincount(data.positions, weights)[kept]
         self._design, self._key, self._width = design, key, width
-        self.rows = stack_rows([draw.rows for draw in draws])[firsts]
-        self.weight = float(self._weights.sum())
+        self.rows, self.weight = data.X[kept], float(self._weights.sum())
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Put together what the partitions have of the rows."""
         parts = self._design.at(points, "residuals", self._key, self._width)
         residuals = np.zeros((len(self._weights), len(points)))
-        for places, part in zip(self._places, parts, strict=True):
-            np.add.at(residuals, places[places >= 0], part)
+        np.add.at(residuals, self._places, np.concatenate(parts))
         return residuals, (residuals != 0.0) * self._weights[:, None]
 
 
-class DaskCandidates(Candidates):
+class ClusterCandidates(ScoredCandidates):
     """Candidates over rows on workers: one round for estimates, one for whoever can win."""
 
-    def __init__(self, design: DaskDesign, atoms: Any, is_there: bool) -> None:
-        self.atoms = atoms
+    def __init__(self, design: ClusterDesign, atoms: Any, is_there: bool) -> None:
+        self.atoms, self.is_screened = atoms, design.is_screened
         self._design, self._sent = design, None if is_there else atoms
 
-    def best(
-        self,
-        points: Sequence[Point],
-        divisor: Divisor,
-        allowed: NDArray[np.bool_],
-        is_joint: bool = False,
-    ) -> list[Best | None]:
-        """Add up estimates, and then exact scores; a round more where estimates leave many."""
-        contest = Contest(allowed, is_joint)
-        if len(contest.left) == 0:
-            return [None] * len(points)
-        with np.errstate(all="ignore"):
-            for is_screened in (True, False) if self._design.is_screened else (False,):
-                question = (self._sent, divisor, contest.left, is_screened)
-                contest.narrow(add_up(self._design.at(points, "estimates", *question)))
-                if len(contest.left) <= MANY:
-                    break
-            exact = self._design.at(points, "exact", self.atoms[contest.left], divisor)
-            return contest.winners(add_up(exact))
+    def estimates(
+        self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
+    ) -> Scores:
+        """Add up over the partitions."""
+        answers = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
+        total: Scores = add_up(answers)
+        return total
+
+    def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
+        """Add up over the partitions, which may not have the candidates any more."""
+        total: Scores = add_up(self._design.at(points, "exact", self.atoms[left], divisor))
+        return total
 
 
-class DaskColumns(Columns):
+class ClusterColumns(Columns):
     """Columns on workers; classes are the positive ones of the outputs."""
 
     def __init__(
         self,
-        design: DaskDesign,
+        design: ClusterDesign,
         classes: tuple[int, ...],
         loss: Loss,
         capacity: int,
@@ -307,72 +282,71 @@ class DaskColumns(Columns):
         self.total_weight, totals = design.total_weight, design.class_totals
         self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
         self._design, self.number = design, next(design.numbers)
-        # What the workers do not know yet.
-        self._kind: tuple[Any, ...] | None = (classes, loss, capacity, has_constant)
-        self._dropped: list[int] = []
-        self._atoms: list[Any] = []
+        #: What the workers do not know yet: methods and their arguments.
+        self.changes: list[tuple[Any, ...]] = [("make", classes, loss, capacity, has_constant)]
         # Factors, norms and first gradients; two rows stand for all where the constant is alone.
-        slopes = self.label_weights @ loss.gradient(_LABELS, np.zeros(2)) / self.total_weight
+        slopes = (
+            self.label_weights
+            @ loss.gradient(np.array([-1.0, 1.0]), np.zeros(2))
+            / self.total_weight
+        )
         known = np.concatenate([[1.0, 1.0], slopes])[:, None]
         self._known: Array = known[:, : self.n_columns]
 
     @property
+    def n_known(self) -> int:
+        """The number of columns of which the workers have told."""
+        return int(self._known.shape[1])
+
+    @property
     def factors(self) -> Array:
-        """Coefficient of the atom = factor x coefficient of its column."""
         return np.asarray(self._read()[0])
 
     @property
     def norms(self) -> Array:
-        """The empirical norm of every column."""
         return np.asarray(self._read()[1])
 
     @property
     def first_gradients(self) -> Array:
-        """The gradients where all coefficients are 0."""
         return self._read()[2:]
 
     def append(self, atoms: Any) -> None:
-        """Add columns, with the next round."""
-        self._atoms.append(atoms)
+        """Add columns, with the next round; those that wait are evaluated together."""
         self.n_columns += atoms.shape[0]
+        if self.changes and self.changes[-1][0] == "append":
+            atoms = stack_rows([self.changes.pop()[1], atoms])
+        self.changes.append(("append", atoms))
 
     def drop(self, position: int) -> None:
         """Take a column out, with the next round."""
         self._known = np.delete(self._read(), position, axis=1)
-        self._dropped.append(position)
+        self.changes.append(("drop", position))
         self.n_columns -= 1
 
     def _read(self) -> Array:
         """Return what is known of all columns; of new ones it has to be asked."""
-        if self._atoms:
+        if self.n_known < self.n_columns:
             self.look([(0, np.zeros(self.n_columns))])
         return self._known
 
-    def change(self) -> Change | None:
-        """Return what the workers do not know yet, if anything."""
-        if self._kind is None and not self._dropped and not self._atoms:
-            return None
-        atoms = stack_rows(self._atoms) if self._atoms else None
-        return Change(self.number, self._kind, tuple(self._dropped), atoms)
-
-    def note(self, new: NewColumns | None) -> None:
-        """Take down what the workers, who know all now, say of new columns."""
-        self._kind, self._dropped, self._atoms = None, [], []
-        if new is None:
-            return
-        norms = np.sqrt(new.squares)
-        sizes = {"max": new.largest, "norm": norms, "none": np.ones_like(norms)}
+    def note(self, news: Sequence[tuple[Array, Array, Array]]) -> None:
+        """Take down what the partitions, which know all now, say of new columns."""
+        squares, largest, gradients = zip(*news, strict=True)
+        norms = np.sqrt(add_up(squares))
+        sizes = {"max": np.max(largest, axis=0), "norm": norms, "none": np.ones_like(norms)}
         size = sizes[self._design.dictionary.scaling]
         factors = 1.0 / np.where(size > 0.0, size, 1.0)
-        known = np.vstack([factors, norms * factors, new.gradients * factors])
-        self._known = np.hstack([self._known, known])
+        known = np.vstack([factors, norms * factors, add_up(gradients) * factors])
+        self._known, self.changes = np.hstack([self._known, known]), []
 
     def unscaled(self, coef: Array) -> Array:
         """Return coefficients of the columns as the workers have them."""
-        known = self._read() if coef[self._known.shape[1] :].any() else self._known
+        if coef[self.n_known :].any():
+            self._read()
         # Coefficients of new columns are zero, whatever the scale.
-        ones = np.ones(len(coef) - known.shape[1])
-        return np.asarray(coef * np.concatenate([known[0], ones]))
+        unscaled = coef.copy()
+        unscaled[: self.n_known] *= self._known[0]
+        return unscaled
 
     def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
         """Return the sums at points, in one round."""

@@ -1,0 +1,1 @@
+"""Fits to rows on several machines: what they are asked, whoever carries the questions."""
