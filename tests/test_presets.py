@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from suites.marks import also
+from suites.reference import ridge_squared_hinge
 
 from fcgboost import (
     FCGBoostClassifier,
@@ -21,7 +22,8 @@ from fcgboost import (
 )
 from fcgboost.datasets import make_simulation
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
-from fcgboost.stopping import FarBehind, theory_steps
+from fcgboost.greedy.schemes import FullyCorrective
+from fcgboost.stopping import theory_steps
 from fcgboost.training import averaging, tuning
 from fcgboost.training.dataset import DataSet, split_data
 from fcgboost.training.presets import PLAIN, PRESETS, preset_of
@@ -89,19 +91,53 @@ def test_auto_is_the_default() -> None:
     assert preset_of(UnionDictionary([TreeDictionary()])) is None
 
 
-def raced(name: str, scores: list[np.ndarray], k0: int, n_rows: int) -> list[np.ndarray]:
-    """Cut the scores of paths, strongest ridge first, where a weaker ridge is far ahead."""
-    cut: list[np.ndarray] = []
-    for own in reversed(scores):
-        best = max(cut, key=lambda other: other.max(), default=None)
-        ends = [] if best is None else [mark for mark in (k0, 2 * k0, 4 * k0) if mark <= len(own)]
-        for end in ends:
-            ahead = best[:end].max()
-            if own[:end].max() < ahead - error_of(ahead, n_rows):
-                own = own[:end]
-                break
-        cut.append(own)
-    return cut[::-1]
+def compared(
+    name: str, rows: tuple[Any, Any], held_out: tuple[Any, Any], max_iter: Any = "auto"
+) -> np.ndarray:
+    """Return the scores of all ridges with the atoms of the middle one, NaN between corrections.
+
+    Another solver fits the coefficients; the path ends where none of the ridges has improved.
+    """
+    (X, y), (X_val, y_val), strengths = rows, held_out, ridges(name, len(rows[1]))
+    lead = make(name, l2=strengths[1], max_iter=max_iter, n_iter_no_change=10**6)
+    lead.fit(X, y, X_val=X_val, y_val=y_val)
+    classes = np.unique(y)
+    signs, signs_val = (
+        np.where(labels[:, None] == classes[-1 if len(classes) == 2 else 0 :], 1.0, -1.0)
+        for labels in (y, y_val)
+    )
+    scores = np.full((len(strengths), len(lead.trace_)), np.nan)
+    for step in lead.trace_:
+        if step.validation_score is None:
+            continue
+        model = lead.trace_.model(
+            step.k, lead.model_.dictionary, lead.model_.scale, lead.model_.limits
+        )
+        n = model.coef.shape[1]
+        each = replace(model, coef=np.eye(n), intercept=np.zeros(n))
+        A, A_val = each.decision(X), each.decision(X_val)
+        for i, l2 in enumerate(strengths):
+            f = np.empty(signs_val.shape)
+            for c, own in enumerate(model.coef != 0.0):
+                columns = np.column_stack([np.ones(len(y)), A[:, own]])
+                coef = ridge_squared_hinge(columns, signs[:, c], np.ones(len(y)), l2)
+                f[:, c] = coef[0] + A_val[:, own] @ coef[1:]
+            is_right = classes[(f[:, 0] > 0) * 1 if len(classes) == 2 else f.argmax(1)] == y_val
+            losses = np.maximum(0.0, 1.0 - signs_val * f) ** 2
+            scores[i, step.k - 1] = is_right.mean() - 0.5 * losses.mean()
+    return cut(scores, patience_of(len(y))) if max_iter == "auto" else scores
+
+
+def cut(scores: np.ndarray, patience: int) -> np.ndarray:
+    """End where the best has not risen for some steps, three judged ones among them."""
+    best, best_step, n_worse = -np.inf, 0, 0
+    for k in np.flatnonzero(~np.isnan(scores[0])) + 1:
+        n_worse += 1
+        if scores[:, k - 1].max() > best:
+            best, best_step, n_worse = scores[:, k - 1].max(), k, 0
+        elif k - best_step >= patience and n_worse >= 3:
+            return scores[:, :k]
+    return scores
 
 
 def error_of(score: float, n_rows: int) -> float:
@@ -116,39 +152,30 @@ def test_with_validation_data_the_best_of_paths_wins(
 ) -> None:
     (X, y), (X_val, y_val) = noisy(n_classes=n_classes), noisy(100, n_classes, seed=1)
     found = make(name, max_iter=max_iter).fit(X, y, X_val=X_val, y_val=y_val)
+    scores = compared(name, (X, y), (X_val, y_val), max_iter)
+    tops = np.nanmax(scores, axis=1)
+    enough = tops.max() - PRESETS[name].slack * error_of(tops.max(), len(y_val))
+    strengths = ridges(name, len(y))
+    if name == "auto":
+        # The strongest ridge that is as good.
+        assert found.l2_ == strengths[int(np.argmax(tops >= enough))]
+    else:
+        assert found.l2_ in np.array(strengths)[tops >= enough - 1e-9]
     settings = {"max_iter": max_iter, "n_iter_no_change": patience_of(len(y))}
-    paths = [
-        make(name, l2=l2, **settings).fit(X, y, X_val=X_val, y_val=y_val)
-        for l2 in ridges(name, len(y))
-    ]
-    scores = [path.trace_.column("validation_score") for path in paths]
-    scores = raced(name, scores, theory_steps(len(y)), len(y_val))
-    pairs = list(zip(scores, paths, strict=True))
-    is_whole = [len(own) == len(path.trace_) for own, path in pairs]
-    tops = [
-        path.trace_.column("validation_score").max() if whole else own.max()
-        for own, path, whole in zip(scores, paths, is_whole, strict=True)
-    ]
-    enough = max(tops) - PRESETS[name].slack * error_of(max(tops), len(y_val))
-    good = [path for path, top in zip(paths, tops, strict=True) if top >= enough]
-    # The smallest model, or that of the strongest ridge, which is the first.
-    best = min(good, key=lambda path: path.n_atoms_) if name == "compact" else good[0]
-    assert found.l2_ == best.l2_
-    first = found._state_.path
-    np.testing.assert_array_equal(first.atoms, best.trace_.atoms)
-    np.testing.assert_array_equal(
-        first.column("validation_score"), best.trace_.column("validation_score")
-    )
+    same = make(name, l2=found.l2_, **settings).fit(X, y, X_val=X_val, y_val=y_val)
+    path = found._state_.path
+    np.testing.assert_array_equal(path.atoms, same.trace_.atoms)
+    np.testing.assert_array_equal(path.scores, same.trace_.scores)
     if max_iter != "auto":
-        assert_same_model(found, best)
+        assert_same_model(found, same)
     elif name == "auto":
-        assert found.n_iter_ == found.trace_.column("validation_score").argmax() + 1
+        assert found.n_iter_ == np.nanargmax(found.trace_.scores) + 1
 
 
 def test_of_small_models_nearly_as_good_the_smallest_is_kept() -> None:
     (X, y), (X_val, y_val) = noisy(400), noisy(50, seed=1)
     model = make("compact").fit(X, y, X_val=X_val, y_val=y_val)
-    scores, sizes = (model.trace_.column(name) for name in ("validation_score", "n_atoms"))
+    scores, sizes = model.trace_.scores, model.trace_.column("n_atoms")
     near = np.flatnonzero(scores >= scores.max() - 0.5 * error_of(scores.max(), len(y_val)))
     assert len(near) > 1
     assert model.n_atoms_ == sizes[near].min()
@@ -214,7 +241,7 @@ def test_of_ridges_that_score_as_well_the_strongest_is_chosen():
     settings = SimpleNamespace(preset=PLAIN)
     fit = SimpleNamespace(settings=settings, slack=lambda score: 0.05)
     for scores, best in (([0.85, 0.87, 0.91], 1), ([0.95, 0.87, 0.91], 0)):
-        traces = [SimpleNamespace(column=lambda name, s=s: np.array([0.1, s])) for s in scores]
+        traces = [SimpleNamespace(scores=np.array([0.1, np.nan, s])) for s in scores]
         assert tuning._best(fit, traces) == best
 
 
@@ -264,14 +291,11 @@ def naive_vote(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, int]:
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
         m = len(known.codes)
         assert m + len(aside.codes) == len(y)
-        scores = []
-        for l2 in ridges(name, m):
-            one = make(name, l2=l2, n_iter_no_change=patience_of(m))
-            one.fit(known.X, known.codes, X_val=aside.X, y_val=aside.codes)
-            scores.append(one.trace_.column("validation_score"))
-        ks = np.maximum(1, np.round(multiples * theory_steps(m))).astype(int)
-        for j, own in enumerate(raced(name, scores, theory_steps(m), len(aside.codes))):
-            total[j] += own[np.minimum(ks, len(own)) - 1]
+        scores = compared(name, (known.X, known.codes), (aside.X, aside.codes))
+        judged = np.flatnonzero(~np.isnan(scores[0])) + 1
+        for n, multiple in enumerate(multiples):
+            k = max(1, round(multiple * theory_steps(m)))
+            total[:, n] += scores[:, judged[judged <= k][-1] - 1]
     j, multiple = np.unravel_index(total.argmax(), total.shape)
     if name == "compact":
         # The fewest steps that are nearly as good, and with them the best ridge.
@@ -326,6 +350,7 @@ def test_a_preset_is_nothing_but_its_parts(name: str) -> None:
         selection=preset.selection,
         l2=found.l2_,
         clip=preset.clip,
+        scheme=FullyCorrective(growth=preset.growth),
         removal=preset.removal,
         max_iter=found.n_iter_,
         random_state=0,
@@ -354,11 +379,8 @@ def test_the_ridge_is_the_best_for_the_steps_that_are_made(max_iter: Any, seed: 
     for i in range(4):
         data = DataSet.of(X, codes, weights).canonical()
         known, aside = split_data(data, 0.25, hashing.derive(key, -1 - i) >> 33)
-        for j, l2 in enumerate(ridges("auto", len(known.codes))):
-            one = make(l2=l2, max_iter=max_iter).fit(
-                known.X, known.codes, X_val=aside.X, y_val=aside.codes
-            )
-            total[j] += one.trace_[-1].validation_score
+        rows, held_out = (known.X, known.codes), (aside.X, aside.codes)
+        total += compared("auto", rows, held_out, max_iter)[:, -1]
     assert found.l2_ == pytest.approx(ridges("auto", len(y))[total.argmax()])
 
 
@@ -382,19 +404,6 @@ def test_a_rare_class_leaves_the_choice_to_the_others(monkeypatch: pytest.Monkey
     # A score of the user's may need all classes.
     make(scoring="balanced_accuracy").fit(X, y)
     assert len(splits) == 4
-
-
-def test_scores_that_are_no_frequencies_do_not_end_the_race_at_once() -> None:
-    X, y = noisy(200)
-    (X_val, y_val) = noisy(100, seed=1)
-    model = make(scoring="neg_log_loss").fit(X, y, X_val=X_val, y_val=y_val)
-    assert model.trace_[model.n_iter_ - 1].validation_score < 0.0
-    run_error = 0.5 / np.sqrt(100)
-    rule = FarBehind(np.array([-0.3]), [1], lambda score: run_error)
-    assert rule(replace(model.trace_[0], validation_score=-0.34)) is None
-    assert rule(replace(model.trace_[0], k=1, validation_score=-0.36)) is None
-    behind = FarBehind(np.array([-0.3]), [1], lambda score: run_error)
-    assert behind(replace(model.trace_[0], validation_score=-0.36)) is Status.BEHIND
 
 
 @pytest.mark.parametrize("scheme", ["original", "shrinkage"])
@@ -422,9 +431,9 @@ def test_progress_says_which_path_it_is(capsys: pytest.CaptureFixture[str]) -> N
     X, y = noisy(60)
     make(verbose=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
-    kinds = [line.partition("step ")[0].partition(", ridge")[0] for line in lines]
-    assert set(kinds) == {"to choose", "", "path 2: ", "path 3: "}
-    assert kinds == sorted(kinds, key=["to choose", "", "path 2: ", "path 3: "].index)
+    kinds = [line.partition("step ")[0] for line in lines]
+    assert set(kinds) == {"to choose: ", "", "path 2: ", "path 3: "}
+    assert kinds == sorted(kinds, key=["to choose: ", "", "path 2: ", "path 3: "].index)
 
 
 def test_two_rows_are_enough() -> None:

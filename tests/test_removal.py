@@ -37,7 +37,7 @@ def solve(problem: Problem) -> tuple[np.ndarray, float]:
 def solved(A: np.ndarray, Y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Group:
     """Return outputs over the columns of A, all at their solutions."""
     design = MemoryDesign(MatrixDictionary(), A, np.ones(len(A)), standardize=False)
-    group = make_group(design, list(Y), loss, l2, A.shape[1], constant)
+    group = make_group(design, list(Y), loss, [l2], A.shape[1], constant)
     for j in range(A.shape[1]):
         group.take(j, np.eye(A.shape[1])[[j]], j)
     for output in group.outputs:

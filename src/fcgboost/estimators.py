@@ -33,7 +33,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dictionary : str or Dictionary, default="auto"
         Which atoms exist. Two presets learn atoms, and choose the ridge and the number of steps on
         validation data of their own or given to fit: "auto" of several families in turn, the
-        average of three paths up to 10,000 rows (times classes, if more than two), "compact" for
+        average of three paths up to 5,000 rows (times classes, if more than two), "compact" for
         much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's families;
         "linear", "step" and "tree" are others. Objects such as `GaussDictionary(width=0.5)` or
         `UnionDictionary([...])` give full control.
@@ -261,16 +261,14 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             settings = resolve(self, has_validation_data=X_val is not None)
             data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
-            fit, path = prepare(settings, data, last), None
+            fit = prepare(settings, data, last)
             rules = self.stopping_rules()
             if settings.chooses:
-                fit, path = tune(fit, rules)
+                fit = tune(fit, rules)
             fit.check_link()
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
-            if path is None or watcher is not None:
-                path = fit.path(rules, watcher)
-            first, self.status_ = path
+            first, self.status_ = fit.path(rules, watcher)
             trace = average(fit, first, rules)
             self.__dict__.update(fit.attributes(trace, first))
             close(trace)

@@ -80,7 +80,7 @@ def test_on_a_terminal_one_bar_serves_the_whole_fit(
     assert shares == sorted(shares)
     assert shares[-1] == 100
     if dictionary == "auto":
-        assert "path 1 of 12 to choose by" in text
+        assert "path 1 of 4 to choose by" in text
         assert "path 3 of 3 of the model" in text
 
 
@@ -208,7 +208,7 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     command = ["fit", small, "--target", "y", "--out", out]
     assert run(*command, "--time-limit", "1e-9") == 0
     printed = capsys.readouterr()
-    assert "time limit of 1e-09 s ended 15 of 15 paths, from path 1 of 12" in printed.err
+    assert "time limit of 1e-09 s ended 7 of 7 paths, from path 1 of 4" in printed.err
     assert re.search(r"Ended after \d+\.\d\d s and 1 step: A time limit was reached", printed.out)
     fitted = load_model(out)[-1]
     assert fitted.n_iter_ == 1

@@ -13,7 +13,8 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     SigmoidDictionary,
 )
-from fcgboost.greedy.loop import Recipe, fit_path
+from fcgboost.greedy.choice import Recipe
+from fcgboost.greedy.loop import fit_path
 from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import (
     Epsilon,

@@ -43,9 +43,7 @@ def plan_of(classifier: Any, n_rows: int, n_classes: int) -> Plan:
         return Plan(0, 1, n_steps)
     n_averaged = settings.n_averaged(n_rows * (1 if n_classes == 2 else n_classes))
     is_held_out = settings.validation_fraction is not None
-    # With rows held out the best trial is in the model, unless its path goes to a file.
-    n_made = int(is_held_out and settings.checkpoint is None)
-    return Plan(n_trials(settings, n_rows, is_held_out), n_averaged - n_made, n_steps)
+    return Plan(n_trials(n_rows, is_held_out), n_averaged, n_steps)
 
 
 class Cut(NamedTuple):

@@ -348,10 +348,13 @@ class ClusterColumns(Columns):
         unscaled[: self.n_known] *= self._known[0]
         return unscaled
 
-    def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
+    def look(
+        self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
+    ) -> list[Look]:
         """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
-        sums, factors = add_up(self._design.at(asked, "look")), self._known[0]
+        sums, factors = add_up(self._design.at(asked, "look", places)), self._known[0]
+        factors = factors if places is None else factors[places]
         return [
             Look(float(risk), gradient * factors, gram * (factors * factors[:, None]))
             for risk, gradient, gram in sums

@@ -188,9 +188,9 @@ class Partition:
         largest = np.abs(columns.A[:, first:]).max(axis=0)
         return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
-    def look(self, points: Sequence[Point]) -> tuple[Any, ...]:
+    def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
         """Return risks, gradients and Gram matrices."""
-        return tuple(tuple(columns.look([(c, coef)])[0]) for columns, c, coef in points)
+        return tuple(tuple(columns.look([(c, coef)], places)[0]) for columns, c, coef in points)
 
     def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[Array, Array]:
         """Return the triangle, and the sums over straight rows."""

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.dictionaries import Dictionary, Sample
-from fcgboost.losses import Loss
+from fcgboost.losses import CurvedLoss, Loss
 
 Array = NDArray[np.float64]
 Divisor = Literal["none", "max", "norm"]
@@ -32,6 +32,9 @@ Divisor = Literal["none", "max", "norm"]
 #: Scores within this share of the best are ties, which go to the lowest index: float64 sums in
 #: another order differ by far less, so the choice does not depend on threads, blocks or storage.
 TIE = 1e-10
+# How a step of one column is searched; it ends where the next one would gain less than a share of
+# what the first one did.
+_TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-3
 
 
 @dataclass(frozen=True)
@@ -129,8 +132,13 @@ class Columns(ABC):
         """Take a column out; those behind it move up."""
 
     @abstractmethod
-    def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
-        """Return the sums at points, each an output and its coefficients, in one round."""
+    def look(
+        self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
+    ) -> list[Look]:
+        """Return the sums at points, each an output and its coefficients, in one round.
+
+        Gradients and Gram matrices are those of all columns, or of those at some places.
+        """
 
     @abstractmethod
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
@@ -155,10 +163,31 @@ class Columns(ABC):
     def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
         """Minimise over the coefficient of one column, which is 0, and over the constant.
 
-        Return where that ended and the risk there; None where nothing quicker than a full
-        correction is there.
+        Return where that ended and the risk there; None for a loss without a second derivative.
         """
-        return None
+        if not isinstance(self.loss, CurvedLoss):
+            return None
+        places = [0, newest] if self.has_constant else [newest]
+        ridge = np.array([0.0, l2])[-len(places) :]
+        point, way, slope, first, least = coef.copy(), 0.0 * ridge, 0.0, 0.0, np.inf
+        for _ in range(_TRIALS):
+            trial = point.copy()
+            trial[places] += way
+            ((risk, gradient, gram),) = self.look([(output, trial)], places)
+            assert gram is not None
+            objective = risk + l2 * float(trial[newest]) ** 2
+            if objective > least + _ARMIJO * slope:
+                way, slope = 0.5 * way, 0.5 * slope
+                continue
+            point, least = trial, objective
+            gradient = gradient + 2.0 * ridge * point[places]
+            system = gram + 2.0 * np.diag(ridge)
+            way = np.asarray(-np.linalg.lstsq(system, gradient, rcond=None)[0], np.float64)
+            slope = float(gradient @ way)
+            first = first or -slope
+            if not slope < -_LITTLE * first:
+                break
+        return point, least - l2 * float(point[newest]) ** 2
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A, the labels and the weights, for solvers that work on all rows."""

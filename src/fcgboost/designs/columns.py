@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 # Room for columns that is taken at once; more is only found by copying.
 _ROOM = 128
-# How a step of one column is searched; it ends where the next one would gain less than a share of
-# what the first one did.
-_TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-3
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
 
@@ -146,16 +143,19 @@ class MemoryColumns(Columns):
         for sums in self._sums:
             sums.drop(position)
 
-    def look(self, points: Sequence[tuple[int, Array]]) -> list[Look]:
+    def look(
+        self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
+    ) -> list[Look]:
         """Return the sums at points, in one wait."""
-        if self._sums:
+        A = self.A if places is None else self.A[:, places]
+        if self._sums and places is None:
             return [Look(*self._sums[output].look(coef)) for output, coef in points]
         states = [self._state(output, coef) for output, coef in points]
         arrays: list[Any] = []
         for state in states:
-            arrays += [self._design.shares @ state.values, state.slopes @ self.A]
+            arrays += [self._design.shares @ state.values, state.slopes @ A]
             if isinstance(self.loss, CurvedLoss):
-                arrays.append(self._gram(state.curvatures))
+                arrays.append(self._gram(A, state.curvatures))
         found = iter(self._read(*arrays))
         is_curved = isinstance(self.loss, CurvedLoss)
         return [
@@ -177,32 +177,7 @@ class MemoryColumns(Columns):
         """Minimise over the newest coefficient and the constant, compiled for the squared hinge."""
         if self._sums:
             return self._sums[output].step(coef, newest, self.has_constant, l2)
-        if not isinstance(self.loss, CurvedLoss):
-            return None
-        places = [0, newest] if self.has_constant else [newest]
-        block, f = self._storage[places], self._values(coef)
-        ridge = np.array([0.0, l2])[-len(places) :]
-        moved, way, slope, first, least = 0.0 * ridge, 0.0 * ridge, 0.0, 0.0, np.inf
-        for _ in range(_TRIALS):
-            trial = moved + way
-            terms = self._terms(self._y[output], f + self._device.put(trial) @ block)
-            sums = self._design.shares @ terms[0], block @ terms[1], (block * terms[2]) @ block.T
-            risk, gradient, gram = self._read(*sums)
-            objective = float(risk) + float(ridge @ trial**2)
-            if objective > least + _ARMIJO * slope:
-                way, slope = 0.5 * way, 0.5 * slope
-                continue
-            moved, least, end, there = trial, objective, terms, float(risk)
-            gradient = gradient + 2.0 * ridge * moved
-            way = -np.linalg.lstsq(gram + 2.0 * np.diag(ridge), gradient, rcond=None)[0]
-            slope = float(gradient @ way)
-            first = first or -slope
-            if not slope < -_LITTLE * first:
-                break
-        point = coef.copy()
-        point[places] += moved
-        self._states[output] = _State(point, *end)
-        return point, there
+        return super().step(output, coef, newest, l2)
 
     def residual(self, output: int, coef: Array) -> Any:
         """Return the negative gradient of the mean loss in the values, an m-vector."""
@@ -258,10 +233,9 @@ class MemoryColumns(Columns):
         values, slopes, curvatures = self.loss.terms(y, f)
         return values, shares * slopes, shares * curvatures
 
-    def _gram(self, weights: Any) -> Any:
+    def _gram(self, A: Any, weights: Any) -> Any:
         """Return A^T diag(weights) A."""
-        A, k = self.A, self.n_columns
-        total: Any = 0.0
+        k, total = A.shape[1], 0.0
         for rows in row_blocks(len(weights), self._device.block_entries // (k + 1)):
             total = total + A[rows].T @ (weights[rows][:, None] * A[rows])
         return total

@@ -17,74 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.designs.base import Array, Design, Divisor
-from fcgboost.greedy.elimination import Removal, eliminate
+from fcgboost.designs.base import Array, Design
+from fcgboost.greedy.choice import AT_ONCE, Recipe, choose
+from fcgboost.greedy.elimination import eliminate
 from fcgboost.greedy.outputs import Group, Output, make_group
 from fcgboost.greedy.path import Presence, Registry, StepScore, Trace
-from fcgboost.greedy.schemes import Scheme
-from fcgboost.losses import Loss
-from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
-from fcgboost.selection.gain import Gain
+from fcgboost.selection.fixed import Choice, Chooser
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 
-# A score below this share of the first score, or of the loss of no model at all, is a sum of
-# rounding errors.
-_ROUNDING = 1e-14
-# Outputs that share their atoms take so many of their choices in a step: every one is a burden to
-# all of them.
-_AT_ONCE = 3
-
 Watcher = Callable[[Step, Callable[[], Trace]], Status | None]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What the loop needs to know besides the data.
-
-    Attributes
-    ----------
-    loss : Loss
-    scheme : Scheme
-    selection : Selection
-    n_candidates : int
-        The size of a fixed dictionary.
-    max_iter : int
-        The step limit, which is also the room kept for columns.
-    l2 : float
-    fit_intercept, normalize, reselect : bool
-    tol : float
-        A best score below tol times the first one ends an output.
-    key : int
-        The seed of all draws.
-    removal : Removal or None
-        Whether atoms may leave.
-    is_shared : bool
-        Whether all outputs take, and lose, the same atoms: in a step the three best of what they
-        chose; a scheme that moves along one atom takes the one that is best for all.
-    other_l2 : tuple of float
-        Other ridges that the same atoms are fitted with whenever they are corrected.
-    """
-
-    loss: Loss
-    scheme: Scheme
-    selection: Selection
-    n_candidates: int
-    max_iter: int
-    l2: float
-    fit_intercept: bool
-    normalize: bool
-    reselect: bool
-    tol: float
-    key: int
-    removal: Removal | None = None
-    is_shared: bool = False
-    other_l2: tuple[float, ...] = ()
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether a step takes one atom for all outputs."""
-        return self.is_shared and self.scheme.reselects
 
 
 def fit_path(
@@ -128,7 +70,7 @@ def fit_ridges(
     recipe: Recipe,
     rules: Sequence[StoppingRule],
     validator: StepScore | None,
-) -> tuple[list[Trace], Status]:
+) -> list[Trace]:
     """Run the greedy loop once, and return the path of every ridge: `l2`, then `other_l2`.
 
     All of them have the atoms that the first one chose; between two corrections the others stay as
@@ -136,8 +78,7 @@ def fit_ridges(
     """
     path = _Path(design, targets, recipe, rules, validator)
     _run([path])
-    traces = [path.trace(steps) for steps in (path.steps, *path.other_steps)]
-    return traces, path.status or path.ending
+    return [path.trace(steps) for steps in (path.steps, *path.other_steps)]
 
 
 def fit_paths(
@@ -181,62 +122,13 @@ def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     is_shared = paths[0].recipe.is_shared
     for some in [[path] for path in paths] if is_shared else [paths]:
         running = [
-            (path, group, output)
+            (path.recipe, group, output)
             for path in some
             for group, output in path.members
             if output.status is None
         ]
         if running:
-            _choose(running, chooser, k)
-
-
-def _choose(running: Sequence[tuple[_Path, Group, Output]], chooser: Chooser, k: int) -> None:
-    """Choose an atom for every output, or one for all."""
-    recipe, design = running[0][0].recipe, running[0][0].design
-    divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
-    repeats = recipe.scheme.reselects or recipe.reselect
-    request = Request(
-        k=k,
-        points=[output.point(recipe.scheme, k) for _, _, output in running],
-        excluded=[() if repeats else group.places for _, group, _ in running],
-        divisor=divisor,
-        gains=[
-            Gain(path.recipe.l2, recipe.fit_intercept, design.total_weight)
-            for path, _, _ in running
-        ],
-        is_joint=recipe.is_joint,
-    )
-    for (_, group, output), choice in zip(running, chooser(request), strict=True):
-        output.choice = choice
-        output.status = _ending(recipe, group, output, choice)
-    if recipe.is_shared:
-        outputs = [output for _, _, output in running]
-        _end_together(outputs, len(running) if recipe.is_joint else _AT_ONCE)
-
-
-def _end_together(outputs: Sequence[Output], n_kept: int) -> None:
-    """Let outputs that share their atoms go on while one can choose; the best choices stay."""
-    if all(output.status for output in outputs):
-        return
-    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in outputs]
-    best = sorted(range(len(outputs)), key=lambda i: -scores[i])[:n_kept]
-    for i, output in enumerate(outputs):
-        if i not in best or output.status is not None:
-            output.choice = output.status = None
-
-
-def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None) -> Status | None:
-    """Say why an output cannot take its choice, if so."""
-    if choice is None:
-        return Status.EXHAUSTED
-    # No residual is larger than that of no model at all.
-    if choice.score <= _ROUNDING * max(output.null, output.first_score):
-        return Status.ZERO_SCORE
-    if choice.score < recipe.tol * output.first_score:
-        return Status.TOLERANCE
-    if choice.id in group.places and not recipe.scheme.reselects:
-        return Status.STALLED
-    return None
+            choose(some[0].design, running, chooser, k)
 
 
 @dataclass(eq=False)
@@ -258,7 +150,7 @@ class _Path:
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
         ridges = recipe.l2, *recipe.other_l2
-        n_columns = recipe.max_iter * (_AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
+        n_columns = recipe.max_iter * (AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
         self.groups = [
             make_group(design, some, recipe.loss, ridges, n_columns, recipe.fit_intercept)
             for some in ([targets] if recipe.is_shared else [[target] for target in targets])

@@ -21,7 +21,8 @@ from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
-from fcgboost.greedy.loop import Recipe, Watcher, fit_path, fit_ridges
+from fcgboost.greedy.choice import Recipe
+from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace, fresh
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
@@ -207,18 +208,15 @@ class Fit:
             watcher.close(trace)
         return trace, status
 
-    def ridge_paths(self, rules: list[StoppingRule]) -> tuple[list[Trace], Status]:
+    def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
         """Run the loop for several ridges at once, as `path` does for one."""
+        layout, validator = self.layout, fresh(self.layout.validator)
         if self.patience is not None:
             rules = [NoImprovement(int(self.patience)), *rules]
         progress = Progress(self.recipe.max_iter, int(self.settings.verbose), self.title)
-        design, targets = self.layout.design, self.layout.targets
-        try:
-            return fit_ridges(
-                design, targets, self.recipe, [progress, *rules], fresh(self.layout.validator)
-            )
-        finally:
-            progress.close()
+        with closing(progress):
+            rules = [progress, *rules]
+            return fit_ridges(layout.design, layout.targets, self.recipe, rules, validator)
 
     def model(self, trace: Trace, k: int) -> Model:
         """Return the model after k steps of a path."""

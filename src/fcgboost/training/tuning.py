@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
-from fcgboost.stopping import Status, StoppingRule
+from fcgboost.stopping import StoppingRule
 from fcgboost.training.dataset import Data, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
-from fcgboost.training.settings import Settings
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
 # single split leaves the choice to chance.
@@ -29,10 +28,8 @@ _PATIENCE = 20
 # The numbers of steps that are compared where paths of several splits have a vote.
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
-Ended = tuple[Trace, Status]
 
-
-def n_trials(settings: Settings, n_rows: float, has_validation_data: bool) -> int:
+def n_trials(n_rows: float, has_validation_data: bool) -> int:
     """Return how many paths the choice makes: one, or one on every split of few rows."""
     return 1 if has_validation_data else _n_splits(n_rows)
 
@@ -41,49 +38,40 @@ def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
-def tune(fit: Fit, rules: list[StoppingRule]) -> tuple[Fit, Ended | None]:
-    """Return the fit with the ridge and the steps that do best, and its path if it is made already.
+def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
+    """Return the fit with the ridge and the steps that do best.
 
     Some of the training rows are set aside where the fit has no validation data. The user's rules
     end every path.
     """
     state, is_scored = fit.state, fit.layout.validator is not None
+    patience = _patience(fit) if is_scored else None
     if state.path is not None and state.l2 is not None:
         # The path that goes on has its ridge, and without validation data its number of steps.
-        if is_scored:
-            return fit.with_ridge(state.l2, patience=_patience(fit)), None
-        return fit.with_ridge(state.l2, len(state.path)), None
+        n_steps = None if is_scored else len(state.path)
+        return fit.with_ridge(state.l2, n_steps, patience)
     if not is_scored:
-        return _vote(fit, rules), None
-    traces, status = _compare(fit, rules, _patience(fit))
-    best = _best(fit, traces)
-    # Where another ridge has chosen the atoms, or there is a file to write, the path is made again.
-    is_made = fit.ridges[best] == _leader(fit) and fit.settings.checkpoint is None
-    path = (traces[best], status) if is_made else None
-    return fit.with_ridge(fit.ridges[best], patience=_patience(fit)), path
+        return _vote(fit, rules)
+    best = _best(fit, _compare(fit, rules, patience))
+    return fit.with_ridge(fit.ridges[best], patience=patience)
 
 
 def _patience(fit: Fit) -> int:
     return max(_PATIENCE, fit.k0)
 
 
-def _leader(fit: Fit) -> float:
-    """Return the ridge that chooses the atoms of all of them: that of no choice, or the middle."""
-    ridges = fit.ridges
-    return fit.recipe.l2 if fit.recipe.l2 in ridges else ridges[len(ridges) // 2]
+def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[Trace]:
+    """Return one path with the coefficients of every ridge, strongest first; the middle one leads.
 
-
-def _compare(
-    fit: Fit, rules: list[StoppingRule], patience: int | None
-) -> tuple[list[Trace], Status]:
-    """Return one path with the coefficients of every ridge, strongest first."""
-    leader, ridges = _leader(fit), fit.ridges
-    others = tuple(l2 for l2 in ridges if l2 != leader)
+    So every ridge sees the atoms that another one chose. That costs nothing measurable, and a path
+    of each ridge would take three times as long.
+    """
+    leader = fit.ridges[len(fit.ridges) // 2]
+    others = tuple(l2 for l2 in fit.ridges if l2 != leader)
     trial = fit.with_ridge(leader, patience=patience).anew("to choose: ")
     trial = replace(trial, recipe=replace(trial.recipe, other_l2=others))
-    traces, status = trial.ridge_paths(rules)
-    found = dict(zip((leader, *others), traces, strict=True))
-    return [found[l2] for l2 in ridges], status
+    found = dict(zip((leader, *others), trial.ridge_paths(rules), strict=True))
+    return [found[l2] for l2 in fit.ridges]
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
@@ -110,7 +98,7 @@ def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
         layout = lay_out(settings, Data(fit.layout.classes, *parts))
         split = Fit.of(settings, layout, replace(fit.state, path=None))
         is_free = settings.has_free_steps
-        traces, _ = _compare(split, rules, _patience(split) if is_free else None)
+        traces = _compare(split, rules, _patience(split) if is_free else None)
         if not is_free:
             # No number of steps matters but the one that is given.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
