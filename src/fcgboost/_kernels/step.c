@@ -14,8 +14,8 @@ static const double LITTLE = 1e-3;
 enum { TRIALS = 20 };
 
 /* Sums over rows at f + u + b a: the risk, and the first and second derivatives in u and b. */
-static void line_sums(const fcg_columns *c, const double *restrict a, const double *restrict f, double u,
-                      double b, double *sums) {
+static void line_sums(const fcg_columns *c, const double *restrict a, const double *restrict f,
+                      double u, double b, double *sums) {
     double parts[6][4] = {{0.0}};
     for (int64_t i = 0; i < c->m; i += 4) {
         for (int64_t l = 0; l < (c->m - i < 4 ? c->m - i : 4); l++) {
