@@ -154,6 +154,7 @@ def test_labels_are_judged_over_all_partitions(client):
 REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
     "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
+    "time_limit .*rounds have no clock: use max_iter": {"time_limit": 5.0},
     "link='power'.*: use link='theory'": {"link": "power"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
     r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},

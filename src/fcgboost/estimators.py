@@ -18,7 +18,8 @@ from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
 from fcgboost.training.fit import all_or_nothing, prepare
 from fcgboost.training.settings import resolve
-from fcgboost.training.tuning import tune
+from fcgboost.training.time_limit import TimeLimit
+from fcgboost.training.tuning import n_paths, tune
 
 
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
@@ -120,6 +121,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Seeds the choice of candidates.
     verbose : int, default=0
         1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
+    time_limit : float or None, default=None
+        Seconds that the whole fit may take. Paths end early, each with an equal part of the time
+        that is left, and `status_` says so; the result then depends on the machine. Without a limit
+        nothing depends on the clock.
 
     Attributes
     ----------
@@ -200,6 +205,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        time_limit: float | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.loss = loss
@@ -228,6 +234,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.time_limit = time_limit
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -259,10 +266,14 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         # load many times more; candidates are evaluated in threads of our own.
         with all_or_nothing(self), blas.one_thread():
             settings = resolve(self, has_validation_data=X_val is not None)
+            limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
             data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
             fit = prepare(settings, data, last)
             rules = self.stopping_rules()
+            if limit is not None:
+                limit.plan(n_paths(fit))
+                rules = [*rules, limit]
             if settings.chooses:
                 fit = tune(fit, rules)
             fit.check_link()
@@ -270,6 +281,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
             first, self.status_ = fit.path(rules, watcher)
             trace = average(fit, first, rules)
+            if limit is not None and limit.is_reached:
+                self.status_ = Status.TIME_LIMIT
             self.__dict__.update(fit.attributes(trace, first))
             close(trace)
         return self

@@ -95,9 +95,8 @@ def _print_about(fitted: FittedModel) -> None:
     if data:
         print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
-        cut = " The time limit cut paths short." if ended.get("cut_by_time_limit") else ""
         seconds = _number(ended.get("seconds"))
-        print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}{cut}")
+        print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}")
     found = test.get("scores")
     scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [

@@ -139,9 +139,7 @@ def _print(options: argparse.Namespace, facts: dict[str, Any], scores: dict[str,
     chosen = {**facts["parameters"], "l2": f"{facts['parameters']['l2']:.3g}"}
     print(", ".join(f"{name} {value}" for name, value in chosen.items()))
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
-    n_cut = len(ended["cut_by_time_limit"])
-    cut = f" The time limit cut {n_cut} of its paths short." if n_cut else ""
-    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}{cut}")
+    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
     print(f"On {facts['test']['n_samples']} rows held out:\n")
     console.print_scores(scores)
     print(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")

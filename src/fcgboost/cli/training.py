@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -52,37 +54,32 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
     numbers = X if encoder is None else encoder.fit_transform(X)
     for note in () if encoder is None else encoder.notes_:
         console.note(note)
-    classifier = clone(classifier)
-    with console.progress("Fitting") as show:
-        watch = Watch(plan_of(classifier, len(y), len(np.unique(y))), time_limit, show)
-        classifier.set_callbacks(watch).fit(numbers, y)
+    classifier = clone(classifier).set_params(time_limit=time_limit or None)
+    start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)))
+    with warnings.catch_warnings(record=True) as told, console.progress("Fitting") as show:
+        warnings.filterwarnings("always", message="Reading and checking the data")
+        classifier.set_callbacks(Watch(plan, show)).fit(numbers, y)
         classifier.set_callbacks()
-    if watch.cuts:
+    for warning in told:
+        console.note(str(warning.message))
+    if classifier.status_ is Status.TIME_LIMIT:
         console.note(
-            f"The time limit of {time_limit:g} s ended {_listed(watch)}. --time-limit changes it, "
+            f"The time limit of {time_limit:g} s ended the fit early. --time-limit changes it, "
             "0 removes it."
         )
-    return make_model(encoder, classifier), _ending(classifier, watch)
+    ending = _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
+    return make_model(encoder, classifier), ending
 
 
-def _listed(watch: Watch) -> str:
-    """Say which paths the time limit ended; of many, the first and the last."""
-    cuts = watch.cuts
-    if len(cuts) <= 3:
-        return "; ".join(map(str, cuts))
-    return f"{len(cuts)} of {watch.plan.n_paths} paths, from {cuts[0]} to {cuts[-1]}"
-
-
-def _ending(classifier: Any, watch: Watch) -> dict[str, Any]:
+def _ending(classifier: Any, has_trials: bool, seconds: float) -> dict[str, Any]:
     """Return what ended a fit, and when, as data."""
     status = classifier.status_
-    is_chosen = watch.plan.n_trials > 0 and classifier.max_iter == "auto"
+    is_chosen = has_trials and classifier.max_iter == "auto"
     chosen = "It made the number of steps that was chosen on rows set aside."
     return {
         "status": status.name.lower(),
         "reason": chosen if is_chosen and status is Status.STEP_LIMIT else status.value,
         "steps": len(classifier.trace_),
-        "seconds": watch.seconds,
-        "time_limit": watch.time_limit or None,
-        "cut_by_time_limit": [cut._asdict() for cut in watch.cuts],
+        "seconds": seconds,
+        "time_limit": classifier.time_limit,
     }

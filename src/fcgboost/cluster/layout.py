@@ -38,6 +38,7 @@ def check_supported(settings: Settings) -> None:
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
         (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
+        (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
     ):
         if not is_there:
             raise ValueError(f"{what} is not for a Dask cluster, where {why}: use {instead}.")

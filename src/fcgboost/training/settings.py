@@ -34,6 +34,7 @@ _ENTRIES = 1 << 25
 #: The parameters that may change between a fit and its continuation.
 MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
+    "time_limit",
     *("checkpoint", "client", "device", "link"),
 }
 # Objects inside objects are described down to here.
@@ -49,6 +50,7 @@ _NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] =
     "n_jobs": ("n_jobs (None or a number)", (None,), -np.inf, _WHOLE),
     "clip": ("clip (None, 'auto' or a number)", (None, "auto"), 0, _POSITIVE),
     "n_iter_no_change": ("n_iter_no_change", (None,), 1, _WHOLE),
+    "time_limit": ("time_limit (None or seconds)", (None,), 0, _POSITIVE),
 }
 _FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
@@ -90,6 +92,7 @@ class Settings:
     n_jobs: int | None
     random_state: Any
     verbose: int
+    time_limit: float | None
     preset: Preset
     #: How many paths are averaged where rows are few.
     n_members: int

@@ -34,6 +34,14 @@ def n_trials(n_rows: float, has_validation_data: bool) -> int:
     return 1 if has_validation_data else _n_splits(n_rows)
 
 
+def n_paths(fit: Fit) -> int:
+    """Return how many paths a fit makes at most."""
+    if not fit.settings.chooses:
+        return 1
+    m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
+    return n_trials(m, is_scored) + fit.settings.n_averaged(m * len(fit.layout.targets))
+
+
 def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
