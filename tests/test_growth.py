@@ -174,13 +174,13 @@ def test_every_ridge_of_one_path_is_at_its_own_minimum(growth: float) -> None:
     shared = recipe(scheme=lazy(growth), l2=first, other_l2=tuple(others))
     traces = fit_ridges(design_of(), [DATA.y], shared, [], None)
     alone = run(scheme=lazy(growth), l2=first)
-    assert [len(trace) for trace in traces] == [40, 40, 40]
-    for one, other in zip(traces[0], alone, strict=True):
-        np.testing.assert_array_equal(one.coef, other.coef)
     for l2, trace in zip(RIDGES, traces, strict=True):
-        for k in corrected(alone):
-            assert trace[k - 1].n_entered == k
-            assert np.subtract(*objective_of(trace, k, l2)) <= 1e-9
+        assert trace.column("k").tolist() == corrected(alone)
+        for place, step in enumerate(trace, start=1):
+            assert step.n_entered == step.k
+            assert np.subtract(*objective_of(trace, place, l2)) <= 1e-9
+    for step in traces[0]:
+        np.testing.assert_array_equal(step.coef, alone[step.k - 1].coef)
 
 
 def test_rules_hear_the_ridge_with_the_best_score() -> None:

@@ -61,20 +61,21 @@ class Step:
     scores : ndarray of shape (n_outputs,)
         The score of that atom; 0 where `chosen` is -1.
     objectives : ndarray of shape (n_outputs,)
-        The regularised objective after correction.
+        The regularised objective after the step.
     coef : ndarray of shape (n_outputs, n_atoms)
-        The coefficients after correction, atoms in order of entry; 0 for those that left.
+        The coefficients after the step, atoms in order of entry; 0 for those that left.
     intercept : ndarray of shape (n_outputs,)
     solver_iterations : int
         Iterations of the corrections of this step, summed over outputs.
     residual : float
         The largest optimality residual the corrections of this step reported.
     is_corrected : bool
-        Whether every correction of this step reached its solver's tolerance.
+        Whether all coefficients were corrected in this step, and every solver reached its
+        tolerance.
     seconds : float
         Time since the start of the loop.
     validation_score : float or None
-        The score on validation data, larger is better.
+        The score on validation data, larger is better; None where not all were corrected.
     removed : ndarray of shape (n_removed, 2)
         The atoms that left in this step, in order: the output, and the atom's position.
     gone : ndarray of shape (n_gone,)

@@ -175,7 +175,7 @@ class HingeSums:
         if point is None or coef is point:
             return point is not None
         n = len(point)
-        return np.array_equal(coef[:n], point) and not coef[n:].any()
+        return coef[:n].tobytes() == point.tobytes() and not any(coef[n:].tolist())
 
     def look(self, coef: Array) -> tuple[float, Array, Array]:
         """Go to a point; return the risk, its gradient and its Hessian there."""

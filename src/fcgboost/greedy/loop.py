@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
@@ -71,14 +71,15 @@ def fit_ridges(
     rules: Sequence[StoppingRule],
     validator: StepScore | None,
 ) -> list[Trace]:
-    """Run the greedy loop once, and return the path of every ridge: `l2`, then `other_l2`.
+    """Run the greedy loop once; return the corrected steps of every ridge, `l2`, then `other_l2`.
 
-    All of them have the atoms that the first one chose; between two corrections the others stay as
-    they are. Rules hear the step of the ridge with the best score.
+    All of them have the atoms that the first one chose. Rules hear the step of the ridge with the
+    best score.
     """
     path = _Path(design, targets, recipe, rules, validator)
     _run([path])
-    return [path.trace(steps) for steps in (path.steps, *path.other_steps)]
+    n_ridges = 1 + len(recipe.other_l2)
+    return [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
 
 
 def fit_paths(
@@ -160,7 +161,8 @@ class _Path:
             [(group, output) for group in self.groups for output in group.followers[i]]
             for i in range(len(recipe.other_l2))
         ]
-        self.other_steps: list[list[Step]] = [[] for _ in recipe.other_l2]
+        #: The corrected steps: that of the path, and those of the other ridges.
+        self.judged: list[list[Step]] = []
         self.outputs = [output for _, output in self.members]
         self.start = np.array([output.intercept for output in self.outputs])
         #: The objective of no model at all.
@@ -208,12 +210,10 @@ class _Path:
 
     def _finish(self) -> None:
         """Correct all coefficients in the last step."""
-        last = self.steps.pop()
-        for steps in self.other_steps:
-            steps.pop()
-        solutions = [
-            solution for group in self.groups for solution in self._correct_all(last.k, group, 0)
-        ]
+        last, solutions = self.steps.pop(), list[Solution]()
+        for group in self.groups:
+            solutions += self._correct_all(last.k, group, 0)
+            self._follow(last.k, group, 0)
         self._record(solutions, [], last.k, last)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
@@ -234,6 +234,8 @@ class _Path:
                 corrections, gone = eliminate(group, newest, limit, partial(self._move, k))
                 solutions += corrections
                 removed += self._pairs(group, gone)
+            if not advanced:
+                self._follow(k, group, newest[-1])
         return solutions, removed
 
     def _entering(self, group: Group, k: int) -> list[tuple[int, Choice]]:
@@ -246,13 +248,15 @@ class _Path:
         return [(self.registry.place(c.atom, c.id, k), c) for c in choices.values()]
 
     def _correct_all(self, k: int, group: Group, newest: int) -> list[Solution]:
-        """Move the coefficients of all outputs, those of other ridges as well."""
+        """Move the coefficients of all outputs."""
         group.n_corrected = len(group.atoms)
-        solutions = [self._move(k, output, newest) for output in group.outputs]
+        return [self._move(k, output, newest) for output in group.outputs]
+
+    def _follow(self, k: int, group: Group, newest: int) -> None:
+        """Move the coefficients of all outputs with other ridges."""
         for outputs in group.followers:
             for output in outputs:
                 self._move(k, output, newest)
-        return solutions
 
     def _advance(self, group: Group, newest: Sequence[int]) -> list[Solution]:
         """Give new columns coefficients of their own; return nothing where that is no quicker."""
@@ -287,24 +291,24 @@ class _Path:
         last: Step | None = None,
     ) -> Step:
         """Write down a step, or the last one again, and score it; return the best ridge's."""
-        step = self._step(self.members, solutions, k)
+        is_judged = not self.is_behind
+        some = (self.members, *self.other_members) if is_judged else (self.members,)
+        steps = [self._step(members, solutions, k) for members in some]
         if last is not None:
-            step.chosen, step.scores = last.chosen, last.scores
+            steps[0].chosen, steps[0].scores = last.chosen, last.scores
         if self.recipe.removal is not None:
-            step.removed, step.gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
-        self.steps.append(step)
-        if self.is_behind:
-            for steps in self.other_steps:
-                steps.append(replace(steps[-1], k=k, validation_score=None))
-            return step
-        steps = [step, *(self._step(some, solutions, k) for some in self.other_members)]
-        for own, one in zip(self.other_steps, steps[1:], strict=True):
-            own.append(one)
+            pairs, gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
+            for step in steps:
+                step.removed, step.gone = pairs, gone
+        self.steps.append(steps[0])
+        if not is_judged:
+            return steps[0]
+        self.judged.append(steps)
         if self.validator is None:
-            return step
-        for one in steps:
-            one.validation_score = self.validator(one, self.registry.rows)
-        return max(steps, key=lambda one: one.validation_score or 0.0)
+            return steps[0]
+        for step in steps:
+            step.validation_score = self.validator(step, self.registry.rows)
+        return max(steps, key=lambda step: step.validation_score or 0.0)
 
     def _step(
         self, members: Sequence[tuple[Group, Output]], solutions: list[Solution], k: int

@@ -141,9 +141,6 @@ def _at_multiples(trace: Trace, k0: int) -> list[float]:
 
 
 def _end(trace: Trace, multiple: float, k0: int) -> int:
-    """Return the last step that was judged, up to a multiple of k0; the first one at least."""
-    judged = np.flatnonzero(~np.isnan(trace.scores)) + 1
-    if len(judged) == 0:
-        return 0
-    n_judged = int(np.searchsorted(judged, round(multiple * k0), side="right"))
-    return int(judged[max(1, n_judged) - 1])
+    """Return how many of the judged steps there are up to a multiple of k0: one at least."""
+    n_judged = int(np.searchsorted(trace.column("k"), round(multiple * k0), side="right"))
+    return min(max(1, n_judged), len(trace))
