@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-/* Below this share of the product of its diagonal the determinant is rounding. */
+/* Below this share of the product of the diagonal the determinant is rounding. */
 static const double SAFE_CONDITION = 1e-10;
 static const double ARMIJO = 1e-4;
 /* A step ends where the next iteration would gain less than this share of the first. */
-static const double LITTLE = 1e-3;
+static const double LITTLE = 1e-9;
 enum { TRIALS = 20 };
 
 /* Sums over rows at f + u + b a: the risk, and the first and second derivatives in u and b. */
@@ -43,8 +43,12 @@ void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, 
         double gu = has_constant ? s[1] : 0.0, gb = s[2] + 2.0 * l2 * b;
         double huu = has_constant ? s[3] : 1.0, hub = has_constant ? s[4] : 0.0;
         double hbb = s[5] + 2.0 * l2, det = huu * hbb - hub * hub;
-        if (!(det > SAFE_CONDITION * huu * hbb)) break;
         double du = (hub * gb - hbb * gu) / det, db = (hub * gu - huu * gb) / det;
+        if (!(det > SAFE_CONDITION * huu * hbb)) { /* of rank one: the shortest direction */
+            double trace = huu + hbb;
+            du = -(huu * gu + hub * gb) / (trace * trace);
+            db = -(hub * gu + hbb * gb) / (trace * trace);
+        }
         double slope = gu * du + gb * db, objective = s[0] + l2 * b * b, length = 1.0;
         if (!(slope < -LITTLE * first)) break;
         first = first > 0.0 ? first : -slope;
