@@ -13,7 +13,7 @@ from suites.paths import make_recipe
 from suites.reference import ridge_squared_hinge
 from suites.solvers import make_problem
 
-from fcgboost import FCGBoostClassifier
+from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import ReluDictionary
 from fcgboost.greedy.loop import fit_path, fit_ridges
@@ -223,3 +223,80 @@ def test_growth_below_1_is_refused() -> None:
     model = FCGBoostClassifier(scheme=FullyCorrective(growth=0.9))
     with pytest.raises(ValueError, match="growth must be a number of at least 1"):
         model.fit(DATA.X, DATA.y)
+
+
+THREE = np.digitize(DATA.X[:, 0], np.quantile(DATA.X[:, 0], [0.3, 0.7]))
+
+
+@pytest.mark.parametrize("multiclass", ["one_vs_rest", "shared"])
+def test_a_path_from_which_atoms_leave_is_corrected_in_every_step(
+    multiclass: Any, tmp_path: Any
+) -> None:
+    model = FCGBoostClassifier(
+        "relu",
+        scheme=FullyCorrective(growth=1.5),
+        removal=0.9,
+        max_iter=30,
+        multiclass=multiclass,
+        random_state=0,
+    )
+    model.set_callbacks(lambda step: step.k >= 11).fit(DATA.X, THREE)
+    assert all(model.trace_.column("is_corrected"))
+    save_model(model.set_callbacks(), tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.decision_function(DATA.X), model.decision_function(DATA.X))
+
+
+def test_outputs_of_a_path_are_corrected_together() -> None:
+    model = FCGBoostClassifier(
+        "gauss",
+        scheme=FullyCorrective(growth=1.5),
+        tol=0.06,
+        validation_fraction=0.25,
+        random_state=0,
+    ).fit(DATA.X, THREE)
+    trace = model.trace_
+    judged = (np.flatnonzero(~np.isnan(trace.scores)) + 1).tolist()
+    assert judged == corrected(trace)
+    assert len(judged) > 4
+
+
+def test_an_atom_that_may_come_again_does_not_end_a_path_that_is_behind() -> None:
+    lazily, usual = (
+        FCGBoostClassifier(
+            "relu", scheme=lazy(growth), reselect=True, max_iter=20, random_state=0
+        ).fit(DATA.X, DATA.y)
+        for growth in (1.5, 1.0)
+    )
+    assert lazily.status_ is usual.status_
+    assert len(lazily.trace_) == len(usual.trace_)
+
+
+def test_an_average_is_judged_where_its_paths_are_corrected() -> None:
+    other = simulation(100, 0.2, seed=1)
+    model = FCGBoostClassifier(random_state=0).fit(DATA.X, DATA.y, X_val=other.X, y_val=other.y)
+    trace = model.trace_
+    assert len(trace[0].chosen) == 3
+    assert (np.flatnonzero(~np.isnan(trace.scores)) + 1).tolist() == corrected(trace)
+    assert trace[model.n_iter_ - 1].is_corrected
+
+
+def test_a_class_derived_from_full_correction_need_not_know_of_growth() -> None:
+    class Own(FullyCorrective):
+        def __init__(self, solver: Any = None) -> None:
+            self.solver = solver
+
+    model = FCGBoostClassifier("relu", scheme=Own(), max_iter=5, random_state=0)
+    assert all(model.fit(DATA.X, DATA.y).trace_.column("is_corrected"))
+
+
+def test_the_picture_of_a_path_has_its_judged_steps() -> None:
+    pytest.importorskip("matplotlib")
+    from fcgboost.plotting import PathDisplay
+
+    model = FCGBoostClassifier(
+        "relu", scheme=FullyCorrective(growth=1.5), validation_fraction=0.25, random_state=0
+    ).fit(DATA.X, DATA.y)
+    display = PathDisplay.from_estimator(model)
+    (line,) = display.lines_.values()
+    assert len(line.get_xdata()) == len(corrected(model.trace_))

@@ -54,7 +54,9 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
     numbers = X if encoder is None else encoder.fit_transform(X)
     for note in () if encoder is None else encoder.notes_:
         console.note(note)
-    classifier = clone(classifier).set_params(time_limit=time_limit or None)
+    classifier = clone(classifier)
+    if classifier.time_limit is None:
+        classifier.set_params(time_limit=time_limit or None)
     start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)))
     with warnings.catch_warnings(record=True) as told, console.progress("Fitting") as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
@@ -64,8 +66,8 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
         console.note(str(warning.message))
     if classifier.status_ is Status.TIME_LIMIT:
         console.note(
-            f"The time limit of {time_limit:g} s ended the fit early. --time-limit changes it, "
-            "0 removes it."
+            f"The time limit of {classifier.time_limit:g} s ended the fit early. --time-limit "
+            "changes it, 0 removes it."
         )
     ending = _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
     return make_model(encoder, classifier), ending

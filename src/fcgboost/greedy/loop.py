@@ -172,6 +172,9 @@ class _Path:
         if resume is not None and len(resume):
             self._replay(resume)
         self.status = self._limit()
+        is_done = not self.steps or self.steps[-1].is_corrected
+        if self.status is not None and self.is_behind and not is_done:
+            self._finish()
 
     def _limit(self) -> Status | None:
         """Return why the path ends here, if so."""
@@ -219,24 +222,36 @@ class _Path:
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
         solutions, removed = list[Solution](), list[tuple[int, int]]()
-        for group in self.groups:
-            entering = self._entering(group, k)
-            if not entering:
+        before = [group.objective for group in self.groups]
+        newest = [
+            [group.take(place, one.atom, one.id) for place, one in self._entering(group, k)]
+            for group in self.groups
+        ]
+        if not self._is_due(k):
+            for group, columns in zip(self.groups, newest, strict=True):
+                solutions += self._advance(group, columns) if columns else []
+            if solutions:
+                return solutions, removed
+        for group, columns, start in zip(self.groups, newest, before, strict=True):
+            if not columns and group.n_corrected == len(group.atoms):
                 continue
-            before = group.objective
-            newest = [group.take(place, one.atom, one.id) for place, one in entering]
-            is_last = k == self.recipe.max_iter
-            is_due = is_last or self.recipe.scheme.is_due(len(group.atoms), group.n_corrected)
-            advanced = [] if is_due else self._advance(group, newest)
-            solutions += advanced or self._correct_all(k, group, newest[-1])
-            if self.recipe.removal is not None:
-                limit = self.recipe.removal.limit(before, group.objective)
-                corrections, gone = eliminate(group, newest, limit, partial(self._move, k))
+            last = columns[-1] if columns else 0
+            solutions += self._correct_all(k, group, last)
+            if columns and self.recipe.removal is not None:
+                limit = self.recipe.removal.limit(start, group.objective)
+                corrections, gone = eliminate(group, columns, limit, partial(self._move, k))
                 solutions += corrections
                 removed += self._pairs(group, gone)
-            if not advanced:
-                self._follow(k, group, newest[-1])
+            self._follow(k, group, last)
         return solutions, removed
+
+    def _is_due(self, k: int) -> bool:
+        """Whether all coefficients of all outputs are to be corrected."""
+        recipe = self.recipe
+        # Who leaves, or comes again, is told where all coefficients are at their best.
+        if k == recipe.max_iter or recipe.removal is not None or recipe.reselect:
+            return True
+        return any(recipe.scheme.is_due(len(g.atoms), g.n_corrected) for g in self.groups)
 
     def _entering(self, group: Group, k: int) -> list[tuple[int, Choice]]:
         """Return what a group has chosen, each atom once, and their positions."""

@@ -54,6 +54,8 @@ class FullyCorrective(Scheme):
     """
 
     reselects = False
+    # That of a user's class, too, which may have other parameters.
+    growth = 1.0
 
     def __init__(self, solver: Solver | None = None, growth: float = 1.0) -> None:
         self.solver = solver

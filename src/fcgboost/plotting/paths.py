@@ -289,7 +289,7 @@ def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
     """
     scoring = vars(classifier).get("scoring")
     is_accuracy = scoring in (None, "accuracy")
-    name, values = "validation", classifier.trace_.column("validation_score")
+    name, values = "validation", classifier.trace_.scores
     if (results := vars(classifier).get("cv_results_")) is not None:
         name, best = "cross-validation", classifier.best_params_
         scores = {
@@ -298,10 +298,10 @@ def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
             if setting["dictionary"] is best["dictionary"] and setting["l2"] == best["l2"]
         }
         values = np.array([scores.get(k, np.nan) for k in range(1, max(scores) + 1)])
-    if len(values) == 0 or values.dtype == object:  # None in every step: no validation data
+    if np.isnan(values).all():  # no validation data
         return {}, "error"
     unit = "error" if is_accuracy else f"score ({scoring})"
-    return {name: 1.0 - values if is_accuracy else np.asarray(values, dtype=np.float64)}, unit
+    return {name: 1.0 - values if is_accuracy else values}, unit
 
 
 def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:

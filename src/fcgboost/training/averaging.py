@@ -34,8 +34,11 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
     mean = averaged([trace for trace in traces if len(trace)])
     if not isinstance(layout.validator, Validator):
         return mean
-    pairs = zip(mean, layout.validator.scores(mean.steps, mean.atoms), strict=True)
-    return replace(mean, steps=tuple(replace(s, validation_score=score) for s, score in pairs))
+    steps, judged = list(mean), [step.k for step in first if step.validation_score is not None]
+    scores = layout.validator.scores([steps[k - 1] for k in judged], mean.atoms)
+    for k, score in zip(judged, scores, strict=True):
+        steps[k - 1] = replace(steps[k - 1], validation_score=score)
+    return replace(mean, steps=tuple(steps))
 
 
 def averaged(traces: Sequence[Trace]) -> Trace:

@@ -281,7 +281,8 @@ class Fit:
         ks = np.flatnonzero(~np.isnan(scores)) + 1
         if len(trace) >= self.k0 and self.settings.has_free_steps and not self.settings.is_preset:
             # A path that ended between two multiples is worth a look at its end.
-            ks = np.union1d(ks[self.k0 - 1 :: self.k0], len(trace))
+            multiples = np.arange(self.k0, len(trace) + 1, self.k0)
+            ks = np.union1d(ks[np.searchsorted(ks, multiples, side="right") - 1], ks[-1])
         enough = min(float(scores[ks - 1].max()), wanted)
         if self.settings.preset.is_small:
             enough -= self.slack(enough)

@@ -34,8 +34,7 @@ _ENTRIES = 1 << 25
 #: The parameters that may change between a fit and its continuation.
 MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-    "time_limit",
-    *("checkpoint", "client", "device", "link"),
+    *("checkpoint", "client", "device", "link", "time_limit"),
 }
 # Objects inside objects are described down to here.
 _DEPTH = 8

@@ -39,7 +39,10 @@ def n_paths(fit: Fit) -> int:
     if not fit.settings.chooses:
         return 1
     m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
-    return n_trials(m, is_scored) + fit.settings.n_averaged(m * len(fit.layout.targets))
+    goes_on = fit.state.path is not None and fit.state.l2 is not None
+    return (0 if goes_on else n_trials(m, is_scored)) + fit.settings.n_averaged(
+        m * len(fit.layout.targets)
+    )
 
 
 def _n_splits(n_rows: float) -> int:
