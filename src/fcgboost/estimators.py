@@ -26,8 +26,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     """Sparse classifier by fully corrective greedy boosting.
 
     In every step the atom of a dictionary that is most correlated with the residual enters the
-    model, and the coefficients of all atoms are fitted again. Several classes are fitted one
-    against the rest, with atoms of their own or the same for all.
+    model, and the coefficients of all atoms are fitted again (in the default whenever the model has
+    grown by a fifth). Several classes are fitted one against the rest, with atoms of their own or
+    the same for all.
 
     Parameters
     ----------

@@ -50,7 +50,8 @@ class FullyCorrective(Scheme):
     growth : float, default=1.0
         All coefficients are corrected once there are so many times as many atoms as at the last
         correction, and at the end of the path; in between, an atom that enters gets the best
-        coefficient of its own, and the constant follows. 1.0 corrects in every step.
+        coefficient of its own, and the constant follows. 1.0 corrects in every step, as do losses
+        without a second derivative, `removal` and `reselect`.
     """
 
     reselects = False

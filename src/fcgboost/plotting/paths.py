@@ -177,7 +177,7 @@ class CoefficientPathDisplay(base.Display):
     """The coefficient of every atom against the number of steps; the largest have names.
 
     They are named in the order of their size in the chosen model. Under full correction all
-    coefficients move in every step, under the classical schemes only one does.
+    coefficients move in every corrected step, under the classical schemes only one does.
 
     Attributes
     ----------
