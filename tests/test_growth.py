@@ -25,6 +25,7 @@ from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.stopping import Status, Step
 
 DATA = simulation(120, 0.2, seed=0)
+THREE = np.digitize(DATA.X[:, 0], np.quantile(DATA.X[:, 0], [0.3, 0.7]))
 RIDGES = (1e-1, 1e-2, 1e-4)
 
 
@@ -203,17 +204,20 @@ def test_rules_hear_the_ridge_with_the_best_score() -> None:
     np.testing.assert_array_equal(heard, scores.max(axis=0))
 
 
-def test_a_path_that_is_interrupted_goes_on_with_its_schedule() -> None:
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_path_that_is_interrupted_goes_on_with_its_schedule(n_classes: int) -> None:
     kept: list[Trace] = []
 
     def watch(step: Step, trace: Any) -> None:
-        if step.k == 21:
-            kept.append(trace())
+        if step.k <= 21 and not step.is_corrected:
+            kept[:] = [trace()]
 
-    design, shared = design_of(), recipe(scheme=lazy(1.4))
-    whole, _ = fit_path(design, [DATA.y], shared, [], None, watch)
-    resumed, _ = fit_path(design, [DATA.y], shared, resume=kept[0])
-    assert 21 not in corrected(whole)
+    # Of three classes one ends before the others, and is corrected with them all the same.
+    targets = [DATA.y] if n_classes == 2 else [np.where(c == THREE, 1.0, -1.0) for c in range(3)]
+    design, shared = design_of(), recipe(scheme=lazy(1.4), tol=0.0 if n_classes == 2 else 0.05)
+    whole, _ = fit_path(design, targets, shared, [], None, watch)
+    resumed, _ = fit_path(design, targets, shared, resume=kept[0])
+    assert 8 < len(kept[0]) < len(whole)
     assert corrected(resumed) == corrected(whole)
     for one, other in zip(resumed, whole, strict=True):
         np.testing.assert_allclose(one.coef, other.coef, atol=1e-9)
@@ -223,9 +227,6 @@ def test_growth_below_1_is_refused() -> None:
     model = FCGBoostClassifier(scheme=FullyCorrective(growth=0.9))
     with pytest.raises(ValueError, match="growth must be a number of at least 1"):
         model.fit(DATA.X, DATA.y)
-
-
-THREE = np.digitize(DATA.X[:, 0], np.quantile(DATA.X[:, 0], [0.3, 0.7]))
 
 
 @pytest.mark.parametrize("multiclass", ["one_vs_rest", "shared"])

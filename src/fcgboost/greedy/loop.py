@@ -172,8 +172,7 @@ class _Path:
         if resume is not None and len(resume):
             self._replay(resume)
         self.status = self._limit()
-        is_done = not self.steps or self.steps[-1].is_corrected
-        if self.status is not None and self.is_behind and not is_done:
+        if self.status is not None and not (self.steps and self.steps[-1].is_corrected):
             self._finish()
 
     def _limit(self) -> Status | None:
@@ -194,8 +193,7 @@ class _Path:
         """Make a step with what the outputs chose, or end where none can go on."""
         if all(output.status for output in self.outputs):
             self.status = self.ending
-            if self.steps and self.is_behind:
-                self._finish()
+            self._finish()
             return
         heard = self._record(*self._correct(k), k)
         # All of them hear of the step; the first answer counts.
@@ -203,7 +201,7 @@ class _Path:
         if self.watcher is not None:
             endings.append(self.watcher(heard, self.trace))
         self.status = next(filter(None, endings), None) or self._limit()
-        if self.status is not None and self.is_behind:
+        if self.status is not None:
             self._finish()
 
     @property
@@ -212,7 +210,9 @@ class _Path:
         return any(group.n_corrected < len(group.atoms) for group in self.groups)
 
     def _finish(self) -> None:
-        """Correct all coefficients in the last step."""
+        """Correct all coefficients in the last step, unless that was done."""
+        if not self.is_behind:
+            return
         last, solutions = self.steps.pop(), list[Solution]()
         for group in self.groups:
             solutions += self._correct_all(last.k, group, 0)
@@ -227,7 +227,7 @@ class _Path:
             [group.take(place, one.atom, one.id) for place, one in self._entering(group, k)]
             for group in self.groups
         ]
-        if not self._is_due(k):
+        if not self._is_due(k, [len(group.atoms) for group in self.groups]):
             for group, columns in zip(self.groups, newest, strict=True):
                 solutions += self._advance(group, columns) if columns else []
             if solutions:
@@ -245,13 +245,14 @@ class _Path:
             self._follow(k, group, last)
         return solutions, removed
 
-    def _is_due(self, k: int) -> bool:
-        """Whether all coefficients of all outputs are to be corrected."""
+    def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
+        """Whether all coefficients of all outputs are to be corrected; groups have n_atoms."""
         recipe = self.recipe
         # Who leaves, or comes again, is told where all coefficients are at their best.
         if k == recipe.max_iter or recipe.removal is not None or recipe.reselect:
             return True
-        return any(recipe.scheme.is_due(len(g.atoms), g.n_corrected) for g in self.groups)
+        pairs = zip(self.groups, n_atoms, strict=True)
+        return any(recipe.scheme.is_due(n, group.n_corrected) for group, n in pairs)
 
     def _entering(self, group: Group, k: int) -> list[tuple[int, Choice]]:
         """Return what a group has chosen, each atom once, and their positions."""
@@ -274,7 +275,7 @@ class _Path:
                 self._move(k, output, newest)
 
     def _advance(self, group: Group, newest: Sequence[int]) -> list[Solution]:
-        """Give new columns coefficients of their own; return nothing where that is no quicker."""
+        """Move the coefficients of new columns alone; return nothing where that cannot be done."""
         solutions = []
         for output in group.outputs:
             problem = output.problem
@@ -377,9 +378,10 @@ class _Path:
         presence = Presence(len(self.outputs), trace.is_shared)
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
-            for (group, _), own in zip(self.members, presence.atoms, strict=True):
-                if self.recipe.scheme.is_due(len(own), group.n_corrected):
-                    group.n_corrected = len(own)
+            n_atoms = [len(own) for own in presence.atoms[: len(self.groups)]]
+            if self._is_due(step.k, n_atoms):
+                for group, n in zip(self.groups, n_atoms, strict=True):
+                    group.n_corrected = n
         for c, (group, output) in enumerate(self.members):
             for place in presence.atoms[c]:
                 group.take(place, self.registry.rows[place], int(ids[place]))
