@@ -80,6 +80,9 @@ class Step:
         The atoms that left in this step, in order: the output, and the atom's position.
     gone : ndarray of shape (n_gone,)
         The positions of the atoms that entered at some step and that no output has now.
+    leaves : tuple of ndarray
+        Where the leaves of trees are corrected: their values after the step, an array for each
+        tree, whose coefficient is 1; else nothing.
     """
 
     k: int
@@ -95,6 +98,7 @@ class Step:
     validation_score: float | None = None
     removed: NDArray[np.intp] = field(default_factory=lambda: _NONE_REMOVED)
     gone: NDArray[np.intp] = field(default_factory=lambda: _NONE_GONE)
+    leaves: tuple[Array, ...] = ()
 
     def __repr__(self) -> str:
         found = self.validation_score

@@ -6,6 +6,7 @@ function does. Calls release Python's lock.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
@@ -35,9 +36,13 @@ _FUNCTIONS = {
     "sample": "iiaiiuaa",
     "draw": "-piaua",
     "propose": "bpiiaaaddbua",
-    "grow_tree": "ippaaiaia",
+    "bin": "-iaiaia",
+    "grow_tree": "ippaaiaiap",
+    "leaf_values": "-paa",
+    "leaf_sums": "-paa",
     "check_trees": "iiiaiaa",
     "walk": "-iiaaiiaa",
+    "walk_to_leaves": "-iaiiaaa",
     "fingerprint": "-iiaaa",
     "gauss_values": "-iiaiaaa",
 }
@@ -84,17 +89,25 @@ class Search(Structure):
 
 
 class _Bins(Structure):
-    _fields_ = _fields("i: n_rows n_features; p: codes n_numbers offsets edges is_category")
+    _fields_ = _fields(
+        "i: n_rows n_columns n_features; "
+        "p: codes column first usual n_bins n_numbers edges is_category"
+    )
 
 
 def refer_to_bins(tables: Any) -> Any:
-    """Return a reference to `dictionaries.trees.Bins`, whose owner keeps them while it is used."""
-    arrays = (getattr(tables, name) for name, _ in _Bins._fields_[2:])
-    return byref(_Bins(*tables.codes.shape[::-1], *map(_Array.from_param, arrays)))
+    """Return a reference to `dictionaries.bins.Bins`, whose owner keeps them while it is used."""
+    arrays = (getattr(tables, name) for name, _ in _Bins._fields_[3:])
+    sizes = *tables.codes.shape, len(tables.column)
+    return byref(_Bins(*sizes, *map(_Array.from_param, arrays)))
 
 
 class _TreeRules(Structure):
-    _fields_ = _fields("i: depth; d: min_leaf smoothing peak")
+    _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak")
+
+
+class _Forest(Structure):
+    _fields_ = _fields("i: n_trees start stop; p: codes is_wide first")
 
 
 @cache
@@ -262,18 +275,80 @@ def propose(
     return atoms
 
 
-def grow_tree(
-    bins: Any, rules: tuple[float, ...], residual: Array, weights: Array, room: Array, nodes: Array
-) -> Array:
-    """Return the nodes of a tree, four numbers each.
+def bin_values(
+    values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]
+) -> None:
+    """Write how many thresholds, at most 255, are below every value; n_numbers for NaN."""
+    library().fcg_bin(len(values), values, len(thresholds), thresholds, n_numbers, codes)
 
-    The bins are what `refer_to_bins` returned; the rules are the depth, the least weight of a leaf,
-    the smoothing and the peak. Room for histograms, of shape (n_histograms, n_bins, 2), and nodes,
-    (most_nodes, 4), are memory to work in.
+
+def grow_tree(
+    bins: Any,
+    rules: tuple[float, ...],
+    residual: Array,
+    weights: Array,
+    room: Rows,
+    nodes: Array,
+    leaves: NDArray[np.uint16] | None,
+) -> Array:
+    """Return the nodes of a tree, four numbers each; write the number of every row's leaf.
+
+    The bins are what `refer_to_bins` returned; the rules are the depth, the most leaves (0 is no
+    limit), the least weight of a leaf, the smoothing and the peak. Room for histograms, of shape
+    (n_histograms, 256 * n_columns), and nodes, (most_nodes, 4), are memory to work in.
     """
     data = bins, byref(_TreeRules(*rules)), residual, weights
-    n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes)
+    where = None if leaves is None else _Array.from_param(leaves)
+    n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes, where)
     return nodes[: _checked(n_nodes)].flatten()
+
+
+class Forest:
+    """Trees as the numbers of the leaves that rows belong to, of one byte each, or of two."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self.codes: list[NDArray[Any]] = []
+        #: Where the leaves of a tree begin if those of all trees stand in one line, and the end.
+        self.first = np.zeros(1, np.int64)
+
+    def append(self, codes: NDArray[Any], n_leaves: int) -> None:
+        """Add a tree."""
+        self.codes.append(np.ascontiguousarray(codes, np.uint8 if n_leaves <= 256 else np.uint16))
+        self.first = np.append(self.first, self.first[-1] + n_leaves)
+        self._places = np.array([one.ctypes.data for one in self.codes], np.uint64)
+        self._is_wide = np.array([one.itemsize == 2 for one in self.codes], np.uint8)
+
+    def first_trees(self, n_trees: int) -> Forest:
+        """Return the first trees alone."""
+        if n_trees == len(self.codes):
+            return self
+        some = copy.copy(self)
+        some.codes, some.first = self.codes[:n_trees], self.first[: n_trees + 1]
+        return some
+
+    def last(self) -> Forest:
+        """Return the newest tree alone."""
+        alone = Forest(self._n_rows)
+        alone.append(self.codes[-1], int(self.first[-1] - self.first[-2]))
+        return alone
+
+    def add_values(self, values: Array, f: Array) -> Array:
+        """Add the values of the leaves of all trees to those of the rows."""
+        if self.codes:
+            library().fcg_leaf_values(self._refer(), values, f)
+        return f
+
+    def sums(self, r: Array) -> Array:
+        """Return the sums of the rows of every leaf."""
+        sums = np.zeros(int(self.first[-1]))
+        if self.codes:
+            library().fcg_leaf_sums(self._refer(), r, sums)
+        return sums
+
+    def _refer(self) -> Any:
+        arrays = map(_Array.from_param, (self._places, self._is_wide, self.first))
+        return byref(_Forest(len(self.codes), 0, self._n_rows, *arrays))
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:
@@ -296,6 +371,14 @@ def walk(X: Array, nodes: Array, depths: Rows) -> Array:
     values = np.empty((len(X), len(nodes)))
     library().fcg_walk(*nodes.shape[:2], nodes, depths, *X.shape, X, values)
     return values
+
+
+def walk_to_leaves(X: Array, nodes: Array, depth: int) -> NDArray[np.uint16]:
+    """Return the number of the leaf, in the order of nodes, of every row in one checked tree."""
+    leaves, is_leaf = np.empty(len(X), np.uint16), nodes[:, 0] == -1.0
+    numbers = np.cumsum(is_leaf, dtype=np.uint16) - np.uint16(1)
+    library().fcg_walk_to_leaves(depth, nodes, *X.shape, X, numbers, leaves)
+    return leaves
 
 
 def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:

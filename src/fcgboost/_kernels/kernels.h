@@ -112,28 +112,52 @@ FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, cons
 
 /* trees.c */
 
-/* Rows as the numbers of bins, feature by feature; missing values are behind those of numbers. */
+/* Rows as the numbers of bins. Missing values are behind those of numbers. Features of which at most
+ * one has another bin than its usual one in any row share a column: its code 0 is all the usual
+ * bins, and the other ones of feature j have the codes from first[j] on. */
 typedef struct {
-    int64_t n_rows, n_features;
-    const uint8_t *codes;       /* (n_features, n_rows) */
-    const int64_t *n_numbers;   /* bins of numbers or categories of a feature */
-    const int64_t *offsets;     /* where the bins of a feature begin, all in one line */
-    const double *edges;        /* (n_features, 256), the threshold between a bin and the next */
+    int64_t n_rows, n_columns, n_features;
+    const uint8_t *codes;         /* (n_rows, n_columns) */
+    const int64_t *column;        /* of every feature */
+    const int64_t *first, *usual; /* 0 and -1 for a feature that has a column of its own */
+    const int64_t *n_bins;        /* of a feature, that of missing values included */
+    const int64_t *n_numbers;     /* bins of numbers or categories of a feature */
+    const double *edges;          /* (n_features, 256), the threshold between a bin and the next */
     const uint8_t *is_category;
 } fcg_bins;
 
+/* Write how many of at most 255 thresholds, which grow, are below every value; n_numbers for NaN. */
+FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
+                     const double *thresholds, int64_t n_numbers, uint8_t *codes);
+
 typedef struct {
-    int64_t depth;
+    int64_t depth, max_leaves; /* no limit of leaves if 0: then the tree grows level by level */
     double min_leaf, smoothing, peak;
 } fcg_tree_rules;
 
-/* Grow a tree level by level; nodes of four numbers are written to `nodes`, which has room for
- * max_nodes. `room` holds n_room histograms of all bins, two numbers each, at least one; with those
- * of two levels of nodes, larger siblings need not be added up. Returns how many nodes there are,
- * or -1 if there is no memory. */
+/* Grow a tree; nodes of four numbers are written to `nodes`, which has room for max_nodes, and the
+ * number of the leaf that every row belongs to, counted in the order of nodes, to `leaves` unless
+ * that is NULL. `room` holds n_room histograms, 256 numbers a column, at least one; with one more
+ * for every leaf, larger siblings need not be added up. Returns how many nodes there are, or -1 if
+ * there is no memory. */
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
-                              double *room, int64_t max_nodes, double *nodes);
+                              int64_t *room, int64_t max_nodes, double *nodes, uint16_t *leaves);
+
+/* leaves.c */
+
+/* Trees by the leaves that rows belong to, for rows start, ..., stop - 1. */
+typedef struct {
+    int64_t n_trees, start, stop;
+    const uint64_t *codes;   /* (n_trees,): where the numbers of leaves are, of one byte or two */
+    const uint8_t *is_wide;  /* (n_trees,): whether they have two */
+    const int64_t *first;    /* (n_trees + 1,): where the leaves of a tree begin, and the end */
+} fcg_forest;
+
+/* Add the values of the leaves of all trees to f, (n_rows,). */
+FCG_API void fcg_leaf_values(const fcg_forest *forest, const double *values, double *f);
+/* Add every row's number in r, (n_rows,), to the sums of its leaves. */
+FCG_API void fcg_leaf_sums(const fcg_forest *forest, const double *r, double *sums);
 
 /* walk.c */
 
@@ -152,5 +176,9 @@ FCG_API int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node
 FCG_API void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
                       const int64_t *depths, int64_t n_rows, int64_t n_features, const double *X,
                       double *values);
+/* Write the numbers of the leaves where rows end in one tree; `numbers` has one for every node. */
+FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows,
+                                int64_t n_features, const double *X, const uint16_t *numbers,
+                                uint16_t *leaves);
 
 #endif

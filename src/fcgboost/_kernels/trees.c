@@ -1,7 +1,8 @@
-/* Trees, grown level by level on binned rows.
+/* Trees, grown on binned rows: level by level, or the best split first.
  *
- * Residuals are rounded to whole steps, so that with whole weights no sum over rows is rounded, and
- * the sums of a node are exactly those of its parent less those of its sibling.
+ * Residuals and weights are rounded to whole steps, and both sums of a bin are one whole number: a
+ * bin costs one addition, no sum over rows is rounded, and the sums of a node are exactly those of
+ * its parent less those of its sibling. Leaves get their values from the rows as they are.
  */
 #include "kernels.h"
 
@@ -11,332 +12,464 @@
 #include <string.h>
 
 enum { N_BINS = 256, N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
+/* Bits of a pair of sums that are the weight's; rows that are fetched before they are needed. */
+enum { WEIGHT_BITS = 28, AHEAD = 16 };
 
-/* The largest residual is so many steps: with weights of 2^30 units, sums stay below 2^53. */
-static const double RESIDUAL_STEPS = 4194304.0;
+/* The largest residual is so many steps at most; weights that are not whole have so many steps a
+ * row on average; and all of them together. */
+static const double RESIDUAL_STEPS = 0x1p22, STEPS_A_ROW = 64.0, WEIGHT_STEPS = 0x1p27;
 /* A split must raise the sum of squares by more than rounding does. */
 static const double FLOOR = 1.0 + 0x1p-40;
-/* A node before it is split. */
 static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
 
-/* Sums of residuals and of weights. */
-typedef struct {
-    double pull, weight;
-} sums;
+/* A sum of residuals, in the upper bits, and a sum of weights, both in steps. */
+typedef int64_t pair;
 
-/* A node whose rows are at hand: its number in the tree, its rows, and its best split. */
+static inline int32_t weight_of(pair sum) { return (int32_t)(sum & ((1 << WEIGHT_BITS) - 1)); }
+
+/* In units of 16 steps: what fits 32 bits is quick to turn into a float. */
+static inline int32_t pull_of(pair sum) { return (int32_t)(sum >> 32); }
+
+/* A node, and its best split; feature -1 if there is none, or none was looked for. */
 typedef struct {
-    int64_t number, start, stop;
-    sums total, left;
-    double score;
-    int64_t feature, place;
-    uint8_t is_missing_left;
-    uint8_t goes_left[N_BINS];
-} open_node;
+    int64_t start, stop, depth;
+    pair total, left;
+    double gain;
+    int64_t feature, place, is_missing_left, children; /* the number of the left child, or 0 */
+    pair *histogram;             /* NULL if it is not kept */
+    uint64_t goes_left[4];       /* a bit for every code of the feature's column */
+} node;
+
+/* A node as binned rows go: to node `left` if the bit of their code is set, or to the one behind
+ * it. A leaf has left 0, and its number as column. */
+typedef struct {
+    int32_t column, left;
+    uint64_t goes_left[4];
+} binned_node;
 
 /* What the growth of one tree needs. */
 typedef struct {
     const fcg_bins *bins;
     const fcg_tree_rules *rules;
-    int64_t n_bins;
-    sums *rows;                 /* of every row */
-    sums *members;              /* of the rows of one node, side by side */
-    sums *totals;               /* of every node of the tree */
-    int32_t *order, *new_order; /* rows, those of a node side by side */
-    open_node *level, *next;
-    int64_t n_level;
-    sums *room;                        /* for histograms: those of two levels, or of one node */
-    int64_t n_room;                    /* how many histograms */
-    sums *histograms, *new_histograms; /* of the level above, NULL if not kept, and of this one */
+    float smoothing;     /* in steps of weights, as is the least weight of a leaf */
+    int32_t min_leaf;
+    int64_t n_pairs;     /* of a histogram */
+    pair *rows;          /* of every row */
+    int32_t *order;      /* rows, those of a node side by side */
+    int32_t *right;      /* room for the rows of a node */
+    node *nodes;
+    int64_t n_nodes;
+    pair *room;          /* for histograms; the first one is to work in */
+    int64_t n_room;
 } growth;
 
-/* Set the sums of all rows, and the order of those that have a residual; returns their number. */
-static int64_t row_sums(const fcg_bins *bins, const double *residual, const double *weights,
-                        growth *tree) {
-    int64_t n_active = 0;
-    double largest = 0.0;
-    for (int64_t i = 0; i < bins->n_rows; i++) {
-        int is_active = residual[i] != 0.0 && weights[i] > 0.0;
-        double pull = is_active ? residual[i] / weights[i] : 0.0;
-        tree->rows[i].pull = pull;
-        tree->rows[i].weight = weights[i];
-        largest = fmax(largest, fabs(pull));
-        if (is_active) tree->order[n_active++] = (int32_t)i;
+void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
+             int64_t n_numbers, uint8_t *codes) {
+    double padded[N_BINS];
+    for (int64_t k = 0; k < N_BINS; k++) padded[k] = k < n_thresholds ? thresholds[k] : INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        int code = 0;
+        for (int step = N_BINS / 2; step; step /= 2)
+            code += values[i] > padded[code + step - 1] ? step : 0;
+        codes[i] = (uint8_t)(values[i] == values[i] ? code : n_numbers);
     }
-    if (largest == 0.0) largest = 1.0;
-    for (int64_t i = 0; i < bins->n_rows; i++)
-        tree->rows[i].pull = rint(tree->rows[i].pull / largest * RESIDUAL_STEPS) * weights[i];
+}
+
+/* Return the weight of a step: 1 if all weights are whole, or what all of them are. */
+static double weight_unit(int64_t n, const double *weights) {
+    double total = 0.0, first = 0.0;
+    int is_whole = 1, is_equal = 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (weights[i] <= 0.0) continue;
+        if (first == 0.0) first = weights[i];
+        is_whole &= weights[i] == floor(weights[i]);
+        is_equal &= weights[i] == first;
+        total += weights[i];
+    }
+    if (is_whole && total <= WEIGHT_STEPS) return 1.0;
+    if (is_equal && total <= WEIGHT_STEPS * first) return first;
+    return total / fmin(WEIGHT_STEPS, STEPS_A_ROW * (double)n);
+}
+
+/* Set the sums of all rows, and the order of those that have a residual; returns their number. */
+static int64_t set_rows(growth *tree, const double *residual, const double *weights, double unit) {
+    int64_t n = tree->bins->n_rows, n_active = 0;
+    double largest = 0.0, total = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        if (residual[i] == 0.0 || !(weights[i] > 0.0)) continue;
+        tree->order[n_active++] = (int32_t)i;
+        largest = fmax(largest, fabs(residual[i] / weights[i]));
+        total += rint(weights[i] / unit);
+    }
+    double steps = fmin(RESIDUAL_STEPS, floor(0x1p34 / fmax(total, 1.0)));
+    for (int64_t k = 0; k < n_active; k++) {
+        int64_t i = tree->order[k];
+        double weight = rint(weights[i] / unit);
+        double pull = rint(residual[i] / weights[i] / largest * steps) * weight;
+        tree->rows[i] = (int64_t)pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)weight;
+    }
     return n_active;
 }
 
-/* Add up residuals and weights of a node by bin, for all features. */
-static void fill_histogram(const growth *tree, const open_node *node, sums *histogram) {
-    const fcg_bins *bins = tree->bins;
-    const int32_t *order = tree->order + node->start;
-    int64_t n = node->stop - node->start;
-    for (int64_t i = 0; i < n; i++) tree->members[i] = tree->rows[order[i]];
-    memset(histogram, 0, (size_t)tree->n_bins * sizeof(sums));
-    for (int64_t j = 0; j < bins->n_features; j++) {
-        sums *own = histogram + bins->offsets[j];
-        const uint8_t *codes = bins->codes + j * bins->n_rows;
-        for (int64_t i = 0; i < n; i++) {
-            sums *bin = own + codes[order[i]];
-            bin->pull += tree->members[i].pull;
-            bin->weight += tree->members[i].weight;
+/* Add up the rows of a node by bin, for all columns. */
+static void fill_histogram(const growth *tree, const node *own, pair *restrict histogram) {
+    int64_t n_columns = tree->bins->n_columns;
+    const uint8_t *codes = tree->bins->codes;
+    memset(histogram, 0, (size_t)tree->n_pairs * sizeof(pair));
+    for (int64_t i = own->start; i < own->stop; i++) {
+        const uint8_t *row = codes + tree->order[i] * n_columns;
+        pair value = tree->rows[tree->order[i]];
+        /* Behind the last row there is room. */
+        __builtin_prefetch(codes + tree->order[i + AHEAD] * n_columns);
+        __builtin_prefetch(tree->rows + tree->order[i + AHEAD]);
+        pair *column = histogram;
+        int64_t j = 0;
+        for (; j + 4 <= n_columns; j += 4, column += 4 * N_BINS) {
+            column[row[j]] += value;
+            column[N_BINS + row[j + 1]] += value;
+            column[2 * N_BINS + row[j + 2]] += value;
+            column[3 * N_BINS + row[j + 3]] += value;
         }
+        for (; j < n_columns; j++, column += N_BINS) column[row[j]] += value;
     }
+}
+
+/* Return the sums of the bins of a feature: those of its column, or, where it shares that, a copy
+ * in which its usual bin has what the others leave. */
+static const pair *bins_of(const fcg_bins *bins, const pair *histogram, pair total, int64_t j,
+                           pair *copied) {
+    const pair *column = histogram + bins->column[j] * N_BINS + bins->first[j];
+    int64_t usual = bins->usual[j];
+    if (usual < 0) return column;
+    pair rest = total;
+    for (int64_t bin = 0; bin < bins->n_bins[j]; bin++) {
+        copied[bin] = bin == usual ? 0 : column[bin - (bin > usual)];
+        rest -= copied[bin];
+    }
+    copied[usual] = rest;
+    return copied;
 }
 
 /* Order the bins of a feature and add them up in that order; returns how many there are. Levels of
  * a category are in the order of their mean residuals, and those without rows are left out. */
-static int64_t rank_bins(const sums *own, int64_t n, int is_category, double smoothing,
-                         int64_t *ranks, sums *below) {
-    int64_t n_ranks = n;
+static int rank_bins(const pair *own, int n, int is_category, float smoothing, int *ranks,
+                     pair *below) {
+    int n_ranks = n;
     if (is_category) {
-        double means[N_BINS];
+        float means[N_BINS];
         n_ranks = 0;
-        for (int64_t code = 0; code < n; code++) {
-            if (own[code].weight <= 0.0) continue;
-            means[code] = own[code].pull / (own[code].weight + smoothing);
-            int64_t at = n_ranks++;
+        for (int code = 0; code < n; code++) {
+            if (weight_of(own[code]) == 0) continue;
+            means[code] = (float)pull_of(own[code]) / ((float)weight_of(own[code]) + smoothing);
+            int at = n_ranks++;
             for (; at > 0 && means[ranks[at - 1]] > means[code]; at--) ranks[at] = ranks[at - 1];
             ranks[at] = code;
         }
     } else {
-        for (int64_t code = 0; code < n; code++) ranks[code] = code;
+        for (int code = 0; code < n; code++) ranks[code] = code;
     }
-    sums total = {0.0, 0.0};
-    for (int64_t at = 0; at < n_ranks; at++) {
-        total.pull += own[ranks[at]].pull;
-        total.weight += own[ranks[at]].weight;
-        below[at] = total;
-    }
+    pair total = 0;
+    for (int at = 0; at < n_ranks; at++) below[at] = total += own[ranks[at]];
     return n_ranks;
 }
 
-/* Score the splits of a feature that put bins 0, ..., at and `more` to the left; -1 where a side
- * has too few rows. */
-static void score_splits(const fcg_tree_rules *rules, const sums *below, int64_t n_ranks,
-                         sums more, sums total, double *restrict scores) {
-    for (int64_t at = 0; at < n_ranks; at++) {
-        double a = below[at].pull + more.pull, b = below[at].weight + more.weight;
-        double c = total.pull - a, d = total.weight - b;
-        double found = a * a / (b + rules->smoothing) + c * c / (d + rules->smoothing);
-        scores[at] = b >= rules->min_leaf && d >= rules->min_leaf ? found : -1.0;
+/* Score the splits of a feature that put bins 0, ..., at and `more` to the left; return the first
+ * of the best and its score, -1 where a side has too few rows. */
+static int best_split(const growth *tree, const pair *below, int n, pair more, pair total,
+                      float *best) {
+    int32_t pulls[N_BINS], weights[N_BINS], pull = pull_of(total), weight = weight_of(total);
+    int32_t words[N_BINS], most = INT32_MIN;
+    float scores[N_BINS], smoothing = tree->smoothing;
+    for (int at = 0; at < n; at++) {
+        pulls[at] = pull_of(below[at] + more);
+        weights[at] = weight_of(below[at] + more);
+    }
+    for (int at = 0; at < n; at++) {
+        int32_t rest = weight - weights[at];
+        float a = (float)pulls[at], c = (float)(pull - pulls[at]);
+        float b = (float)weights[at] + smoothing, d = (float)rest + smoothing;
+        float found = (a * a * d + c * c * b) / (b * d);
+        scores[at] = (weights[at] >= tree->min_leaf) & (rest >= tree->min_leaf) ? found : -1.0f;
+    }
+    /* Of numbers of one sign, larger ones have larger bits; and -1 has less than any. */
+    memcpy(words, scores, sizeof words);
+    for (int at = 0; at < n; at++) most = words[at] > most ? words[at] : most;
+    int first = 0;
+    while (first < n && words[first] != most) first++;
+    *best = first < n ? scores[first] : -1.0f;
+    return first;
+}
+
+/* Note a split: which codes go left. Where no value is missing, those to come go with the
+ * majority. */
+static void take_split(const growth *tree, node *own, const int *ranks, int n_ranks, pair missing,
+                       int is_left) {
+    const fcg_bins *bins = tree->bins;
+    int64_t j = own->feature, usual = bins->usual[j];
+    uint8_t bin_goes_left[N_BINS];
+    if (weight_of(missing) == 0) is_left = 2 * weight_of(own->left) >= weight_of(own->total);
+    own->is_missing_left = is_left;
+    memset(bin_goes_left, is_left, N_BINS);
+    for (int at = 0; at < n_ranks; at++) bin_goes_left[ranks[at]] = at <= own->place;
+    /* Codes of other features of the column are the usual bin of this one. */
+    uint64_t others = (usual >= 0 ? bin_goes_left[usual] : is_left) ? ~(uint64_t)0 : 0;
+    for (int word = 0; word < 4; word++) own->goes_left[word] = others;
+    for (int64_t bin = 0; bin < bins->n_bins[j]; bin++) {
+        if (bin == usual) continue;
+        int64_t code = bins->first[j] + bin - (usual >= 0 && bin > usual);
+        uint64_t bit = (uint64_t)1 << (code & 63);
+        own->goes_left[code >> 6] &= ~bit;
+        if (bin_goes_left[bin]) own->goes_left[code >> 6] |= bit;
     }
 }
 
-/* Improve the split of a node by one feature. Of equal ones the lowest threshold wins, then
- * missing values on the left. */
-static void split_by(const growth *tree, open_node *node, const sums *own, int64_t j) {
+/* Find the best split of a node. Of equal ones the first feature wins, then the lowest threshold,
+ * then missing values on the left. */
+static void find_split(const growth *tree, node *own, const pair *histogram) {
     const fcg_bins *bins = tree->bins;
-    int64_t n = bins->n_numbers[j], ranks[N_BINS], best = -1;
-    int is_left = 0, is_category = bins->is_category[j];
-    sums below[N_BINS], nothing = {0.0, 0.0}, missing = nothing;
-    double left_scores[N_BINS], right_scores[N_BINS];
-    if (bins->offsets[j + 1] - bins->offsets[j] > n) missing = own[n];
-    int64_t n_ranks = rank_bins(own, n, is_category, tree->rules->smoothing, ranks, below);
-    score_splits(tree->rules, below, n_ranks, nothing, node->total, right_scores);
-    if (missing.weight > 0.0)
-        score_splits(tree->rules, below, n_ranks, missing, node->total, left_scores);
-    for (int64_t at = 0; at < n_ranks; at++) {
-        if (missing.weight > 0.0 && left_scores[at] > node->score)
-            node->score = left_scores[at], best = at, is_left = 1;
-        if (right_scores[at] > node->score) node->score = right_scores[at], best = at, is_left = 0;
+    int ranks[N_BINS];
+    pair below[N_BINS], copied[N_BINS];
+    float best = -1.0f;
+    for (int64_t j = 0; j < bins->n_features; j++) {
+        const pair *sums = bins_of(bins, histogram, own->total, j, copied);
+        int n = (int)bins->n_numbers[j], is_left = 0;
+        pair missing = bins->n_bins[j] > n ? sums[n] : 0;
+        int n_ranks = rank_bins(sums, n, bins->is_category[j], tree->smoothing, ranks, below);
+        float score, other;
+        int place = best_split(tree, below, n_ranks, 0, own->total, &score);
+        if (weight_of(missing) > 0) {
+            int first = best_split(tree, below, n_ranks, missing, own->total, &other);
+            if (other > score || (other == score && first <= place))
+                place = first, score = other, is_left = 1;
+        }
+        if (!(score > best)) continue;
+        best = score;
+        own->feature = j;
+        own->place = place;
+        own->left = below[place] + (is_left ? missing : 0);
+        take_split(tree, own, ranks, n_ranks, missing, is_left);
     }
-    if (best < 0) return;
-    node->feature = j;
-    node->place = best;
-    node->left.pull = below[best].pull + (is_left ? missing.pull : 0.0);
-    node->left.weight = below[best].weight + (is_left ? missing.weight : 0.0);
-    /* Where no value is missing, those to come go with the majority. */
-    if (missing.weight == 0.0) is_left = 2.0 * node->left.weight >= node->total.weight;
-    node->is_missing_left = (uint8_t)is_left;
-    memset(node->goes_left, is_left, N_BINS);
-    for (int64_t at = 0; at < n_ranks; at++) node->goes_left[ranks[at]] = at <= best;
+    if (own->feature < 0) return;
+    double s = tree->smoothing, a = pull_of(own->left), c = pull_of(own->total) - a;
+    double b = weight_of(own->left), d = weight_of(own->total) - b;
+    double none = (a + c) * (a + c) / (b + d + s);
+    own->gain = a * a / (b + s) + c * c / (d + s) - none * FLOOR;
+    if (!(own->gain > 0.0)) own->feature = -1;
 }
 
-/* Find the best split of a node; feature -1 if there is none. */
-static void split_node(const growth *tree, open_node *node, const sums *histogram) {
+/* Whether a node may be split. */
+static int is_open(const growth *tree, const node *own) {
+    return own->depth < tree->rules->depth && weight_of(own->total) >= 2 * tree->min_leaf;
+}
+
+/* Take room for the histogram of a node: none is kept where all of it is taken. */
+static pair *take_room(growth *tree) {
+    return tree->n_room > 1 ? tree->room + --tree->n_room * tree->n_pairs : NULL;
+}
+
+/* Add a node up and find its split. */
+static void open_node(growth *tree, node *own) {
+    if (!own->histogram) own->histogram = take_room(tree);
+    pair *histogram = own->histogram ? own->histogram : tree->room;
+    fill_histogram(tree, own, histogram);
+    find_split(tree, own, histogram);
+}
+
+/* Open the children of a node, the smaller one by its rows, the other by what these leave. */
+static void open_children(growth *tree, node *parent, node *first) {
+    node *small = first + (first[1].stop - first[1].start < first->stop - first->start);
+    node *large = small == first ? first + 1 : first;
+    pair *above = parent->histogram;
+    parent->histogram = NULL;
+    if (!is_open(tree, large)) {
+        if (is_open(tree, small)) small->histogram = above, open_node(tree, small);
+        return;
+    }
+    if (!above) {
+        if (is_open(tree, small)) open_node(tree, small);
+        open_node(tree, large);
+        return;
+    }
+    small->histogram = is_open(tree, small) ? take_room(tree) : NULL;
+    pair *less = small->histogram ? small->histogram : tree->room;
+    fill_histogram(tree, small, less);
+    large->histogram = above;
+    for (int64_t place = 0; place < tree->n_pairs; place++) above[place] -= less[place];
+    if (is_open(tree, small)) find_split(tree, small, less);
+    find_split(tree, large, above);
+}
+
+/* Bring the rows of a node to its children, in their order. */
+static void part_rows(growth *tree, const node *own, node *children) {
     const fcg_bins *bins = tree->bins;
-    sums total = node->total;
-    node->score = total.pull * total.pull / (total.weight + tree->rules->smoothing) * FLOOR;
-    node->feature = -1;
-    if (total.weight < 2.0 * tree->rules->min_leaf) return;
-    for (int64_t j = 0; j < bins->n_features; j++)
-        split_by(tree, node, histogram + bins->offsets[j], j);
+    const uint8_t *codes = bins->codes + bins->column[own->feature];
+    int64_t n_left = own->start, n_right = 0, n_columns = bins->n_columns;
+    uint8_t is_left[N_BINS];
+    for (int code = 0; code < N_BINS; code++)
+        is_left[code] = (own->goes_left[code >> 6] >> (code & 63)) & 1;
+    for (int64_t i = own->start; i < own->stop; i++) {
+        int32_t row = tree->order[i];
+        int64_t left = is_left[codes[row * n_columns]];
+        tree->order[n_left] = row;
+        tree->right[n_right] = row;
+        n_left += left, n_right += 1 - left;
+    }
+    memcpy(tree->order + n_left, tree->right, (size_t)n_right * sizeof(int32_t));
+    children[0].start = own->start;
+    children[0].stop = children[1].start = n_left;
+    children[1].stop = own->stop;
 }
 
-/* Split the nodes of a level. Behind the root siblings stand side by side: where the sums of the
- * level above are kept, those of the larger one are what the smaller one leaves of the parent's. */
-static void split_level(growth *tree, const int64_t *parent_of) {
-    const sums *parents = tree->histograms;
-    int64_t step = parents != NULL ? 2 : 1;
-    for (int64_t k = 0; k < tree->n_level; k += step) {
-        open_node *first = tree->level + k;
-        int is_kept = tree->new_histograms != NULL;
-        sums *own = is_kept ? tree->new_histograms + k * tree->n_bins : tree->room;
-        if (parents == NULL) {
-            fill_histogram(tree, first, own);
-            split_node(tree, first, own);
+/* Split a node: its children stand side by side behind all others. */
+static node *split(growth *tree, node *own) {
+    node *children = tree->nodes + tree->n_nodes;
+    memset(children, 0, 2 * sizeof(node));
+    children[0].total = own->left;
+    children[1].total = own->total - own->left;
+    children[0].feature = children[1].feature = -1;
+    children[0].depth = children[1].depth = own->depth + 1;
+    part_rows(tree, own, children);
+    own->children = tree->n_nodes;
+    tree->n_nodes += 2;
+    return children;
+}
+
+/* Return the number of the node that is split next, or that of nodes if there is none: the one
+ * that gains most, or, where leaves are not counted, the first. */
+static int64_t choose_node(const growth *tree, int64_t first) {
+    int64_t best = tree->n_nodes;
+    for (int64_t i = first; i < tree->n_nodes; i++) {
+        const node *own = tree->nodes + i;
+        if (own->feature < 0 || own->children) continue;
+        if (tree->rules->max_leaves == 0) return i;
+        if (best == tree->n_nodes || own->gain > tree->nodes[best].gain) best = i;
+    }
+    return best;
+}
+
+static void grow(growth *tree, int64_t n_active) {
+    node *root = tree->nodes;
+    int64_t n_leaves = 1, most = tree->rules->max_leaves, next = 0;
+    memset(root, 0, sizeof *root);
+    root->feature = -1;
+    root->stop = n_active;
+    for (int64_t i = 0; i < n_active; i++) root->total += tree->rows[tree->order[i]];
+    tree->n_nodes = 1;
+    if (most != 1 && is_open(tree, root)) open_node(tree, root);
+    while ((next = choose_node(tree, most ? 0 : next)) < tree->n_nodes) {
+        node *own = tree->nodes + next, *children = split(tree, own);
+        if (++n_leaves == most) break;
+        open_children(tree, own, children);
+    }
+}
+
+/* Write a split down, as the dictionary has it, and as binned rows go. */
+static void write_split(const growth *tree, const node *own, double *row, binned_node *binned) {
+    const fcg_bins *bins = tree->bins;
+    int64_t left = own->children, j = own->feature;
+    int is_category = bins->is_category[j];
+    row[0] = (double)j;
+    row[1] = bins->edges[j * N_BINS + own->place];
+    row[2] = (double)left;
+    row[3] = (double)(own->is_missing_left * MISSING_LEFT + is_category * CATEGORIES);
+    if (is_category) {
+        row[1] = 0.0;
+        for (int code = 0; code < N_CODES; code++)
+            row[1] += (own->goes_left[0] >> code) & 1 ? ldexp(1.0, code) : 0.0;
+    }
+    binned->column = (int32_t)bins->column[j];
+    binned->left = (int32_t)left;
+    memcpy(binned->goes_left, own->goes_left, sizeof own->goes_left);
+}
+
+/* Write the nodes: leaves with their mean residuals, smoothed, the largest of them the peak. */
+static void write_nodes(const growth *tree, const double *residual, const double *weights,
+                        double *nodes, binned_node *splits) {
+    double largest = 0.0;
+    int32_t n_leaves = 0;
+    for (int64_t k = 0; k < tree->n_nodes; k++) {
+        const node *own = tree->nodes + k;
+        double *row = nodes + FIELDS * k, pull = 0.0, weight = tree->rules->smoothing;
+        if (own->children) {
+            write_split(tree, own, row, splits + k);
             continue;
         }
-        int second_is_small = first[1].stop - first[1].start < first->stop - first->start;
-        sums *small = own + (second_is_small ? tree->n_bins : 0);
-        sums *large = own + (second_is_small ? 0 : tree->n_bins);
-        const sums *above = parents + parent_of[k / 2] * tree->n_bins;
-        fill_histogram(tree, first + second_is_small, small);
-        for (int64_t place = 0; place < tree->n_bins; place++) {
-            large[place].pull = above[place].pull - small[place].pull;
-            large[place].weight = above[place].weight - small[place].weight;
+        memcpy(row, LEAF, sizeof LEAF);
+        for (int64_t i = own->start; i < own->stop; i++) {
+            pull += residual[tree->order[i]];
+            weight += weights[tree->order[i]];
         }
-        split_node(tree, first, own);
-        split_node(tree, first + 1, own + tree->n_bins);
+        row[1] = pull / fmax(weight, DBL_MIN);
+        largest = fmax(largest, fabs(row[1]));
+        splits[k].left = 0;
+        splits[k].column = n_leaves++;
     }
-}
-
-/* Write a split down, and its children as leaves; returns the number of the left one. */
-static int64_t write_split(growth *tree, const open_node *node, double *nodes, int64_t *n_nodes) {
-    const fcg_bins *bins = tree->bins;
-    int64_t left = *n_nodes;
-    int is_category = bins->is_category[node->feature];
-    double value = bins->edges[node->feature * N_BINS + node->place];
-    if (is_category) {
-        value = 0.0;
-        for (int code = 0; code < N_CODES; code++)
-            value += node->goes_left[code] ? ldexp(1.0, code) : 0.0;
-    }
-    double *row = nodes + FIELDS * node->number;
-    row[0] = (double)node->feature;
-    row[1] = value;
-    row[2] = (double)left;
-    row[3] = node->is_missing_left * MISSING_LEFT + is_category * CATEGORIES;
-    for (int64_t child = left; child < left + 2; child++)
-        memcpy(nodes + FIELDS * child, LEAF, sizeof LEAF);
-    tree->totals[left] = node->left;
-    tree->totals[left + 1].pull = node->total.pull - node->left.pull;
-    tree->totals[left + 1].weight = node->total.weight - node->left.weight;
-    *n_nodes += 2;
-    return left;
-}
-
-/* Bring the rows of a node to its children: to the left from the front, others from the back. */
-static void part_rows(growth *tree, const open_node *node, int64_t at, open_node *children) {
-    const uint8_t *codes = tree->bins->codes + node->feature * tree->bins->n_rows;
-    int64_t left = at, right = at + node->stop - node->start;
-    children[0].start = left;
-    children[1].stop = right;
-    for (int64_t i = node->start; i < node->stop; i++) {
-        int32_t row = tree->order[i];
-        int64_t is_left = node->goes_left[codes[row]];
-        right -= 1 - is_left;
-        tree->new_order[is_left ? left : right] = row;
-        left += is_left;
-    }
-    children[0].stop = children[1].start = left;
-}
-
-/* Open the children of a level's splits, siblings together where one of them can be split; returns
- * how many nodes there are. */
-static int64_t open_children(growth *tree, double *nodes, int64_t *n_nodes, int is_last,
-                             int64_t *parent_of) {
-    int64_t n_next = 0, at = 0;
-    double enough = 2.0 * tree->rules->min_leaf;
-    for (int64_t k = 0; k < tree->n_level; k++) {
-        const open_node *node = tree->level + k;
-        if (node->feature < 0) continue;
-        int64_t left = write_split(tree, node, nodes, n_nodes);
-        const sums *totals = tree->totals + left;
-        if (is_last || !(totals[0].weight >= enough || totals[1].weight >= enough)) continue;
-        open_node *children = tree->next + n_next;
-        part_rows(tree, node, at, children);
-        at = children[1].stop;
-        for (int side = 0; side < 2; side++) {
-            children[side].number = left + side;
-            children[side].total = totals[side];
-        }
-        parent_of[n_next / 2] = k;
-        n_next += 2;
-    }
-    return n_next;
-}
-
-/* Set the values of the leaves, the largest to the peak. */
-static void set_leaves(const growth *tree, int64_t n_nodes, double *nodes) {
-    double largest = 0.0;
-    for (int64_t k = 0; k < n_nodes; k++) {
-        if (nodes[FIELDS * k] != -1.0) continue;
-        double weight = fmax(tree->totals[k].weight + tree->rules->smoothing, DBL_MIN);
-        nodes[FIELDS * k + 1] = tree->totals[k].pull / weight;
-        largest = fmax(largest, fabs(nodes[FIELDS * k + 1]));
-    }
-    if (largest == 0.0) largest = 1.0;
-    for (int64_t k = 0; k < n_nodes; k++)
+    for (int64_t k = 0; k < tree->n_nodes; k++)
         if (nodes[FIELDS * k] == -1.0)
-            nodes[FIELDS * k + 1] = nodes[FIELDS * k + 1] / largest * tree->rules->peak;
+            nodes[FIELDS * k + 1] *= tree->rules->peak / (largest > 0.0 ? largest : 1.0);
 }
 
-/* Find room for the sums of a level beside those of the level above: at the other end. None of
- * them are kept where there is not enough. */
-static void find_room(growth *tree, int64_t n_above) {
-    int is_first = tree->histograms != tree->room;
-    int fits = tree->n_level + (tree->histograms ? n_above : 0) <= tree->n_room;
-    sums *end = tree->room + (tree->n_room - tree->n_level) * tree->n_bins;
-    tree->new_histograms = fits ? (is_first ? tree->room : end) : NULL;
-    if (!fits) tree->histograms = NULL;
-}
+/* Rows that walk side by side: each waits for the memory, and the others go on meanwhile. */
+enum { LANES = 16 };
 
-static void add_root(growth *tree, int64_t n_active) {
-    sums total = {0.0, 0.0};
-    for (int64_t i = 0; i < n_active; i++) {
-        total.pull += tree->rows[tree->order[i]].pull;
-        total.weight += tree->rows[tree->order[i]].weight;
+/* Write the leaves of a few rows. */
+static void walk(const fcg_bins *bins, const binned_node *splits, int64_t n, const int64_t *rows,
+                 uint16_t *leaves) {
+    int32_t at[LANES] = {0};
+    for (int is_moving = 1; is_moving;) {
+        is_moving = 0;
+        for (int64_t lane = 0; lane < n; lane++) {
+            const binned_node *split = splits + at[lane];
+            if (split->left == 0) continue;
+            uint8_t code = bins->codes[rows[lane] * bins->n_columns + split->column];
+            int32_t is_left = (split->goes_left[code >> 6] >> (code & 63)) & 1;
+            at[lane] = split->left + 1 - is_left;
+            is_moving = 1;
+        }
     }
-    tree->totals[0] = tree->level[0].total = total;
-    tree->level[0].number = tree->level[0].start = 0;
-    tree->level[0].stop = n_active;
-    tree->n_level = 1;
+    for (int64_t lane = 0; lane < n; lane++) leaves[rows[lane]] = (uint16_t)splits[at[lane]].column;
 }
 
-static int64_t grow(growth *tree, int64_t n_active, double *nodes, int64_t *parent_of) {
-    int64_t n_nodes = 1, n_above = 0;
-    memcpy(nodes, LEAF, sizeof LEAF);
-    add_root(tree, n_active);
-    for (int64_t depth = 1; depth <= tree->rules->depth && tree->n_level > 0; depth++) {
-        find_room(tree, n_above);
-        split_level(tree, parent_of);
-        tree->histograms = tree->new_histograms;
-        n_above = tree->n_level;
-        int is_last = depth == tree->rules->depth;
-        tree->n_level = open_children(tree, nodes, &n_nodes, is_last, parent_of);
-        open_node *level = tree->level;
-        tree->level = tree->next, tree->next = level;
-        int32_t *order = tree->order;
-        tree->order = tree->new_order, tree->new_order = order;
+/* Write the leaves of all rows; those that the tree was grown on are where it has put them. */
+static void write_leaves(const growth *tree, int64_t n_active, const binned_node *splits,
+                         uint16_t *leaves) {
+    int64_t n_rows = tree->bins->n_rows, rows[LANES], n = 0;
+    for (int64_t i = 0; i < n_rows; i++) leaves[i] = UINT16_MAX;
+    for (int64_t k = 0; k < tree->n_nodes; k++) {
+        const node *own = tree->nodes + k;
+        if (own->children) continue;
+        for (int64_t i = own->start; i < own->stop; i++)
+            leaves[tree->order[i]] = (uint16_t)splits[k].column;
     }
-    set_leaves(tree, n_nodes, nodes);
-    return n_nodes;
+    if (n_active == n_rows) return;
+    for (int64_t i = 0; i <= n_rows; i++) {
+        if (i < n_rows && leaves[i] == UINT16_MAX) rows[n++] = i;
+        if (n == LANES || i == n_rows) walk(tree->bins, splits, n, rows, leaves), n = 0;
+    }
 }
 
 int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const double *residual,
-                      const double *weights, int64_t n_room, double *room, int64_t max_nodes,
-                      double *nodes) {
-    size_t n_rows = (size_t)bins->n_rows + 1, n_open = (size_t)max_nodes / 2 + 2;
-    growth tree = {.bins = bins, .rules = rules, .n_bins = bins->offsets[bins->n_features]};
-    tree.room = (sums *)room;
+                      const double *weights, int64_t n_room, int64_t *room, int64_t max_nodes,
+                      double *nodes, uint16_t *leaves) {
+    size_t n_rows = (size_t)bins->n_rows + AHEAD;
+    growth tree = {.bins = bins, .rules = rules, .n_pairs = bins->n_columns * N_BINS};
+    double unit = weight_unit(bins->n_rows, weights);
+    tree.smoothing = (float)(rules->smoothing / unit);
+    tree.min_leaf = (int32_t)fmin(fmax(1.0, ceil(rules->min_leaf / unit)), 0x1p29);
+    tree.room = room;
     tree.n_room = n_room;
-    tree.rows = malloc(n_rows * sizeof(sums));
-    tree.members = malloc(n_rows * sizeof(sums));
-    tree.totals = malloc((size_t)max_nodes * sizeof(sums));
-    tree.order = malloc(n_rows * sizeof(int32_t));
-    tree.new_order = malloc(n_rows * sizeof(int32_t));
-    tree.level = malloc(n_open * sizeof(open_node));
-    tree.next = malloc(n_open * sizeof(open_node));
-    int64_t n_nodes = -1, *parent_of = malloc(n_open * sizeof(int64_t));
-    if (tree.rows && tree.members && tree.totals && tree.order && tree.new_order && tree.level &&
-        tree.next && parent_of)
-        n_nodes = grow(&tree, row_sums(bins, residual, weights, &tree), nodes, parent_of);
-    free(tree.rows), free(tree.members), free(tree.totals), free(parent_of);
-    free(tree.order), free(tree.new_order), free(tree.level), free(tree.next);
-    return n_nodes;
+    tree.rows = malloc(n_rows * sizeof(pair));
+    tree.order = calloc(n_rows, sizeof(int32_t));
+    tree.right = malloc(n_rows * sizeof(int32_t));
+    tree.nodes = malloc((size_t)(max_nodes + 2) * sizeof(node));
+    binned_node *splits = malloc((size_t)(max_nodes + 2) * sizeof(binned_node));
+    int is_there = tree.rows && tree.order && tree.right && tree.nodes && splits;
+    if (is_there) {
+        int64_t n_active = set_rows(&tree, residual, weights, unit);
+        grow(&tree, n_active);
+        write_nodes(&tree, residual, weights, nodes, splits);
+        if (leaves) write_leaves(&tree, n_active, splits, leaves);
+    }
+    free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes), free(splits);
+    return is_there ? tree.n_nodes : -1;
 }

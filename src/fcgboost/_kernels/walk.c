@@ -47,6 +47,20 @@ int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
     return -1;
 }
 
+/* Take a few rows down a tree, side by side; `at` are the nodes where they end. */
+static void descend(const fcg_node *tree, int64_t depth, int64_t n, int64_t n_features,
+                    const double *X, int64_t *at) {
+    for (int64_t lane = 0; lane < n; lane++) at[lane] = 0;
+    for (int64_t level = 0, n_moved = n; level < depth && n_moved > 0; level++) {
+        n_moved = 0; /* deep trees have few rows at the bottom */
+        for (int64_t lane = 0; lane < n; lane++) {
+            int64_t next = next_node(tree, at[lane], X + lane * n_features);
+            n_moved += next != at[lane];
+            at[lane] = next;
+        }
+    }
+}
+
 void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, const int64_t *depths,
               int64_t n_rows, int64_t n_features, const double *X, double *values) {
     for (int64_t start = 0; start < n_rows; start += BLOCK) {
@@ -54,13 +68,20 @@ void fcg_walk(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes, const int
         for (int64_t t = 0; t < n_trees; t++) {
             const fcg_node *tree = nodes + t * n_nodes;
             for (int64_t first = start; first < stop; first += LANES) {
-                int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES] = {0};
-                for (int64_t depth = 0; depth < depths[t]; depth++)
-                    for (int64_t lane = 0; lane < n; lane++)
-                        at[lane] = next_node(tree, at[lane], X + (first + lane) * n_features);
+                int64_t n = stop - first < LANES ? stop - first : LANES, at[LANES];
+                descend(tree, depths[t], n, n_features, X + first * n_features, at);
                 for (int64_t lane = 0; lane < n; lane++)
                     values[(first + lane) * n_trees + t] = tree[at[lane]].value;
             }
         }
+    }
+}
+
+void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_rows, int64_t n_features,
+                        const double *X, const uint16_t *numbers, uint16_t *leaves) {
+    for (int64_t first = 0; first < n_rows; first += LANES) {
+        int64_t n = n_rows - first < LANES ? n_rows - first : LANES, at[LANES];
+        descend(tree, depth, n, n_features, X + first * n_features, at);
+        for (int64_t lane = 0; lane < n; lane++) leaves[first + lane] = numbers[at[lane]];
     }
 }

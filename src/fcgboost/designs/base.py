@@ -10,7 +10,8 @@ wait for a device, one round for a cluster (two for `Candidates.best`). A step o
     Columns.look       sums at coefficients, once a trial        one round each
 
 or, where atoms are learned, `Subsample.residuals` and `Design.sums` in place of the first two, one
-round each. Columns of float32 or of leaf codes, or rows in blocks, are matters of a design.
+round each. Where every leaf of a tree is a column there are too many for a Gram matrix, and a
+correction takes a `Columns.product` for every step of conjugate gradients, one round each.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class Look(NamedTuple):
         The weighted mean of the losses.
     gradient : ndarray of shape (n_columns,)
         Its gradient, A^T (s phi').
-    gram : ndarray of shape (n_columns, n_columns), or None
-        Its Hessian, A^T diag(s phi'') A; None for a loss without a second derivative.
+    gram : ndarray of shape (n_columns, n_columns) or (n_columns,), or None
+        Its Hessian, A^T diag(s phi'') A, of leaves its diagonal alone; None for a loss without a
+        second derivative.
     """
 
     risk: float
@@ -140,6 +142,14 @@ class Columns(ABC):
         Gradients and Gram matrices are those of all columns, or of those at some places.
         """
 
+    def product(self, output: int, coef: Array, direction: Array) -> Array:
+        """Return the Hessian of the mean loss at some coefficients, times a direction."""
+        raise TypeError("These columns are few enough for a Gram matrix.")
+
+    def leaf_values(self, coef: Array) -> list[Array] | None:
+        """Return the coefficients of every tree's leaves; None where atoms have one each."""
+        return None
+
     @abstractmethod
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
         """Return what a least-norm Newton direction is made of.
@@ -163,7 +173,8 @@ class Columns(ABC):
     def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
         """Minimise over the coefficient of one column, which is 0, and over the constant.
 
-        Return where that ended and the risk there; None for a loss without a second derivative.
+        Of a tree's leaves, the first of which is `newest`, over all of them. Return where that
+        ended and the risk there; None for a loss without a second derivative.
         """
         if not isinstance(self.loss, CurvedLoss):
             return None
@@ -247,6 +258,9 @@ class Subsample(ABC):
     rows: Any
     #: Their weight.
     weight: float
+
+    def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
+        """Hear which leaves of a tree, known by its fingerprint, these rows belong to."""
 
     @abstractmethod
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,15 +23,76 @@ _AT_A_KINK = 1e-9
 
 
 class _State(NamedTuple):
-    """The rows at some coefficients: losses, and slopes and curvatures times the rows' shares."""
+    """The rows at some coefficients: values, losses, and slopes and curvatures times the shares."""
 
     coef: Array
-    values: Any
+    f: Any
+    losses: Any
     slopes: Any
     curvatures: Any
 
 
-class MemoryColumns(Columns):
+class RowColumns(Columns):
+    """Columns over rows in one memory: what is known of the rows at some coefficients."""
+
+    def __init__(
+        self, design: MemoryDesign, targets: Sequence[Any], loss: Loss, has_constant: bool
+    ) -> None:
+        self.loss, self.has_constant, self.n_columns = loss, bool(has_constant), 0
+        self.n_outputs, self.total_weight = len(targets), design.total_weight
+        self._design, self._device = design, design.device
+        put, xp = design.device.put, design.device.xp
+        self._y = [put(target) for target in targets]
+        zeros = 0.0 * design.weights
+        self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
+        sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
+        self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
+        self._states: dict[int, _State] = {}
+
+    @abstractmethod
+    def _values(self, coef: Array) -> Any:
+        """Return A coef, an m-vector."""
+
+    def residual(self, output: int, coef: Array) -> Any:
+        """Return the negative gradient of the mean loss in the values, an m-vector."""
+        known = self._known_slopes(output, coef)
+        if known is not None:
+            return -known
+        if isinstance(self.loss, CurvedLoss):
+            return -self._state(output, coef).slopes
+        # Line searches and exact solvers put rows right at a kink, where rounding would choose the
+        # subgradient: margins that close to it count as beyond it.
+        f = self._values(coef) + _AT_A_KINK * self._y[output]
+        return -self._terms(self._y[output], f)[1]
+
+    def _known_slopes(self, output: int, coef: Array) -> Any | None:
+        """Return the slopes at some coefficients if they are known elsewhere."""
+        return None
+
+    def _state(self, output: int, coef: Array) -> _State:
+        """Return the rows at some coefficients; the last ones are kept."""
+        kept = self._states.get(output)
+        n = 0 if kept is None else len(kept.coef)
+        # Columns that are new have the coefficient 0.
+        if kept is None or not np.array_equal(kept.coef, coef[:n]) or coef[n:].any():
+            kept = self._keep(output, coef, self._values(coef))
+        return kept
+
+    def _keep(self, output: int, coef: Array, f: Any) -> _State:
+        """Keep the rows at some coefficients, which have the values f."""
+        kept = self._states[output] = _State(coef.copy(), f, *self._terms(self._y[output], f))
+        return kept
+
+    def _terms(self, y: Any, f: Any) -> tuple[Any, Any, Any]:
+        """Return the losses, and slopes and curvatures times the shares."""
+        shares = self._design.shares
+        if not isinstance(self.loss, CurvedLoss):
+            return self.loss.value(y, f), shares * self.loss.gradient(y, f), None
+        values, slopes, curvatures = self.loss.terms(y, f)
+        return values, shares * slopes, shares * curvatures
+
+
+class MemoryColumns(RowColumns):
     """Columns in one memory, each contiguous.
 
     The squared hinge in NumPy's memory has compiled sums, which are kept from one point to the
@@ -45,18 +107,10 @@ class MemoryColumns(Columns):
         capacity: int,
         has_constant: bool,
     ) -> None:
-        self.loss, self.has_constant, self.n_columns = loss, bool(has_constant), 0
-        self.n_outputs, self.total_weight = len(targets), design.total_weight
-        self._design, self._device = design, design.device
-        put, xp = design.device.put, design.device.xp
+        super().__init__(design, targets, loss, has_constant)
         self._capacity = capacity + int(has_constant)
         #: Column after column, of shape (room, n_rows).
         self._storage = self._device.empty(min(self._capacity, _ROOM), design.n_rows)
-        self._y = [put(target) for target in targets]
-        zeros = 0.0 * design.weights
-        self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
-        sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
-        self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
         #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
         self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
         self._n_read = 0
@@ -64,9 +118,8 @@ class MemoryColumns(Columns):
         self._unread: list[Any] = []
         is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
         self._sums = [HingeSums(self._storage, y, design.shares) for y in self._y if is_compiled]
-        self._states: dict[int, _State] = {}
         if has_constant:
-            self._store(xp.ones_like(zeros)[:, None])
+            self._store(self._device.xp.ones_like(design.weights)[:, None])
 
     @property
     def A(self) -> Any:  # noqa: N802 - a matrix
@@ -153,7 +206,7 @@ class MemoryColumns(Columns):
         states = [self._state(output, coef) for output, coef in points]
         arrays: list[Any] = []
         for state in states:
-            arrays += [self._design.shares @ state.values, state.slopes @ A]
+            arrays += [self._design.shares @ state.losses, state.slopes @ A]
             if isinstance(self.loss, CurvedLoss):
                 arrays.append(self._gram(A, state.curvatures))
         found = iter(self._read(*arrays))
@@ -179,16 +232,10 @@ class MemoryColumns(Columns):
             return self._sums[output].step(coef, newest, self.has_constant, l2)
         return super().step(output, coef, newest, l2)
 
-    def residual(self, output: int, coef: Array) -> Any:
-        """Return the negative gradient of the mean loss in the values, an m-vector."""
+    def _known_slopes(self, output: int, coef: Array) -> Any | None:
         if self._sums and self._sums[output].is_at(coef):
-            return -self._sums[output].slopes
-        if isinstance(self.loss, CurvedLoss):
-            return -self._state(output, coef).slopes
-        # Line searches and exact solvers put rows right at a kink, where rounding would choose the
-        # subgradient: margins that close to it count as beyond it.
-        f = self._values(coef) + _AT_A_KINK * self._y[output]
-        return -self._terms(self._y[output], f)[1]
+            return self._sums[output].slopes
+        return None
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A, the labels and the weights, for solvers that work on all rows."""
@@ -216,22 +263,6 @@ class MemoryColumns(Columns):
 
     def _values(self, coef: Array) -> Any:
         return self.A @ self._device.put(coef)
-
-    def _state(self, output: int, coef: Array) -> _State:
-        """Return the rows at some coefficients; the last ones are kept."""
-        kept = self._states.get(output)
-        if kept is None or not np.array_equal(kept.coef, coef):
-            terms = self._terms(self._y[output], self._values(coef))
-            kept = self._states[output] = _State(coef.copy(), *terms)
-        return kept
-
-    def _terms(self, y: Any, f: Any) -> tuple[Any, Any, Any]:
-        """Return the losses, and slopes and curvatures times the shares."""
-        shares = self._design.shares
-        if not isinstance(self.loss, CurvedLoss):
-            return self.loss.value(y, f), shares * self.loss.gradient(y, f), None
-        values, slopes, curvatures = self.loss.terms(y, f)
-        return values, shares * slopes, shares * curvatures
 
     def _gram(self, A: Any, weights: Any) -> Any:
         """Return A^T diag(weights) A."""

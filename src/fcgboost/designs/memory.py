@@ -9,17 +9,19 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.arrays import is_sparse, is_tensor, squared_norms
 from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
-from fcgboost.designs.columns import MemoryColumns
+from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import Host, TorchDevice
+from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.moments import Frame, Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores, is_worth_storing
 from fcgboost.designs.views import View
-from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary
+from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary, TreeDictionary
 from fcgboost.losses import Loss
 
 # Columns at most that are kept between an atom's exact score and its entry.
@@ -90,6 +92,8 @@ class MemoryDesign(Design):
         self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
         #: Values of atoms that were scored in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
+        #: The leaves that rows belong to in trees that were grown in this step, by fingerprint.
+        self.known_leaves: dict[int, NDArray[np.uint16]] = {}
         #: The points of the last residuals, and these.
         self._residuals: tuple[Any, Any] = (None, None)
 
@@ -100,7 +104,7 @@ class MemoryDesign(Design):
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
         other = copy.copy(self)
-        other.dictionary, other._columns = dictionary, {}
+        other.dictionary, other._columns, other.known_leaves = dictionary, {}, {}
         for name in ("_made", "is_screenable"):
             vars(other).pop(name, None)
         return other
@@ -206,7 +210,9 @@ class MemoryDesign(Design):
 
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
-    ) -> MemoryColumns:
+    ) -> RowColumns:
+        if self.dictionary.corrects_leaves:
+            return LeafColumns(self, targets, loss, has_constant)
         return MemoryColumns(self, targets, loss, capacity, has_constant)
 
     def residuals(self, points: Sequence[Point]) -> Any:
@@ -215,17 +221,35 @@ class MemoryDesign(Design):
             return self._residuals[1]
         vectors = []
         for columns, output, coef in points:
-            assert isinstance(columns, MemoryColumns)
+            assert isinstance(columns, RowColumns)
             vectors.append(columns.residual(output, coef))
         # Each of them contiguous: sums over the rows are several times faster so.
         R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
         # In another step: whoever was chosen in the last one has entered.
-        self._residuals, self._columns = (points, R), {}
+        self._residuals, self._columns, self.known_leaves = (points, R), {}, {}
         return R
+
+    def leaves(self, atom: Any) -> tuple[NDArray[np.uint16], int]:
+        """Return the leaves of a tree that rows belong to, and how many there are."""
+        trees = self.dictionary
+        assert isinstance(trees, TreeDictionary)
+        known, n_leaves = self.known_leaves.get(_word(atom)), len(trees.leaf_values(atom))
+        if known is not None:
+            return known, n_leaves
+        codes = np.empty(self.n_rows, np.uint16)
+
+        def fill(block: slice) -> None:
+            codes[block] = trees.leaves(self.X[block], atom)
+
+        self.each(fill, row_blocks(self.n_rows, self.device.block_entries // self.X.shape[1]))
+        return codes, n_leaves
 
     def evaluate(self, atoms: Any) -> Any:
         """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
-        X, device = self.inputs, self.device
+        X, device, trees = self.inputs, self.device, self.dictionary
+        if isinstance(trees, TreeDictionary) and trees.corrects_leaves:
+            each = [atoms[j : j + 1] for j in range(atoms.shape[0])]
+            return np.stack([trees.leaf_values(atom)[self.leaves(atom)[0]] for atom in each]).T
         here = device.put(atoms) if device.is_torch else atoms
         # Dense inputs are copied on the way to the values.
         width = 1 if is_sparse(X) else X.shape[1]
@@ -264,7 +288,17 @@ class MemorySubsample(Subsample):
         self._weights = design.weights[positions]
         self.weight = float(self._weights.sum())
 
+    def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
+        """Keep the leaves of all rows for the tree that may enter."""
+        if isinstance(self._positions, slice):
+            self._design.known_leaves[id_] = leaves
+
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
         """Return residuals, and the weights where they are not zero."""
         residuals = self._design.residuals(points)[self._positions]
         return residuals, (residuals != 0.0) * self._weights[:, None]
+
+
+def _word(atom: Any) -> int:
+    """Return the fingerprint of one atom."""
+    return int(hashing.fingerprint(atom)[0])

@@ -68,6 +68,8 @@ class Dictionary(Part):
     scaling: Scaling = "none"
     #: Whether the rows may hold NaN.
     takes_missing: bool = False
+    #: Whether atoms are trees of which every leaf has a coefficient.
+    corrects_leaves: bool = False
 
     @abstractmethod
     def candidates(self, sample: Sample, n: int, key: int) -> Any:

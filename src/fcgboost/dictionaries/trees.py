@@ -1,41 +1,31 @@
-"""Trees that are grown on the residual, level by level, on binned rows.
-
-The bin of a value is the number of thresholds below it, at most 254. Thresholds depend on the
-distinct rows alone, so weights, repetitions and the order of rows do not move them.
-"""
+"""Trees that are grown on the residual, level by level or the best split first."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import _kernels, hashing
+from fcgboost import _kernels
 from fcgboost.arrays import Array, host, is_sparse, is_tensor, namespace
 from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
+from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, BoolArray, bin_rows, is_code
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 # The numbers of a node.
 FIELDS = 4
 # Bits of a node's kind: missing values go left; the value is a set of categories.
 MISSING_LEFT, CATEGORIES = 1, 2
-# Categories are codes below this: a set of them is a whole number that float64 holds.
-N_CODES = 52
 # "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
-# Bins of a feature, missing values included, are numbered by one byte.
-_N_BINS = 256
-_MOST_THRESHOLDS = _N_BINS - 2
-# Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
-_ABOVE_ALL = np.finfo(np.float64).max
+_MOST_THRESHOLDS = N_BINS - 2
+# Leaves are numbered by two bytes at most, the last number being none.
+_MOST_LEAVES = 2**16 - 1
 # The most numbers of all histograms in memory (256 MiB).
 _MOST_NUMBERS = 1 << 25
 # Values in one pass on a device.
@@ -75,6 +65,13 @@ class TreeDictionary(GrownDictionary):
         A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
         value counts as missing there; a classifier refuses to be fitted to larger ones.
     scaling : {"none", "max", "norm"}, default="none"
+    max_leaf_nodes : int or None, default=None
+        The most leaves; the split that gains most comes first. None is no limit, and trees grow
+        level by level.
+    corrects_leaves : bool, default=False
+        Whether every leaf has a coefficient of its own, which full correction finds anew, instead
+        of one coefficient for the tree. Then `peak` and `scaling` mean nothing, and the dictionary
+        is none of a union's families.
     """
 
     takes_missing = True
@@ -86,6 +83,8 @@ class TreeDictionary(GrownDictionary):
     n_thresholds: int = 250
     categorical_features: Any = None
     scaling: Scaling = "none"
+    max_leaf_nodes: int | None = None
+    corrects_leaves: bool = False
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -98,6 +97,12 @@ class TreeDictionary(GrownDictionary):
             if self.depth > _DEEPEST:
                 refuse(self, "depth", f"at most {_DEEPEST}")
         check_not_negative(self, "smoothing")
+        if self.max_leaf_nodes is not None:
+            check_count(self, "max_leaf_nodes")
+            if not 2 <= self.max_leaf_nodes <= _MOST_LEAVES:
+                refuse(self, "max_leaf_nodes", f"None or from 2 to {_MOST_LEAVES}")
+        if not isinstance(self.corrects_leaves, bool):
+            refuse(self, "corrects_leaves", "True or False")
         listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
         if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
             wanted = "None, a list of truth values or a list of indices of features"
@@ -179,7 +184,26 @@ class TreeDictionary(GrownDictionary):
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
-        return int(FIELDS * (2 ** (depth + 1) - 1))
+        return int(FIELDS * (2 * min(2**depth, self.max_leaf_nodes or 2**depth) - 1))
+
+    def leaves(self, X: Any, atom: Array) -> NDArray[np.uint16]:
+        """Return the number of the leaf of one tree that every row belongs to."""
+        (nodes,) = nodes_of(atom)
+        rows = np.ascontiguousarray(host(X), dtype=np.float64)
+        (depth,) = _kernels.check_trees(nodes[None], rows.shape[1])
+        return _kernels.walk_to_leaves(rows, nodes, int(depth))
+
+    def leaf_values(self, atom: Array) -> Array:
+        """Return the values of the leaves of one tree, in the order of their numbers."""
+        (nodes,) = nodes_of(self.trimmed(atom))
+        return nodes[nodes[:, 0] == -1.0, 1]
+
+    def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
+        """Return trees whose leaves have other values."""
+        nodes = nodes_of(atoms).copy()
+        for own, new in zip(nodes, values, strict=True):
+            own[np.flatnonzero(own[:, 0] == -1.0), 1] = new
+        return nodes.reshape(len(nodes), -1)
 
     def trimmed(self, atoms: Any) -> Any:
         """Return rows up to the end of the longest tree, which is a leaf."""
@@ -206,17 +230,12 @@ def _walk(X: Any, nodes: Any, depth: int) -> Any:
         x, kind = X[rows, feature.long().clamp(min=0)], kind.long()
         is_missing_right = (kind & MISSING_LEFT) == 0
         is_right = (x > value.to(x.dtype)) | (xp.isnan(x) & is_missing_right)
-        is_code = _is_code(x)
-        codes = xp.where(is_code, x, 0.0).long()
-        is_other = xp.where(is_code, ((value.long() >> codes) & 1) == 0, is_missing_right)
+        is_level = is_code(x)
+        codes = xp.where(is_level, x, 0.0).long()
+        is_other = xp.where(is_level, ((value.long() >> codes) & 1) == 0, is_missing_right)
         is_right = xp.where((kind & CATEGORIES) != 0, is_other, is_right)
         at = xp.where(feature < 0.0, at, left.long() + is_right)
     return nodes[trees, at, 1].to(X.dtype)
-
-
-def _is_code(x: Any) -> Any:
-    """Whether values are whole numbers that a set of categories can hold."""
-    return (x >= 0.0) & (x < N_CODES) & (x == namespace(x).floor(x))
 
 
 class TreeGrower(Grower):
@@ -227,7 +246,9 @@ class TreeGrower(Grower):
         self._is_category = dictionary.categories(n_features)
         self._rows: Array | None = None
         self._bins: Bins
-        self._depth_of_room = -1
+        self._size_of_room = (0, 0)
+        #: The numbers of the leaves that rows belong to in the last tree, where they are corrected.
+        self.leaves: NDArray[np.uint16] | None = None
 
     def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
@@ -235,95 +256,26 @@ class TreeGrower(Grower):
         if rows is not self._rows:
             self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
             self._held = _kernels.refer_to_bins(self._bins)
-            self._rows, self._depth_of_room = rows, -1
+            self._rows, self._size_of_room = rows, (0, 0)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         # Weights may be those of the rows that have a residual alone.
-        n_rows = max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0)
-        depth = trees.levels(n_rows)
-        if depth > self._depth_of_room:
-            self._make_room(depth)
-        rules = depth, float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
+        depth = trees.levels(max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0))
+        self._make_room(depth)
+        if trees.corrects_leaves:
+            self.leaves = np.empty(len(rows), np.uint16)
+        smooth = float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
+        rules = depth, trees.max_leaf_nodes or 0, *smooth
         room = self._histograms, self._nodes
-        return _kernels.grow_tree(self._held, rules, residual, weights, *room)[None, :]
+        return _kernels.grow_tree(self._held, rules, residual, weights, *room, self.leaves)[None, :]
 
     def _make_room(self, depth: int) -> None:
-        """Make room for histograms of the two widest levels, and for nodes of a row each."""
-        n_bins, n_rows = int(self._bins.offsets[-1]), self._bins.codes.shape[1]
-        widest = min(2 ** (depth - 1), n_rows)
-        n_histograms = max(1, min(2 * widest, _MOST_NUMBERS // (2 * n_bins)))
-        self._histograms = np.empty((n_histograms, n_bins, 2))
-        self._nodes = np.empty((max(1, min(2 * n_rows - 1, 2 ** (depth + 1) - 1)), FIELDS))
-        self._depth_of_room = depth
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Binned rows."""
-
-    #: The bin of every value, of shape (n_features, n_rows); missing values are behind numbers.
-    codes: NDArray[np.uint8]
-    #: Bins of numbers, or of categories, of every feature.
-    n_numbers: IntArray
-    #: Where the bins of a feature begin if those of all features stand in one line, and the end.
-    offsets: IntArray
-    #: The threshold between a bin and the next one, of shape (n_features, 256).
-    edges: Array
-    is_category: BoolArray
-    #: The number of distinct rows.
-    n_distinct: int
-
-
-def bin_rows(rows: Array, is_category: BoolArray, n_thresholds: int) -> Bins:
-    """Find thresholds for every feature, and the bin of every value."""
-    n_rows, n_features = rows.shape
-    is_missing = np.isnan(rows)
-    # Not all NaN have the same bits.
-    words = hashing.fingerprint(np.where(is_missing, np.nan, rows) if is_missing.any() else rows)
-    distinct = rows[np.unique(words, return_index=True)[1]]
-    codes = np.empty((n_features, n_rows), np.uint8)
-    n_numbers = np.ones(n_features, np.int64)
-    edges = np.full((n_features, _N_BINS), _ABOVE_ALL)
-    for j in range(n_features):
-        column = np.ascontiguousarray(rows[:, j], dtype=np.float64)
-        if is_category[j]:
-            with np.errstate(invalid="ignore"):
-                is_number = _is_code(column)
-            places = np.where(is_number, column, 0.0).astype(np.int64)
-            n_numbers[j] = places.max(initial=0) + 1
-        else:
-            is_number = ~np.isnan(column)
-            thresholds = find_thresholds(distinct[:, j], n_thresholds)
-            places = np.searchsorted(thresholds, column)
-            n_numbers[j] = len(thresholds) + 1
-            edges[j, : len(thresholds)] = thresholds
-        codes[j] = np.where(is_number, places, n_numbers[j])
-    # A feature's last bin has a row: the largest value, or a missing one.
-    widths = 1 + codes.max(axis=1, initial=0).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(widths)])
-    return Bins(codes, n_numbers, offsets, edges, is_category, len(distinct))
-
-
-def find_thresholds(column: Array, n_thresholds: int) -> Array:
-    """Choose thresholds of one feature between neighbouring values of the distinct rows.
-
-    All of them if they are few enough. Else half at quantiles of the rows, half at quantiles of
-    the distinct values: where most rows are zero, the former do not tell the others apart.
-    """
-    # Zeros of either sign are one value.
-    column = np.sort(column[~np.isnan(column)]) + 0.0
-    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of every value but the largest
-    if len(ends) > n_thresholds:
-        n_by_value = n_thresholds // 2
-        by_value = _spaced(n_by_value, len(ends) + 1)
-        by_row = np.searchsorted(ends, _spaced(n_thresholds - n_by_value, len(column)))
-        ends = ends[np.unique(np.minimum(np.concatenate([by_value, by_row]), len(ends) - 1))]
-    lower, upper = column[ends], column[ends + 1]
-    middle = 0.5 * lower + 0.5 * upper
-    # Rounding must not let the upper value go left.
-    return np.where((middle >= lower) & (middle < upper), middle, lower)
-
-
-def _spaced(n: int, size: int) -> IntArray:
-    """Return n places in a line of some size that cut it into n + 1 pieces alike."""
-    return (np.arange(1, n + 1) * size - 1) // (n + 1)
+        """Make room for a histogram of every leaf, and for nodes of a row each."""
+        n_rows, n_columns = self._bins.codes.shape
+        n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
+        if self._size_of_room >= (n_leaves, n_columns):
+            return
+        n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
+        self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
+        self._nodes = np.empty((2 * n_leaves - 1, FIELDS))
+        self._size_of_room = n_leaves, n_columns

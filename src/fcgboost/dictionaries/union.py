@@ -38,6 +38,8 @@ class UnionDictionary(Dictionary):
                     f"and none a union, got {family!r}."
                 )
             family.check_parameters()
+            if family.corrects_leaves:
+                raise ValueError(f"UnionDictionary: no family corrects leaves, got {family!r}.")
             if family.scaling != "none":
                 raise ValueError(f"UnionDictionary: families have scaling='none', got {family!r}.")
 

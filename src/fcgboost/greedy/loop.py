@@ -70,16 +70,17 @@ def fit_ridges(
     recipe: Recipe,
     rules: Sequence[StoppingRule],
     validator: StepScore | None,
-) -> list[Trace]:
-    """Run the greedy loop once; return the corrected steps of every ridge, `l2`, then `other_l2`.
+) -> tuple[Trace, list[Trace]]:
+    """Run the greedy loop once; return the path, and the corrected steps of every ridge.
 
-    All of them have the atoms that the first one chose. Rules hear the step of the ridge with the
-    best score.
+    These are `l2`, then `other_l2`. All of them have the atoms that the first one chose. Rules hear
+    the step of the ridge with the best score.
     """
     path = _Path(design, targets, recipe, rules, validator)
     _run([path])
     n_ridges = 1 + len(recipe.other_l2)
-    return [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
+    judged = [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
+    return path.trace(), judged
 
 
 def fit_paths(
@@ -332,8 +333,14 @@ class _Path:
         """Return the record of a step."""
         coef = np.zeros((len(members), len(self.registry.rows)))
         chosen, small = [-1] * len(members), np.zeros((3, len(members)))
+        # Trees that were there keep their arrays: few steps correct them.
+        known = self.steps[-1].leaves if self.is_behind and self.steps else ()
+        leaves = dict(enumerate(known))
         for c, (group, output) in enumerate(members):
-            coef[c, group.atoms], choice = output.atom_coef, output.choice
+            values, choice = output.leaf_values, output.choice
+            coef[c, group.atoms] = output.atom_coef if values is None else 1.0
+            for place, own in zip(group.atoms, values or (), strict=False):
+                leaves.setdefault(place, own)
             small[1, c], small[2, c] = output.objective, output.intercept
             if choice is not None and output.status is None:
                 chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
@@ -350,6 +357,7 @@ class _Path:
             residual=max([solution.residual for solution in solutions]),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
+            leaves=tuple(leaves[place] for place in sorted(leaves)),
         )
 
     def _gone(self) -> NDArray[np.intp]:
@@ -388,6 +396,8 @@ class _Path:
             output.status = trace.endings[c]
             output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
             constant = last.intercept[c : c + int(group.columns.has_constant)]
-            coef = np.concatenate([constant, last.coef[c, group.atoms]])
-            output.coef = coef / group.columns.factors
+            own = [last.coef[c, group.atoms]]
+            if last.leaves and group.atoms:
+                own = [last.leaves[place] for place in group.atoms]
+            output.coef = np.concatenate([constant, *own]) / group.columns.factors
             output.objective = float(last.objectives[c])

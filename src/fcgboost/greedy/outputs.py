@@ -16,7 +16,6 @@ from fcgboost.solvers.base import Problem
 from fcgboost.stopping import Status
 
 _LABELS = np.array([-1.0, 1.0])
-_ZERO = np.zeros(1)
 
 
 @dataclass(eq=False)
@@ -50,6 +49,11 @@ class Output:
         """The coefficients of atoms (not of columns), the constant left out."""
         columns = self.problem.columns
         return (self.coef * columns.factors)[columns.has_constant :]
+
+    @property
+    def leaf_values(self) -> list[Array] | None:
+        """The coefficients of every tree's leaves; None where atoms have one each."""
+        return self.problem.columns.leaf_values(self.coef)
 
     @property
     def intercept(self) -> float:
@@ -99,12 +103,13 @@ class Group:
         """Return the column of an atom, appending it if it is not there yet."""
         if id_ not in self.places:
             columns = self.columns
-            self.places[id_] = columns.n_columns
+            self.places[id_] = first = columns.n_columns
             self.atoms.append(position)
             columns.append(atom)
+            zeros = np.zeros(columns.n_columns - first)
             for outputs in (self.outputs, *self.followers):
                 for output in outputs:
-                    output.coef = np.concatenate((output.coef, _ZERO))
+                    output.coef = np.concatenate((output.coef, zeros))
         return self.places[id_]
 
     def drop(self, column: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -10,9 +11,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fcgboost._kernels import Forest
 from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
-from fcgboost.dictionaries import Dictionary, stack_rows
+from fcgboost.dictionaries import Dictionary, TreeDictionary, stack_rows
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
@@ -81,6 +83,9 @@ class Trace(Sequence[Step]):
         if k and len(self.steps[k - 1].gone):
             kept = np.delete(np.arange(coef.shape[1]), self.steps[k - 1].gone)
         atoms, entered = self.atoms[kept], self.entered[kept]
+        if k and self.steps[k - 1].leaves:
+            assert isinstance(dictionary, TreeDictionary)
+            atoms = dictionary.with_leaf_values(atoms, self.steps[k - 1].leaves)
         return Model(dictionary, atoms, coef[:, kept], intercept, scale, entered, limits)
 
 
@@ -144,56 +149,126 @@ class Registry:
 StepScore = Callable[[Step, Sequence[Any]], float]
 
 
+class AtomValues(ABC):
+    """The values of a path's atoms at some rows, and the decision values of its steps there."""
+
+    n_atoms = 0
+
+    @abstractmethod
+    def append(self, atoms: Any, step: Step) -> None:
+        """Evaluate atoms, which are in a step."""
+
+    @abstractmethod
+    def decision(self, steps: Sequence[Step]) -> list[Array]:
+        """Return the decision values of steps, each of shape (n_rows, n_outputs)."""
+
+    @abstractmethod
+    def anew(self) -> AtomValues:
+        """Return the same for another path."""
+
+
+class ColumnValues(AtomValues):
+    """Atoms as columns; `evaluate` returns those of parameter rows."""
+
+    def __init__(self, evaluate: Callable[[Any], Array]) -> None:
+        self._evaluate = evaluate
+        self._values: Array = np.empty((0, 0))
+
+    def append(self, atoms: Any, step: Step) -> None:
+        """Put columns behind those that are there."""
+        columns, first = self._evaluate(atoms), self.n_atoms
+        self.n_atoms += columns.shape[1]
+        if self.n_atoms > self._values.shape[1]:
+            room = max(self.n_atoms, 2 * first, 64 if columns.shape[1] == 1 else 0)
+            larger = np.empty((len(columns), room), order="F")
+            larger[:, :first] = self._values[:, :first].reshape(len(columns), -1)
+            self._values = larger
+        self._values[:, first : self.n_atoms] = columns
+
+    def decision(self, steps: Sequence[Step]) -> list[Array]:
+        """Multiply once for several steps, which reads the values once."""
+        n_atoms, n_outputs = steps[-1].n_entered, len(steps[-1].intercept)
+        coef = np.zeros((len(steps), n_outputs, n_atoms))
+        for rows, step in zip(coef, steps, strict=True):
+            rows[:, : step.n_entered] = step.coef
+        decisions = self._values[:, :n_atoms] @ coef.reshape(-1, n_atoms).T
+        parts = np.split(decisions, len(steps), axis=1)
+        return [f + step.intercept for f, step in zip(parts, steps, strict=True)]
+
+    def anew(self) -> ColumnValues:
+        return ColumnValues(self._evaluate)
+
+
+class LeafValues(AtomValues):
+    """Trees as the leaves that rows belong to; `leaves` returns those of one tree."""
+
+    def __init__(self, leaves: Callable[[Any], NDArray[np.uint16]], n_rows: int) -> None:
+        self._leaves, self._n_rows = leaves, n_rows
+        #: For every output its trees, and their positions.
+        self._forests: list[tuple[Forest, list[int]]] = []
+
+    def append(self, atoms: Any, step: Step) -> None:
+        """Give every tree to the output that has it."""
+        if not self._forests:
+            self._forests = [(Forest(self._n_rows), []) for _ in step.intercept]
+        for j in range(atoms.shape[0]):
+            forest, places = self._forests[int(np.argmax(step.coef[:, self.n_atoms] != 0.0))]
+            forest.append(self._leaves(atoms[j : j + 1]), len(step.leaves[self.n_atoms]))
+            places.append(self.n_atoms)
+            self.n_atoms += 1
+
+    def decision(self, steps: Sequence[Step]) -> list[Array]:
+        """Add up the values of leaves."""
+        return [self._decide(step) for step in steps]
+
+    def _decide(self, step: Step) -> Array:
+        decision = np.empty((len(step.intercept), self._n_rows))
+        for own, constant, (forest, places) in zip(
+            decision, step.intercept, self._forests, strict=True
+        ):
+            own[:] = constant
+            # An earlier step has the first trees.
+            values = [step.leaves[place] for place in places if place < step.n_entered]
+            if values:
+                forest.first_trees(len(values)).add_values(np.concatenate(values), own)
+        return decision.T
+
+    def anew(self) -> LeafValues:
+        return LeafValues(self._leaves, self._n_rows)
+
+
 class Validator:
-    """The atoms' values on validation data, and a score of the decision values there.
+    """A score of the decision values on validation data.
 
     Parameters
     ----------
-    evaluate : callable
-        Gives the columns of parameter rows on the validation data.
+    values : AtomValues
+        The atoms' values there.
     score : callable
         Maps decision values of shape (n_samples, n_outputs) to a number, larger is better.
     """
 
-    def __init__(self, evaluate: Callable[[Any], Array], score: Callable[[Array], float]) -> None:
-        self._evaluate = evaluate
+    def __init__(self, values: AtomValues, score: Callable[[Array], float]) -> None:
+        self._values = values
         self._score = score
-        self._values: Array = np.empty((0, 0))
-        self._n_atoms = 0
 
     def anew(self) -> Validator:
         """Return the same for another path."""
-        return Validator(self._evaluate, self._score)
+        return Validator(self._values.anew(), self._score)
 
     def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
         """Score a step; `atoms` are those that entered by then, those of the last call first."""
-        for atom in atoms[self._n_atoms :]:
-            self._append(self._evaluate(atom))
-        decision = self._values[:, : self._n_atoms] @ step.coef.T + step.intercept
-        return self._score(decision)
+        for atom in atoms[self._values.n_atoms :]:
+            self._values.append(atom, step)
+        return self._score(self._values.decision([step])[0])
 
     def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
         """Score the steps of a whole path; all its atoms are evaluated at one go."""
-        values, scores = self._evaluate(atoms), []
+        values, scores = self._values.anew(), list[float]()
+        values.append(atoms, steps[-1])
         for start in range(0, len(steps), _STEPS_AT_ONCE):
-            some = steps[start : start + _STEPS_AT_ONCE]
-            n_atoms, n_outputs = some[-1].n_entered, len(some[-1].intercept)
-            coef = np.zeros((len(some), n_outputs, n_atoms))
-            for rows, step in zip(coef, some, strict=True):
-                rows[:, : step.n_entered] = step.coef
-            # One product for several steps reads the values once.
-            decisions = values[:, :n_atoms] @ coef.reshape(-1, n_atoms).T
-            parts = np.split(decisions, len(some), axis=1)
-            scores += [self._score(f + s.intercept) for f, s in zip(parts, some, strict=True)]
+            scores += map(self._score, values.decision(steps[start : start + _STEPS_AT_ONCE]))
         return scores
-
-    def _append(self, column: Array) -> None:
-        if self._n_atoms == self._values.shape[1]:
-            larger = np.empty((len(column), 2 * self._n_atoms or 64), order="F")
-            larger[:, : self._n_atoms] = self._values.reshape(len(column), -1)
-            self._values = larger
-        self._values[:, self._n_atoms] = column[:, 0]
-        self._n_atoms += 1
 
 
 def fresh(validator: StepScore | None) -> StepScore | None:

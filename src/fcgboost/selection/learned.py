@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost import _kernels, hashing
 from fcgboost.arrays import beside, host, is_tensor, namespace
@@ -26,6 +27,7 @@ from fcgboost.dictionaries import (
     stack_rows,
     wrapped,
 )
+from fcgboost.dictionaries.trees import TreeGrower
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
@@ -99,6 +101,8 @@ class _Learner:
         self._key, dictionary = key, design.dictionary
         self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
         n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
+        if dictionary.corrects_leaves:
+            n_rows = np.iinfo(np.int64).max  # bins of all of them take an eighth of the memory
         self._subsample = design.subsample(n_rows, key)
         data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weight)
         families = [dictionary] if self._union is None else self._union.families
@@ -111,11 +115,15 @@ class _Learner:
         """Let the families propose, and take the best on all rows."""
         residuals, active = self._subsample.residuals(request.points)
         numbers = [0] if self._union is None else self._union.at_step(request.k)
-        proposals, owners = [], []
+        proposals, owners = [], list[int]()
         for c, gain in enumerate(request.gains):
             for number in numbers:
                 key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
-                rows = self._families[number].propose(residuals[:, c], active[:, c], gain, key)
+                family = self._families[number]
+                rows = family.propose(residuals[:, c], active[:, c], gain, key)
+                if isinstance(family, _Grown) and family.leaves is not None:
+                    (word,) = hashing.fingerprint(rows).tolist()
+                    self._subsample.keep_leaves(word, family.leaves)
                 proposals += [rows if self._union is None else wrapped(number, rows)]
                 owners += [c] * rows.shape[0]
         atoms = stack_rows(proposals)
@@ -170,13 +178,18 @@ class _Grown:
     """A family whose atoms are grown."""
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
-        self._rows = np.ascontiguousarray(host(data.rows), dtype=np.float64)
+        self._rows = np.ascontiguousarray(host(data.rows))
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         if not isinstance(residual, np.ndarray):
             residual, active = host(residual), host(active)
         return self._grower.grow(self._rows, residual, active, key)
+
+    @property
+    def leaves(self) -> NDArray[np.uint16] | None:
+        """The leaves that the rows belong to in the last tree, if they are wanted."""
+        return self._grower.leaves if isinstance(self._grower, TreeGrower) else None
 
 
 class _Drawn:

@@ -16,6 +16,8 @@ _SAFE_CONDITION = 1e-10
 _RANK_TOLERANCE = 1e-10
 # Share of the gradient that straight parts of the loss may leave without curvature.
 _FLAT_SHARE = 1e-2
+# Conjugate gradients end where so much of the gradient is left, or after so many products.
+_FORCING, _MOST_PRODUCTS = 0.3, 50
 _ARMIJO = 1e-4
 # A search that has not ended by then asks for a damped direction.
 _TRIALS = 20
@@ -86,12 +88,42 @@ class NewtonSolver(Solver):
 
 def _direction(problem: Problem, point: Point, damping: float) -> Array:
     """Return the Newton direction, from the normal equations where they are safe."""
+    if point.gram is not None and point.gram.ndim == 1:
+        return _conjugate_direction(problem, point)
     direction = _normal_direction(problem, point) if damping == 0.0 else None
     if direction is not None:
         return direction
     direction, left = _least_norm_direction(problem, point, damping, is_lifted=False)
     if left > _FLAT_SHARE * np.abs(point.gradient).max():
         direction, _ = _least_norm_direction(problem, point, damping, is_lifted=True)
+    return direction
+
+
+def _conjugate_direction(problem: Problem, point: Point) -> Array:
+    """Solve the normal equations by conjugate gradients, as well as a Newton step is worth it.
+
+    The preconditioner is the Hessian's diagonal: the leaves of one tree have no rows in common.
+    """
+    assert point.gram is not None
+    ridge = 2.0 * problem.penalty
+    diagonal = point.gram + ridge
+    units = 1.0 / np.where(diagonal > 0.0, diagonal, 1.0)
+    direction, rest = np.zeros_like(point.coef), -point.gradient
+    scaled = units * rest
+    way, size = scaled, float(rest @ scaled)
+    enough = _FORCING**2 * size
+    for _ in range(_MOST_PRODUCTS):
+        bent = problem.columns.product(problem.output, point.coef, way) + ridge * way
+        curvature = float(way @ bent)
+        if not curvature > 0.0:
+            break
+        direction = direction + (size / curvature) * way
+        rest = rest - (size / curvature) * bent
+        scaled = units * rest
+        last, size = size, float(rest @ scaled)
+        if size <= enough:
+            break
+        way = scaled + (size / last) * way
     return direction
 
 

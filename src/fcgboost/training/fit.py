@@ -26,7 +26,7 @@ from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace, fresh
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
-from fcgboost.selection.fixed import default_selection
+from fcgboost.selection.fixed import Replay, default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, split_data
@@ -149,6 +149,8 @@ class Fit:
     patience: int | None
     title: str = ""
     held_out: Sequence[HeldOut] = ()
+    #: The settings that are compared, these first.
+    kinds: Sequence[Settings] = ()
 
     @classmethod
     def of(cls, settings: Settings, layout: Layout, state: FitState) -> Self:
@@ -185,6 +187,11 @@ class Fit:
         settings, state = replace(self.settings, checkpoint=None), replace(self.state, path=None)
         return replace(self, settings=settings, state=state, title=title, **changes)
 
+    def again(self, trace: Trace) -> Fit:
+        """Return a fit that takes the atoms of another path, and finds their coefficients."""
+        recipe = replace(self.recipe, selection=Replay(trace, trace.atoms))
+        return replace(self, recipe=replace(recipe, max_iter=min(recipe.max_iter, len(trace))))
+
     def path(
         self, rules: list[StoppingRule], watcher: Watcher | None = None
     ) -> tuple[Trace, Status]:
@@ -208,7 +215,7 @@ class Fit:
             watcher.close(trace)
         return trace, status
 
-    def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
+    def ridge_paths(self, rules: list[StoppingRule]) -> tuple[Trace, list[Trace]]:
         """Run the loop for several ridges at once, as `path` does for one."""
         layout, validator = self.layout, fresh(self.layout.validator)
         if self.patience is not None:
@@ -238,7 +245,9 @@ class Fit:
             "_loss_": self.recipe.loss,
             "_sample_": design.sample(_IMPORTANCE_ROWS, self.state.key).rows,
             "_deviation_": design.deviation,
-            "_state_": replace(self.state, path=first or trace, l2=l2, link=link),
+            "_state_": replace(
+                self.state, path=first or trace, l2=l2, link=link, kind=self.settings.preset.name
+            ),
             "_k0_": self.k0,
         }
 
@@ -307,10 +316,14 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     """Return the fit to data in this process, which may go on from the last one."""
     train = data.train
     given = [train] if data.validation is None else [train, data.validation]
-    if settings.is_preset and any(part.has_missing for part in given):
-        settings = replace(settings, dictionary=settings.preset.dictionary(has_missing=True))
-    digests, kind = [part.digest() for part in given], (train.X.shape[1], sparse.issparse(train.X))
+    is_sparse, has_missing = sparse.issparse(train.X), any(part.has_missing for part in given)
+    digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
     state = find_state(settings, data.classes, digests, kind, last)
+    kinds = settings.at(train.weights.sum(), is_sparse, has_missing)
+    if state.kind is not None:
+        kinds = [one for one in kinds if one.preset.name == state.kind]
+    if not settings.chooses:
+        kinds = kinds[:1]
     if settings.validation_fraction is not None:
         data = Data(data.classes, *split_data(train, settings.validation_fraction, state.key))
-    return Fit.of(settings, lay_out(settings, data), state)
+    return replace(Fit.of(kinds[0], lay_out(kinds[0], data), state), kinds=kinds)

@@ -2,7 +2,7 @@
 
 A preset is a union of families that take turns, how their atoms are learned, and the strengths of
 the ridge among which validation chooses (lambda = strength / sqrt(m): 1 / m is too weak for atoms
-that were searched for).
+that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.greedy.elimination import Removal
 from fcgboost.selection.learned import LearnedCandidates
+from fcgboost.solvers import NewtonSolver
 
 
 @dataclass(frozen=True)
 class Preset:
     """A set-up."""
 
+    name: str
     #: They take turns in this order.
     families: tuple[Dictionary, ...] = ()
     selection: LearnedCandidates | None = None
@@ -35,8 +37,9 @@ class Preset:
     strength: float | None = 0.3
     #: Inputs are clipped to so many deviations from their mean, if at all.
     clip: float | None = 4.0
-    #: The longest path, in multiples of k0.
+    #: The longest path, in multiples of k0, and in steps.
     limit: int = 10
+    max_steps: int | None = None
     #: Scores that are so many standard errors below the best are as good.
     slack: float = 0.25
     #: Of models that are as good: the smallest is kept, or else the best of the strongest ridge.
@@ -45,32 +48,63 @@ class Preset:
     #: How much a model grows until all coefficients are corrected again.
     growth: float = 1.0
     #: How many paths are averaged, and up to how many rows: of many rows a path depends so little
-    #: on chance that an average is not worth its time, or its size.
+    #: on chance that an average is not worth its time, or its size. Of more rows the last fit keeps
+    #: the atoms of the path that was chosen, and finds their coefficients on all rows.
     n_members: int = 1
     n_few: int = 0
+    #: Which of the strengths leads the path: its residuals decide what atoms are grown.
+    leader: int = 1
+    #: How far all coefficients are corrected; None is the solver's own.
+    solver: NewtonSolver | None = None
+    #: Another set-up for many rows: compared with this one from the first number of rows on, and
+    #: alone from the second on.
+    other: Preset | None = None
+    other_from: tuple[int, int] = (0, 0)
+
+    def at(self, n_rows: float) -> list[Preset]:
+        """Return the set-ups that are compared for so many rows."""
+        if self.other is None or n_rows < self.other_from[0]:
+            return [self]
+        return [self, self.other] if n_rows < self.other_from[1] else [self.other]
 
     @property
     def takes_missing(self) -> bool:
         """Whether some family takes NaN."""
         return any(family.takes_missing for family in self.families)
 
-    def dictionary(self, has_missing: bool = False) -> UnionDictionary:
+    def dictionary(self, has_missing: bool = False) -> Dictionary:
         """Return the union; of data with missing values, that of the families that take them."""
         able = [family for family in self.families if family.takes_missing or not has_missing]
-        return UnionDictionary(able)
+        return able[0] if able[0].corrects_leaves else UnionDictionary(able)
 
 
 # In the presets more draws and longer searches gained nothing on average (docs/beyond.md).
 _TIMID = LearnedCandidates(size=32, max_steps=8, pull=0.3, n_rows=4_096)
 
+#: Deep trees whose leaves are all corrected.
+FOREST = Preset(
+    "forest",
+    (TreeDictionary(30, max_leaf_nodes=255, corrects_leaves=True),),
+    LearnedCandidates(),
+    strengths=(10.0, 2.0, 0.5, 0.1),
+    clip=None,
+    max_steps=62,
+    growth=1.5,
+    solver=NewtonSolver(tol=1e-3, max_iter=2),
+)
 AUTO = Preset(
+    "auto",
     (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
     _TIMID,
+    max_steps=500,
     growth=1.2,
     n_members=3,
     n_few=5_000,
+    other=FOREST,
+    other_from=(5_000, 20_000),
 )
 COMPACT = Preset(
+    "compact",
     (ReluDictionary(),),
     _TIMID,
     limit=5,
@@ -81,8 +115,8 @@ COMPACT = Preset(
     n_few=2_000,
 )
 #: What a dictionary stands for that is none of them.
-PLAIN = Preset(strengths=(), strength=None, clip=None, limit=5, slack=0.0)
-PRESETS: Mapping[str, Preset] = {"auto": AUTO, "compact": COMPACT}
+PLAIN = Preset("plain", strengths=(), strength=None, clip=None, limit=5, slack=0.0)
+PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in (AUTO, COMPACT)}
 
 
 def preset_of(dictionary: Any) -> Preset | None:

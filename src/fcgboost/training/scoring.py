@@ -15,8 +15,8 @@ from sklearn.metrics import check_scoring
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.dictionaries import Dictionary
-from fcgboost.greedy.path import Validator
+from fcgboost.dictionaries import Dictionary, TreeDictionary
+from fcgboost.greedy.path import AtomValues, ColumnValues, LeafValues, Validator
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
 from fcgboost.training.checks import Array, make_part, to_host
 from fcgboost.training.dataset import DataSet, counts_of
@@ -109,11 +109,20 @@ def make_validator(
     width = 1 if sparse.issparse(X) else X.shape[1]
     blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, width))
 
-    def evaluate(atom: Any) -> Array:
-        parts = [dictionary.evaluate(X[rows], atom, scale) for rows in blocks]
+    def over_rows(function: Callable[[Any], Any]) -> Any:
+        parts = [function(X[rows]) for rows in blocks]
         return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
 
-    return Validator(evaluate, score)
+    if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
+        trees = dictionary
+        values: AtomValues = LeafValues(
+            lambda atom: over_rows(lambda rows: trees.leaves(rows, atom)), X.shape[0]
+        )
+    else:
+        values = ColumnValues(
+            lambda atoms: over_rows(lambda rows: dictionary.evaluate(rows, atoms, scale))
+        )
+    return Validator(values, score)
 
 
 def make_score(

@@ -11,7 +11,7 @@ import functools
 import os
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
@@ -29,8 +29,6 @@ from fcgboost.training.checks import check_number, check_word, make_part, make_s
 from fcgboost.training.presets import PLAIN, Preset, preset_of
 from fcgboost.training.scoring import check_score
 
-# Numbers that the columns of a preset's path may hold, 256 MiB of them; but k0 columns in any case.
-_ENTRIES = 1 << 25
 #: The parameters that may change between a fit and its continuation.
 MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
@@ -95,6 +93,8 @@ class Settings:
     preset: Preset
     #: How many paths are averaged where rows are few.
     n_members: int
+    #: Whether all parts are left to the preset, so that it may take others for many rows.
+    is_free: bool
     #: The parameters that a continuation must not change, and their values in words.
     described: dict[str, str]
 
@@ -122,7 +122,10 @@ class Settings:
         if not self.has_free_steps:
             return k0
         if self.is_preset:
-            return max(k0, int(min(self.preset.limit * k0, _ENTRIES / m)))
+            # Seconds are another limit.
+            is_bounded = self.preset.max_steps is not None and self.time_limit is None
+            longest = self.preset.limit * k0
+            return min(longest, self.preset.max_steps or longest) if is_bounded else longest
         # Where atoms leave it takes longer to get as far, and a path that is too long does no harm.
         return (2 if is_scored and self.removal is not None else 1) * self.preset.limit * k0
 
@@ -137,6 +140,24 @@ class Settings:
         """Return what lambda may be, strongest first: of equals that one wins."""
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
+
+    def at(self, n_rows: float, is_sparse: bool, has_missing: bool) -> list[Settings]:
+        """Return the settings that are compared for so many rows: those of one set-up or two."""
+        return [
+            self if preset is self.preset and not has_missing else self._of(preset, has_missing)
+            for preset in (self.preset.at(n_rows) if self.is_free and not is_sparse else [self.preset])
+        ]
+
+    def _of(self, preset: Preset, has_missing: bool) -> Settings:
+        """Return the same with another set-up."""
+        scheme = copy.copy(self.scheme)
+        if isinstance(scheme, FullyCorrective):
+            scheme.growth = preset.growth if self.is_free else scheme.growth
+            scheme.solver = preset.solver or scheme.solver
+        changes: dict[str, Any] = {"dictionary": preset.dictionary(has_missing), "preset": preset}
+        if self.is_free:
+            changes |= {"clip": preset.clip, "scheme": scheme, "selection": preset.selection}
+        return replace(self, **changes)
 
     def n_averaged(self, n_rows: float) -> int:
         """Return how many paths are averaged; rows count once for every output."""
@@ -175,11 +196,20 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         "validation_fraction": _fraction(p, has_validation_data),
         "preset": preset,
         "n_members": 1 if is_single else preset.n_members,
+        "is_free": _is_free(p, loss),
         "described": _described(p, preset is not PLAIN and l2 is None),
         **{name: bool(getattr(p, name)) for name in _FLAGS},
     }
     names = {field.name for field in fields(Settings)} - found.keys()
     return Settings(**found, **{name: getattr(p, name) for name in names})
+
+
+def _is_free(p: Any, loss: Loss) -> bool:
+    """Whether nothing is asked for that deep trees with corrected leaves cannot do."""
+    is_default = p.scheme == "fully_corrective" and p.removal is None and p.device == "cpu"
+    is_plain = not (p.normalize or p.reselect) and p.multiclass == "one_vs_rest"
+    given = (p.solver, p.selection, p.clip)
+    return isinstance(loss, CurvedLoss) and is_default and is_plain and all(map(_is_auto, given))
 
 
 def _is_auto(value: Any) -> bool:

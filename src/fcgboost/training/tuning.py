@@ -7,7 +7,7 @@ and all rows are fitted again as was chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import StoppingRule
-from fcgboost.training.dataset import Data, can_be_split, split_data
+from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
+from fcgboost.training.settings import Settings
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
 # single split leaves the choice to chance.
@@ -40,17 +41,30 @@ def n_paths(fit: Fit) -> int:
         return 1
     m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
     goes_on = fit.state.path is not None and fit.state.l2 is not None
-    return (0 if goes_on else n_trials(m, is_scored)) + fit.settings.n_averaged(
-        m * len(fit.layout.targets)
-    )
+    trials = 0 if goes_on else n_trials(m, is_scored) * len(fit.kinds)
+    return trials + fit.settings.n_averaged(m * len(fit.layout.targets))
 
 
 def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """A path to choose by: all of it, and the corrected steps of every ridge, strongest first."""
+
+    fit: Fit
+    path: Trace
+    ridges: list[Trace]
+
+    @property
+    def top(self) -> float:
+        """The best score of all."""
+        return max(float(np.nanmax(ridge.scores, initial=-np.inf)) for ridge in self.ridges)
+
+
 def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Return the fit with the ridge and the steps that do best.
+    """Return the fit with the set-up, the ridge and the steps that do best.
 
     Some of the training rows are set aside where the fit has no validation data. The user's rules
     end every path.
@@ -61,28 +75,72 @@ def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
         # The path that goes on has its ridge, and without validation data its number of steps.
         n_steps = None if is_scored else len(state.path)
         return fit.with_ridge(state.l2, n_steps, patience)
-    if not is_scored:
-        return _vote(fit, rules)
-    best = _best(fit, _compare(fit, rules, patience))
-    return fit.with_ridge(fit.ridges[best], patience=patience)
+    if is_scored:
+        return _choose(fit, fit, rules)
+    train = fit.layout.train
+    assert train is not None
+    if not can_be_split(train, needs_all=fit.settings.scoring is not None):
+        # Nothing to choose by: a strong ridge makes up for many steps.
+        return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
+    if _fits_anew(fit):
+        return _vote(fit, train, rules)
+    split = _of_kind(fit, fit.settings, _split(fit, train, 0))
+    return _choose(fit, split, rules)
 
 
 def _patience(fit: Fit) -> int:
     return max(_PATIENCE, fit.k0)
 
 
-def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[Trace]:
-    """Return one path with the coefficients of every ridge, strongest first; the middle one leads.
+def _choose(fit: Fit, split: Fit, rules: list[StoppingRule]) -> Fit:
+    """Choose by the validation data of a fit to some of the rows, or to all of them."""
+    is_free, is_scored = fit.settings.has_free_steps, split is fit
+    patience = _patience(split) if is_free or is_scored else None
+    trials = [_compare(_of_kind(split, kind), rules, patience) for kind in fit.kinds]
+    trial = max(trials, key=lambda one: one.top)
+    own, best = _of_kind(fit, trial.fit.settings), _best(trial.fit, trial.ridges)
+    if is_scored:
+        chosen = own.with_ridge(own.ridges[best], patience=patience)
+        return chosen if _fits_anew(own) else chosen.again(trial.path)
+    ridge = trial.ridges[best]
+    k = trial.fit.n_kept(ridge) if is_free else len(ridge)
+    held_out = [trial.fit.predicted(trial.fit.model(ridge, k))]
+    chosen = own.with_ridge(own.ridges[best], ridge[k - 1].k).again(trial.path)
+    return replace(chosen, held_out=held_out)
+
+
+def _fits_anew(fit: Fit) -> bool:
+    """Whether the last fit chooses its atoms anew: of few rows, and where atoms may leave."""
+    n_rows = fit.layout.design.total_weight * len(fit.layout.targets)
+    return n_rows <= fit.settings.preset.n_few or fit.recipe.removal is not None
+
+
+def _of_kind(fit: Fit, kind: Settings, data: Data | None = None) -> Fit:
+    """Return the fit with other settings, or to other data."""
+    layout = fit.layout
+    if data is None:
+        if kind is fit.settings:
+            return fit
+        assert layout.train is not None
+        data = Data(layout.classes, layout.train, layout.validation)
+    state = replace(fit.state, path=None)
+    return replace(Fit.of(kind, lay_out(kind, data), state), kinds=fit.kinds)
+
+
+def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> _Trial:
+    """Return one path with the coefficients of every ridge; one of them leads.
 
     So every ridge sees the atoms that another one chose. That costs nothing measurable, and a path
-    of each ridge would take three times as long.
+    of each ridge would take as many times as long.
     """
-    leader = fit.ridges[len(fit.ridges) // 2]
-    others = tuple(l2 for l2 in fit.ridges if l2 != leader)
+    ridges = fit.ridges
+    leader = ridges[min(fit.settings.preset.leader, len(ridges) - 1)]
+    others = tuple(l2 for l2 in ridges if l2 != leader)
     trial = fit.with_ridge(leader, patience=patience).anew("to choose: ")
     trial = replace(trial, recipe=replace(trial.recipe, other_l2=others))
-    found = dict(zip((leader, *others), trial.ridge_paths(rules), strict=True))
-    return [found[l2] for l2 in fit.ridges]
+    path, judged = trial.ridge_paths(rules)
+    found = dict(zip((leader, *others), judged, strict=True))
+    return _Trial(fit, path, [found[l2] for l2 in ridges])
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
@@ -96,20 +154,19 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     return min(sizes, key=sizes.__getitem__, default=0)
 
 
-def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Choose the ridge and the number of steps that did best on rows set aside."""
-    settings, train = fit.settings, fit.layout.train
-    assert train is not None
-    if not can_be_split(train, needs_all=settings.scoring is not None):
-        # Nothing to choose by: a strong ridge makes up for many steps.
-        return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
-    splits = []
+def _split(fit: Fit, train: DataSet, number: int) -> Data:
+    """Set rows aside for the choice."""
+    key = hashing.derive(fit.state.key, -1 - number) >> 33
+    return Data(fit.layout.classes, *split_data(train, _SHARE, key))
+
+
+def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+    """Choose the ridge and the number of steps that did best on rows set aside, once or more."""
+    settings, splits = fit.settings, []
     for i in range(_n_splits(fit.layout.design.total_weight)):
-        parts = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - i) >> 33)
-        layout = lay_out(settings, Data(fit.layout.classes, *parts))
-        split = Fit.of(settings, layout, replace(fit.state, path=None))
+        split = _of_kind(fit, settings, _split(fit, train, i))
         is_free = settings.has_free_steps
-        traces = _compare(split, rules, _patience(split) if is_free else None)
+        traces = _compare(split, rules, _patience(split) if is_free else None).ridges
         if not is_free:
             # No number of steps matters but the one that is given.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
