@@ -27,7 +27,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
 )
 from fcgboost.greedy.loop import fit_path
-from fcgboost.greedy.path import Trace, Validator
+from fcgboost.greedy.path import ColumnValues, Trace, Validator
 from fcgboost.selection.fixed import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
 
@@ -227,7 +227,9 @@ def test_worse_validation_ends_the_loop() -> None:
     def accuracy(values: np.ndarray) -> float:
         return float(np.mean(np.sign(values[:, 0]) == held_out.y))
 
-    validator = Validator(lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2)), accuracy)
+    validator = Validator(
+        ColumnValues(lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2))), accuracy
+    )
     recipe = make_recipe(n_candidates=60, max_iter=60)
     trace, status = fit_path(design, [data.y], recipe, [NoImprovement(5)], validator)
     scores = trace.column("validation_score")
@@ -243,7 +245,7 @@ def test_the_steps_of_a_whole_path_score_as_one_by_one() -> None:
     dictionary = GaussDictionary(width=0.3)
     design = MemoryDesign(dictionary, data.X, data.weights, standardize=False)
     validator = Validator(
-        lambda atoms: dictionary.evaluate(held_out.X, atoms, np.ones(2)),
+        ColumnValues(lambda atoms: dictionary.evaluate(held_out.X, atoms, np.ones(2))),
         lambda values: float(values[:, 0] @ held_out.y - values[:, 1] @ held_out.y**2),
     )
     recipe = make_recipe(n_candidates=80, max_iter=37)
@@ -262,7 +264,7 @@ def test_a_rule_cuts_the_path_where_it_speaks(make_rule: Any, ending: Status) ->
 
     def run(rules: list[Any]) -> tuple[Trace, Status]:
         validator = Validator(
-            lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2)),
+            ColumnValues(lambda atom: dictionary.evaluate(held_out.X, atom, np.ones(2))),
             lambda values: float(np.mean(np.sign(values[:, 0]) == held_out.y)),
         )
         return fit_path(design, [data.y], recipe, rules, validator)

@@ -17,7 +17,7 @@ from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import ReluDictionary
 from fcgboost.greedy.loop import fit_path, fit_ridges
-from fcgboost.greedy.path import Trace, Validator
+from fcgboost.greedy.path import ColumnValues, Trace, Validator
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CubedHinge, Hinge, SquaredHinge
 from fcgboost.selection.fixed import SampledCandidates
@@ -162,7 +162,7 @@ def test_validation_judges_corrected_steps_alone() -> None:
     def evaluate(atoms: Any) -> np.ndarray:
         return np.asarray(design.dictionary.evaluate(DATA.X, atoms, design.scale))
 
-    validator = Validator(evaluate, lambda decision: float(decision.mean()))
+    validator = Validator(ColumnValues(evaluate), lambda decision: float(decision.mean()))
     trace, _ = fit_path(design, [DATA.y], recipe(scheme=lazy(1.5)), [], validator)
     judged = [step.k for step in trace if step.validation_score is not None]
     assert judged == corrected(trace)
@@ -197,7 +197,7 @@ def test_rules_hear_the_ridge_with_the_best_score() -> None:
         heard.append(step.validation_score)
 
     shared = recipe(l2=RIDGES[0], other_l2=RIDGES[1:], max_iter=8)
-    validator = Validator(evaluate, score)
+    validator = Validator(ColumnValues(evaluate), score)
     traces = fit_ridges(design, [DATA.y], shared, [rule], validator)
     scores = np.array([trace.scores for trace in traces])
     assert len(set(scores[:, -1])) == 3

@@ -18,7 +18,7 @@ from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy.elimination import eliminate, least_missed
 from fcgboost.greedy.loop import fit_path
 from fcgboost.greedy.outputs import Group, Output, make_group
-from fcgboost.greedy.path import Trace, Validator
+from fcgboost.greedy.path import ColumnValues, Trace, Validator
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
@@ -268,7 +268,7 @@ def test_a_path_goes_on_as_if_it_had_never_ended(selection: Selection, tmp_path:
 
     def validator() -> Validator:
         return Validator(
-            lambda atom: design.dictionary.evaluate(X, atom, design.scale),
+            ColumnValues(lambda atom: design.dictionary.evaluate(X, atom, design.scale)),
             lambda decision: float(np.mean(np.sign(decision[:, 0]) == y)),
         )
 

@@ -11,7 +11,8 @@ from suites.naive_trees import Naive, naive_value, thresholds
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import TreeDictionary, bin_rows, find_thresholds
+from fcgboost.dictionaries.bins import bin_rows, find_thresholds
+from fcgboost.dictionaries.trees import TreeDictionary
 
 
 class Data(NamedTuple):
@@ -131,9 +132,13 @@ def test_large_trees_of_whole_weights_do_not_depend_on_the_order() -> None:
     rng = np.random.default_rng(1)
     data = data._replace(weights=rng.integers(1, 1000, 3000).astype(float))
     data = data._replace(residual=data.residual * data.weights)
-    tree = grow(data, depth=8, min_leaf=0.1)
-    assert len(tree) > 4 * 30
-    np.testing.assert_array_equal(grow(data.permuted(3), depth=8, min_leaf=0.1), tree)
+    tree = grow(data, depth=8, min_leaf=0.1).reshape(-1, 4)
+    assert len(tree) > 30
+    other = grow(data.permuted(3), depth=8, min_leaf=0.1).reshape(-1, 4)
+    # The values of leaves are sums of other numbers than whole ones.
+    is_leaf = tree[:, 0] == -1.0
+    np.testing.assert_allclose(other[is_leaf], tree[is_leaf], rtol=1e-12)
+    np.testing.assert_array_equal(other[~is_leaf], tree[~is_leaf])
 
 
 @pytest.mark.parametrize("n_numbers", [1, 6000, 20_000])
@@ -177,7 +182,7 @@ def test_bins_say_on_which_side_of_every_threshold_a_value_lies() -> None:
     data = make_data(3, n=500)
     bins = bin_rows(data.rows, data.is_category, 20)
     for j in (0, 1, 3):
-        column, codes = data.rows[:, j], bins.codes[j]
+        column, codes = data.rows[:, j], bins.codes[:, bins.column[j]]
         is_missing = np.isnan(column)
         assert (codes[is_missing] == bins.n_numbers[j]).all()
         edges = bins.edges[j, : bins.n_numbers[j] - 1]

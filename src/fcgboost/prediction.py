@@ -244,6 +244,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         self._check_path()
         n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
         has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
+        # Trees whose leaves are corrected have other values in every step.
+        has_room &= not model.dictionary.corrects_leaves
         # Also atoms that are in the model of an earlier step only.
         atoms, coef = self.trace_.atoms[:n_entered], np.zeros((1, n_entered))
         values = replace(model, atoms=atoms, coef=coef).columns(X) if has_room else None

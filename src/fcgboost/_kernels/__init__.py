@@ -275,9 +275,7 @@ def propose(
     return atoms
 
 
-def bin_values(
-    values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]
-) -> None:
+def bin_values(values: Array, thresholds: Array, n_numbers: int, codes: NDArray[np.uint8]) -> None:
     """Write how many thresholds, at most 255, are below every value; n_numbers for NaN."""
     library().fcg_bin(len(values), values, len(thresholds), thresholds, n_numbers, codes)
 

@@ -110,11 +110,11 @@ FCG_API int32_t fcg_propose(const fcg_search *search, int64_t n, int64_t d, cons
                             const double *residual, const double *weights, double ridge,
                             double total_weight, int32_t is_centered, uint64_t key, double *atoms);
 
-/* trees.c */
+/* trees.c and splits.c */
 
-/* Rows as the numbers of bins. Missing values are behind those of numbers. Features of which at most
- * one has another bin than its usual one in any row share a column: its code 0 is all the usual
- * bins, and the other ones of feature j have the codes from first[j] on. */
+/* Rows as the numbers of bins. Missing values are behind those of numbers. Features of which at
+ * most one has another bin than its usual one in any row share a column: its code 0 is all the
+ * usual bins, and the other ones of feature j have the codes from first[j] on. */
 typedef struct {
     int64_t n_rows, n_columns, n_features;
     const uint8_t *codes;         /* (n_rows, n_columns) */
@@ -126,7 +126,7 @@ typedef struct {
     const uint8_t *is_category;
 } fcg_bins;
 
-/* Write how many of at most 255 thresholds, which grow, are below every value; n_numbers for NaN. */
+/* Write how many of at most 255 growing thresholds are below every value; n_numbers for NaN. */
 FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
                      const double *thresholds, int64_t n_numbers, uint8_t *codes);
 

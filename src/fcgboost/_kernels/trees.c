@@ -4,64 +4,24 @@
  * bin costs one addition, no sum over rows is rounded, and the sums of a node are exactly those of
  * its parent less those of its sibling. Leaves get their values from the rows as they are.
  */
-#include "kernels.h"
+#include "trees.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_BINS = 256, N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
-/* Bits of a pair of sums that are the weight's; rows that are fetched before they are needed. */
-enum { WEIGHT_BITS = 28, AHEAD = 16 };
+enum { N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
+/* Rows that are fetched before they are needed, and rows that walk side by side: each waits for the
+ * memory, and the others go on meanwhile. */
+enum { AHEAD = 16, LANES = 16 };
 
-/* The largest residual is so many steps at most; weights that are not whole have so many steps a
- * row on average; and all of them together. */
-static const double RESIDUAL_STEPS = 0x1p22, STEPS_A_ROW = 64.0, WEIGHT_STEPS = 0x1p27;
-/* A split must raise the sum of squares by more than rounding does. */
-static const double FLOOR = 1.0 + 0x1p-40;
+/* The sizes of all residuals add up to fewer steps than that power of two. */
+enum { RESIDUAL_BITS = 34 };
+/* Weights that are not whole have so many steps a row on average, but together so many at least,
+ * and at most. */
+static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
 static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
-
-/* A sum of residuals, in the upper bits, and a sum of weights, both in steps. */
-typedef int64_t pair;
-
-static inline int32_t weight_of(pair sum) { return (int32_t)(sum & ((1 << WEIGHT_BITS) - 1)); }
-
-/* In units of 16 steps: what fits 32 bits is quick to turn into a float. */
-static inline int32_t pull_of(pair sum) { return (int32_t)(sum >> 32); }
-
-/* A node, and its best split; feature -1 if there is none, or none was looked for. */
-typedef struct {
-    int64_t start, stop, depth;
-    pair total, left;
-    double gain;
-    int64_t feature, place, is_missing_left, children; /* the number of the left child, or 0 */
-    pair *histogram;             /* NULL if it is not kept */
-    uint64_t goes_left[4];       /* a bit for every code of the feature's column */
-} node;
-
-/* A node as binned rows go: to node `left` if the bit of their code is set, or to the one behind
- * it. A leaf has left 0, and its number as column. */
-typedef struct {
-    int32_t column, left;
-    uint64_t goes_left[4];
-} binned_node;
-
-/* What the growth of one tree needs. */
-typedef struct {
-    const fcg_bins *bins;
-    const fcg_tree_rules *rules;
-    float smoothing;     /* in steps of weights, as is the least weight of a leaf */
-    int32_t min_leaf;
-    int64_t n_pairs;     /* of a histogram */
-    pair *rows;          /* of every row */
-    int32_t *order;      /* rows, those of a node side by side */
-    int32_t *right;      /* room for the rows of a node */
-    node *nodes;
-    int64_t n_nodes;
-    pair *room;          /* for histograms; the first one is to work in */
-    int64_t n_room;
-} growth;
 
 void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
              int64_t n_numbers, uint8_t *codes) {
@@ -88,25 +48,24 @@ static double weight_unit(int64_t n, const double *weights) {
     }
     if (is_whole && total <= WEIGHT_STEPS) return 1.0;
     if (is_equal && total <= WEIGHT_STEPS * first) return first;
-    return total / fmin(WEIGHT_STEPS, STEPS_A_ROW * (double)n);
+    return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * (double)n));
 }
 
 /* Set the sums of all rows, and the order of those that have a residual; returns their number. */
 static int64_t set_rows(growth *tree, const double *residual, const double *weights, double unit) {
     int64_t n = tree->bins->n_rows, n_active = 0;
-    double largest = 0.0, total = 0.0;
+    int exponent;
+    double total = 0.0;
     for (int64_t i = 0; i < n; i++) {
         if (residual[i] == 0.0 || !(weights[i] > 0.0)) continue;
         tree->order[n_active++] = (int32_t)i;
-        largest = fmax(largest, fabs(residual[i] / weights[i]));
-        total += rint(weights[i] / unit);
+        total += fabs(residual[i]);
     }
-    double steps = fmin(RESIDUAL_STEPS, floor(0x1p34 / fmax(total, 1.0)));
+    frexp(total, &exponent); /* a power of two loses nothing of residuals that are even */
+    double steps = ldexp(1.0, RESIDUAL_BITS - exponent);
     for (int64_t k = 0; k < n_active; k++) {
-        int64_t i = tree->order[k];
-        double weight = rint(weights[i] / unit);
-        double pull = rint(residual[i] / weights[i] / largest * steps) * weight;
-        tree->rows[i] = (int64_t)pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)weight;
+        int64_t i = tree->order[k], pull = (int64_t)rint(residual[i] * steps);
+        tree->rows[i] = pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)rint(weights[i] / unit);
     }
     return n_active;
 }
@@ -134,129 +93,6 @@ static void fill_histogram(const growth *tree, const node *own, pair *restrict h
     }
 }
 
-/* Return the sums of the bins of a feature: those of its column, or, where it shares that, a copy
- * in which its usual bin has what the others leave. */
-static const pair *bins_of(const fcg_bins *bins, const pair *histogram, pair total, int64_t j,
-                           pair *copied) {
-    const pair *column = histogram + bins->column[j] * N_BINS + bins->first[j];
-    int64_t usual = bins->usual[j];
-    if (usual < 0) return column;
-    pair rest = total;
-    for (int64_t bin = 0; bin < bins->n_bins[j]; bin++) {
-        copied[bin] = bin == usual ? 0 : column[bin - (bin > usual)];
-        rest -= copied[bin];
-    }
-    copied[usual] = rest;
-    return copied;
-}
-
-/* Order the bins of a feature and add them up in that order; returns how many there are. Levels of
- * a category are in the order of their mean residuals, and those without rows are left out. */
-static int rank_bins(const pair *own, int n, int is_category, float smoothing, int *ranks,
-                     pair *below) {
-    int n_ranks = n;
-    if (is_category) {
-        float means[N_BINS];
-        n_ranks = 0;
-        for (int code = 0; code < n; code++) {
-            if (weight_of(own[code]) == 0) continue;
-            means[code] = (float)pull_of(own[code]) / ((float)weight_of(own[code]) + smoothing);
-            int at = n_ranks++;
-            for (; at > 0 && means[ranks[at - 1]] > means[code]; at--) ranks[at] = ranks[at - 1];
-            ranks[at] = code;
-        }
-    } else {
-        for (int code = 0; code < n; code++) ranks[code] = code;
-    }
-    pair total = 0;
-    for (int at = 0; at < n_ranks; at++) below[at] = total += own[ranks[at]];
-    return n_ranks;
-}
-
-/* Score the splits of a feature that put bins 0, ..., at and `more` to the left; return the first
- * of the best and its score, -1 where a side has too few rows. */
-static int best_split(const growth *tree, const pair *below, int n, pair more, pair total,
-                      float *best) {
-    int32_t pulls[N_BINS], weights[N_BINS], pull = pull_of(total), weight = weight_of(total);
-    int32_t words[N_BINS], most = INT32_MIN;
-    float scores[N_BINS], smoothing = tree->smoothing;
-    for (int at = 0; at < n; at++) {
-        pulls[at] = pull_of(below[at] + more);
-        weights[at] = weight_of(below[at] + more);
-    }
-    for (int at = 0; at < n; at++) {
-        int32_t rest = weight - weights[at];
-        float a = (float)pulls[at], c = (float)(pull - pulls[at]);
-        float b = (float)weights[at] + smoothing, d = (float)rest + smoothing;
-        float found = (a * a * d + c * c * b) / (b * d);
-        scores[at] = (weights[at] >= tree->min_leaf) & (rest >= tree->min_leaf) ? found : -1.0f;
-    }
-    /* Of numbers of one sign, larger ones have larger bits; and -1 has less than any. */
-    memcpy(words, scores, sizeof words);
-    for (int at = 0; at < n; at++) most = words[at] > most ? words[at] : most;
-    int first = 0;
-    while (first < n && words[first] != most) first++;
-    *best = first < n ? scores[first] : -1.0f;
-    return first;
-}
-
-/* Note a split: which codes go left. Where no value is missing, those to come go with the
- * majority. */
-static void take_split(const growth *tree, node *own, const int *ranks, int n_ranks, pair missing,
-                       int is_left) {
-    const fcg_bins *bins = tree->bins;
-    int64_t j = own->feature, usual = bins->usual[j];
-    uint8_t bin_goes_left[N_BINS];
-    if (weight_of(missing) == 0) is_left = 2 * weight_of(own->left) >= weight_of(own->total);
-    own->is_missing_left = is_left;
-    memset(bin_goes_left, is_left, N_BINS);
-    for (int at = 0; at < n_ranks; at++) bin_goes_left[ranks[at]] = at <= own->place;
-    /* Codes of other features of the column are the usual bin of this one. */
-    uint64_t others = (usual >= 0 ? bin_goes_left[usual] : is_left) ? ~(uint64_t)0 : 0;
-    for (int word = 0; word < 4; word++) own->goes_left[word] = others;
-    for (int64_t bin = 0; bin < bins->n_bins[j]; bin++) {
-        if (bin == usual) continue;
-        int64_t code = bins->first[j] + bin - (usual >= 0 && bin > usual);
-        uint64_t bit = (uint64_t)1 << (code & 63);
-        own->goes_left[code >> 6] &= ~bit;
-        if (bin_goes_left[bin]) own->goes_left[code >> 6] |= bit;
-    }
-}
-
-/* Find the best split of a node. Of equal ones the first feature wins, then the lowest threshold,
- * then missing values on the left. */
-static void find_split(const growth *tree, node *own, const pair *histogram) {
-    const fcg_bins *bins = tree->bins;
-    int ranks[N_BINS];
-    pair below[N_BINS], copied[N_BINS];
-    float best = -1.0f;
-    for (int64_t j = 0; j < bins->n_features; j++) {
-        const pair *sums = bins_of(bins, histogram, own->total, j, copied);
-        int n = (int)bins->n_numbers[j], is_left = 0;
-        pair missing = bins->n_bins[j] > n ? sums[n] : 0;
-        int n_ranks = rank_bins(sums, n, bins->is_category[j], tree->smoothing, ranks, below);
-        float score, other;
-        int place = best_split(tree, below, n_ranks, 0, own->total, &score);
-        if (weight_of(missing) > 0) {
-            int first = best_split(tree, below, n_ranks, missing, own->total, &other);
-            if (other > score || (other == score && first <= place))
-                place = first, score = other, is_left = 1;
-        }
-        if (!(score > best)) continue;
-        best = score;
-        own->feature = j;
-        own->place = place;
-        own->left = below[place] + (is_left ? missing : 0);
-        take_split(tree, own, ranks, n_ranks, missing, is_left);
-    }
-    if (own->feature < 0) return;
-    double s = tree->smoothing, a = pull_of(own->left), c = pull_of(own->total) - a;
-    double b = weight_of(own->left), d = weight_of(own->total) - b;
-    double none = (a + c) * (a + c) / (b + d + s);
-    own->gain = a * a / (b + s) + c * c / (d + s) - none * FLOOR;
-    if (!(own->gain > 0.0)) own->feature = -1;
-}
-
 /* Whether a node may be split. */
 static int is_open(const growth *tree, const node *own) {
     return own->depth < tree->rules->depth && weight_of(own->total) >= 2 * tree->min_leaf;
@@ -272,7 +108,7 @@ static void open_node(growth *tree, node *own) {
     if (!own->histogram) own->histogram = take_room(tree);
     pair *histogram = own->histogram ? own->histogram : tree->room;
     fill_histogram(tree, own, histogram);
-    find_split(tree, own, histogram);
+    fcg_find_split(tree, own, histogram);
 }
 
 /* Open the children of a node, the smaller one by its rows, the other by what these leave. */
@@ -295,8 +131,8 @@ static void open_children(growth *tree, node *parent, node *first) {
     fill_histogram(tree, small, less);
     large->histogram = above;
     for (int64_t place = 0; place < tree->n_pairs; place++) above[place] -= less[place];
-    if (is_open(tree, small)) find_split(tree, small, less);
-    find_split(tree, large, above);
+    if (is_open(tree, small)) fcg_find_split(tree, small, less);
+    fcg_find_split(tree, large, above);
 }
 
 /* Bring the rows of a node to its children, in their order. */
@@ -342,7 +178,7 @@ static int64_t choose_node(const growth *tree, int64_t first) {
         const node *own = tree->nodes + i;
         if (own->feature < 0 || own->children) continue;
         if (tree->rules->max_leaves == 0) return i;
-        if (best == tree->n_nodes || own->gain > tree->nodes[best].gain) best = i;
+        if (best == tree->n_nodes || own->score > tree->nodes[best].score) best = i;
     }
     return best;
 }
@@ -404,13 +240,11 @@ static void write_nodes(const growth *tree, const double *residual, const double
         splits[k].left = 0;
         splits[k].column = n_leaves++;
     }
+    if (largest == 0.0) largest = 1.0;
     for (int64_t k = 0; k < tree->n_nodes; k++)
         if (nodes[FIELDS * k] == -1.0)
-            nodes[FIELDS * k + 1] *= tree->rules->peak / (largest > 0.0 ? largest : 1.0);
+            nodes[FIELDS * k + 1] = nodes[FIELDS * k + 1] / largest * tree->rules->peak;
 }
-
-/* Rows that walk side by side: each waits for the memory, and the others go on meanwhile. */
-enum { LANES = 16 };
 
 /* Write the leaves of a few rows. */
 static void walk(const fcg_bins *bins, const binned_node *splits, int64_t n, const int64_t *rows,
@@ -454,7 +288,7 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     size_t n_rows = (size_t)bins->n_rows + AHEAD;
     growth tree = {.bins = bins, .rules = rules, .n_pairs = bins->n_columns * N_BINS};
     double unit = weight_unit(bins->n_rows, weights);
-    tree.smoothing = (float)(rules->smoothing / unit);
+    tree.smoothing = rules->smoothing / unit;
     tree.min_leaf = (int32_t)fmin(fmax(1.0, ceil(rules->min_leaf / unit)), 0x1p29);
     tree.room = room;
     tree.n_room = n_room;

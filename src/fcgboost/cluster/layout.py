@@ -27,7 +27,7 @@ from fcgboost.training.settings import Settings
 
 def check_supported(settings: Settings) -> None:
     """Raise a ValueError for settings that a cluster does not have."""
-    scheme, loss = settings.scheme, settings.loss
+    scheme, loss, atoms = settings.scheme, settings.loss, settings.dictionary
     device, scoring = settings.device, settings.scoring
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
@@ -35,6 +35,7 @@ def check_supported(settings: Settings) -> None:
         (solver is not None, scheme, "there is full correction only", "scheme='fully_corrective'"),
         (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
         (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
+        (not atoms.corrects_leaves, atoms, "leaves are not corrected", "corrects_leaves=False"),
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
         (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),

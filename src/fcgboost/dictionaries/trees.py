@@ -246,7 +246,7 @@ class TreeGrower(Grower):
         self._is_category = dictionary.categories(n_features)
         self._rows: Array | None = None
         self._bins: Bins
-        self._size_of_room = (0, 0)
+        self._depth_of_room = 0
         #: The numbers of the leaves that rows belong to in the last tree, where they are corrected.
         self.leaves: NDArray[np.uint16] | None = None
 
@@ -256,12 +256,13 @@ class TreeGrower(Grower):
         if rows is not self._rows:
             self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
             self._held = _kernels.refer_to_bins(self._bins)
-            self._rows, self._size_of_room = rows, (0, 0)
+            self._rows, self._depth_of_room = rows, 0
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         # Weights may be those of the rows that have a residual alone.
         depth = trees.levels(max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0))
-        self._make_room(depth)
+        if depth > self._depth_of_room:
+            self._make_room(depth)
         if trees.corrects_leaves:
             self.leaves = np.empty(len(rows), np.uint16)
         smooth = float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
@@ -273,9 +274,7 @@ class TreeGrower(Grower):
         """Make room for a histogram of every leaf, and for nodes of a row each."""
         n_rows, n_columns = self._bins.codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
-        if self._size_of_room >= (n_leaves, n_columns):
-            return
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
         self._nodes = np.empty((2 * n_leaves - 1, FIELDS))
-        self._size_of_room = n_leaves, n_columns
+        self._depth_of_room = depth

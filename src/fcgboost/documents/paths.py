@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fcgboost.dictionaries import Dictionary
+from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
 from fcgboost.documents.checking import numbers, refuse, sized, special
 from fcgboost.documents.schema import Document, PathRecord, StepRecord
@@ -33,8 +34,23 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
         "is_shared": trace.is_shared,
         "gone": gone,
         "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
-        "steps": [_step_document(step, presence) for step in trace],
+        "steps": [
+            {
+                **_step_document(step, presence),
+                **_leaves_document(step, trace[k - 1] if k else None),
+            }
+            for k, step in enumerate(trace)
+        ],
     }
+
+
+def _leaves_document(step: Step, last: Step | None) -> dict[str, Any]:
+    """Return the values of leaves that are not those of the last step, if there are leaves."""
+    if not step.leaves:
+        return {}
+    before = () if last is None else last.leaves
+    n_same = sum(own is old for own, old in zip(step.leaves, before, strict=False))
+    return {"leaves": [own.tolist() for own in step.leaves[n_same:]]}
 
 
 def _step_document(step: Step, presence: Presence) -> dict[str, Any]:
@@ -76,13 +92,15 @@ def read_path(
     entered = np.array([*model.entered, *left, *later], dtype=np.intp)[order]
     if len(path.endings) % n_outputs:
         refuse(f"{_PLACE}.endings", f"must have {n_outputs} entries, or a multiple of these")
+    stack = sparse.vstack if sparse.issparse(others) else np.vstack
+    atoms = stack([model.atoms, others])[order] if path.atoms else model.atoms
     steps = _read_steps(path, n_outputs, entered, max_bytes)
     if len(steps) < n_iter:
         refuse(f"{_PLACE}.steps", f"are {len(steps)}, and n_iter is {n_iter}")
-    stack = sparse.vstack if sparse.issparse(others) else np.vstack
+    steps = _with_leaves(steps, path, model.dictionary, atoms, max_bytes)
     trace = Trace(
         steps=tuple(steps),
-        atoms=stack([model.atoms, others])[order] if path.atoms else model.atoms,
+        atoms=atoms,
         entered=entered,
         start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
         endings=tuple(None if name is None else Status[name] for name in path.endings),
@@ -90,6 +108,8 @@ def read_path(
     )
     last = trace.model(n_iter, model.dictionary, model.scale, model.limits)
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
+    if model.dictionary.corrects_leaves:
+        pairs.append((last.atoms, model.atoms))
     if any(a.shape != b.shape or a.tobytes() != b.tobytes() for a, b in pairs):
         refuse(f"{_PLACE}.steps", "do not lead to the coefficients of the model")
     return trace, last
@@ -128,6 +148,32 @@ def _read_steps(
     if n_entered != len(entered):
         refuse(f"{_PLACE}.steps", f"have {n_entered} atoms, and there are {len(entered)}")
     return steps
+
+
+def _with_leaves(
+    steps: list[Step], path: PathRecord, dictionary: Dictionary, atoms: Any, max_bytes: float
+) -> list[Step]:
+    """Return steps with the values of their leaves, where these are corrected."""
+    if not isinstance(dictionary, TreeDictionary) or not dictionary.corrects_leaves:
+        if any(record.leaves for record in path.steps):
+            refuse(f"{_PLACE}.steps", "have leaves, and the dictionary does not correct any")
+        return steps
+    sizes = [len(dictionary.leaf_values(atoms[j : j + 1])) for j in range(len(atoms))]
+    leaves: tuple[NDArray[np.float64], ...] = ()
+    found, n_bytes = [], 0
+    for step, record in zip(steps, path.steps, strict=True):
+        place, new = f"{_PLACE}.steps[{step.k - 1}].leaves", record.leaves or []
+        first = step.n_entered - len(new)
+        if not 0 <= first <= len(leaves):
+            refuse(place, f"are of {len(new)} trees, and there are {step.n_entered}")
+        wanted = sizes[first : step.n_entered]
+        n_bytes += 8 * sum(wanted)
+        if n_bytes > max_bytes:
+            refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
+        own = [numbers(values, n, place) for values, n in zip(new, wanted, strict=True)]
+        leaves = (*leaves[:first], *own)
+        found.append(replace(step, leaves=leaves))
+    return found
 
 
 def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:

@@ -140,7 +140,11 @@ class ModelRecord(_Record):
 
 
 class StepRecord(_Record):
-    """A step: of every output the coefficients of the atoms that it has, in its own order."""
+    """A step: of every output the coefficients of the atoms that it has, in its own order.
+
+    Where the leaves of trees are corrected: their values, of the newest trees alone if others have
+    those of the last step.
+    """
 
     chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]
     removed: list[tuple[_Place, _Place]]
@@ -153,6 +157,7 @@ class StepRecord(_Record):
     is_corrected: bool
     seconds: _NotNegative
     validation_score: _AnyReal | None
+    leaves: list[list[_Real]] | UnsetType = UNSET
 
 
 class PathRecord(_Record):

@@ -70,17 +70,16 @@ def fit_ridges(
     recipe: Recipe,
     rules: Sequence[StoppingRule],
     validator: StepScore | None,
-) -> tuple[Trace, list[Trace]]:
-    """Run the greedy loop once; return the path, and the corrected steps of every ridge.
+) -> list[Trace]:
+    """Run the greedy loop once; return the corrected steps of every ridge, `l2`, then `other_l2`.
 
-    These are `l2`, then `other_l2`. All of them have the atoms that the first one chose. Rules hear
-    the step of the ridge with the best score.
+    All of them have the atoms that the first one chose. Rules hear the step of the ridge with the
+    best score.
     """
     path = _Path(design, targets, recipe, rules, validator)
     _run([path])
     n_ridges = 1 + len(recipe.other_l2)
-    judged = [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
-    return path.trace(), judged
+    return [path.trace([steps[i] for steps in path.judged]) for i in range(n_ridges)]
 
 
 def fit_paths(

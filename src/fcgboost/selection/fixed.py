@@ -199,38 +199,3 @@ def default_selection(n_samples: float, n_candidates: int) -> Selection:
     """Return what selection="auto" means; it depends on m and n alone."""
     is_scanned = n_samples * n_candidates <= _SCAN_ENTRIES
     return AllCandidates() if is_scanned else SampledCandidates()
-
-
-class Replay(Selection):
-    """Take the atoms of another path again, in their order.
-
-    Parameters
-    ----------
-    path : sequence of step
-        Records with `chosen` and `scores`, such as a `Trace`.
-    atoms : ndarray or CSR matrix
-        All atoms of that path, in order of entry.
-    """
-
-    is_fixed = False
-
-    def __init__(self, path: Sequence[Any], atoms: Any) -> None:
-        self.path = path
-        self.atoms = atoms
-
-    def chooser(self, design: Design, n: int, key: int) -> Chooser:
-        """Look nothing up but the step's number."""
-        ids, running = hashing.fingerprint(self.atoms).tolist(), [*range(len(self.path[0].chosen))]
-
-        def choose(request: Request) -> list[Choice | None]:
-            nonlocal running
-            step, outputs = self.path[request.k - 1], running
-            # Outputs that chose nothing had ended, and are not asked for again.
-            running = [c for c in outputs if step.chosen[c] >= 0]
-            return [self._choice(step, c, ids) if c in running else None for c in outputs]
-
-        return choose
-
-    def _choice(self, step: Any, output: int, ids: list[int]) -> Choice:
-        place = int(step.chosen[output])
-        return Choice(self.atoms[place : place + 1], ids[place], float(step.scores[output]))

@@ -26,7 +26,7 @@ from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace, fresh
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
-from fcgboost.selection.fixed import Replay, default_selection
+from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, split_data
@@ -187,11 +187,6 @@ class Fit:
         settings, state = replace(self.settings, checkpoint=None), replace(self.state, path=None)
         return replace(self, settings=settings, state=state, title=title, **changes)
 
-    def again(self, trace: Trace) -> Fit:
-        """Return a fit that takes the atoms of another path, and finds their coefficients."""
-        recipe = replace(self.recipe, selection=Replay(trace, trace.atoms))
-        return replace(self, recipe=replace(recipe, max_iter=min(recipe.max_iter, len(trace))))
-
     def path(
         self, rules: list[StoppingRule], watcher: Watcher | None = None
     ) -> tuple[Trace, Status]:
@@ -215,7 +210,7 @@ class Fit:
             watcher.close(trace)
         return trace, status
 
-    def ridge_paths(self, rules: list[StoppingRule]) -> tuple[Trace, list[Trace]]:
+    def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
         """Run the loop for several ridges at once, as `path` does for one."""
         layout, validator = self.layout, fresh(self.layout.validator)
         if self.patience is not None:
@@ -319,7 +314,7 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     is_sparse, has_missing = sparse.issparse(train.X), any(part.has_missing for part in given)
     digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
     state = find_state(settings, data.classes, digests, kind, last)
-    kinds = settings.at(train.weights.sum(), is_sparse, has_missing)
+    kinds = settings.at(len(train.codes), is_sparse, has_missing)
     if state.kind is not None:
         kinds = [one for one in kinds if one.preset.name == state.kind]
     if not settings.chooses:

@@ -48,8 +48,7 @@ class Preset:
     #: How much a model grows until all coefficients are corrected again.
     growth: float = 1.0
     #: How many paths are averaged, and up to how many rows: of many rows a path depends so little
-    #: on chance that an average is not worth its time, or its size. Of more rows the last fit keeps
-    #: the atoms of the path that was chosen, and finds their coefficients on all rows.
+    #: on chance that an average is not worth its time, or its size.
     n_members: int = 1
     n_few: int = 0
     #: Which of the strengths leads the path: its residuals decide what atoms are grown.
@@ -86,7 +85,7 @@ FOREST = Preset(
     "forest",
     (TreeDictionary(30, max_leaf_nodes=255, corrects_leaves=True),),
     LearnedCandidates(),
-    strengths=(10.0, 2.0, 0.5, 0.1),
+    strengths=(20.0, 5.0, 1.0, 0.1),
     clip=None,
     max_steps=62,
     growth=1.5,
@@ -101,7 +100,7 @@ AUTO = Preset(
     n_members=3,
     n_few=5_000,
     other=FOREST,
-    other_from=(5_000, 20_000),
+    other_from=(10_000, 20_000),
 )
 COMPACT = Preset(
     "compact",

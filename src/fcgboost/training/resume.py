@@ -119,11 +119,20 @@ def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
     arrays |= {name: getattr(atoms, name) for name in names} or {"atoms": atoms}
     for name in _FIELDS:
         values = [getattr(step, name) for step in trace]
-        parts = [np.ravel([] if value is None else value) for value in values]
+        parts = [_flat(value) for value in values]
         arrays[name] = np.concatenate(parts) if parts else np.zeros(0)
         arrays[f"n_{name}"] = np.array([len(part) for part in parts], dtype=np.intp)
+    last = trace[-1].leaves if len(trace) else ()
+    arrays["n_of_leaves"] = np.array([len(own) for own in last], dtype=np.intp)
     with writing(path) as file:
         np.savez(file, **arrays)
+
+
+def _flat(value: Any) -> NDArray[Any]:
+    """Return a field of a step as one line; the leaves of trees are arrays of several lengths."""
+    if isinstance(value, tuple):
+        return np.concatenate([np.zeros(0), *value])
+    return np.ravel([] if value is None else value)
 
 
 def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
@@ -180,6 +189,8 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         found |= {name: found[name].item() if len(found[name]) else None for name in _NUMBERS}
         found["coef"] = found["coef"].reshape(n_outputs, -1)
         found["removed"] = found["removed"].reshape(-1, 2)
+        sizes = arrays["n_of_leaves"][: found["coef"].shape[1]]
+        found["leaves"] = tuple(_split(found["leaves"], sizes)) if len(found["leaves"]) else ()
         for name in ("coef", "intercept"):
             found[name].setflags(write=False)
         steps.append(Step(k, **found))

@@ -143,10 +143,11 @@ class Settings:
 
     def at(self, n_rows: float, is_sparse: bool, has_missing: bool) -> list[Settings]:
         """Return the settings that are compared for so many rows: those of one set-up or two."""
-        return [
-            self if preset is self.preset and not has_missing else self._of(preset, has_missing)
-            for preset in (self.preset.at(n_rows) if self.is_free and not is_sparse else [self.preset])
-        ]
+        if not self.is_preset:
+            return [self]
+        presets = self.preset.at(n_rows) if self.is_free and not is_sparse else [self.preset]
+        is_same = presets == [self.preset] and not has_missing
+        return [self] if is_same else [self._of(preset, has_missing) for preset in presets]
 
     def _of(self, preset: Preset, has_missing: bool) -> Settings:
         """Return the same with another set-up."""
@@ -180,6 +181,8 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
     for part in (dictionary, loss, scheme, solver, selection, removal):
         if part is not None:
             part.check_parameters()
+    if dictionary.corrects_leaves:
+        _check_leaves(scheme, removal, p.device)
     _check_values(p)
     check_score(p.scoring, loss)
     l2 = None if _is_auto(p.l2) else float(p.l2)
@@ -260,6 +263,16 @@ def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal 
             f"squared hinge; got {type(scheme).__name__} and {type(loss).__name__}."
         )
     return removal
+
+
+def _check_leaves(scheme: Scheme, removal: Removal | None, device: Any) -> None:
+    """Raise a ValueError for what cannot be done with trees of which every leaf is corrected."""
+    if not isinstance(scheme, FullyCorrective) or removal is not None or device != "cpu":
+        raise ValueError(
+            "Trees with corrects_leaves=True need scheme='fully_corrective', removal=None and "
+            f"device='cpu'; got {type(scheme).__name__}, {removal!r} and {device!r}. Use "
+            "corrects_leaves=False, which gives a tree one coefficient."
+        )
 
 
 def _fraction(p: Any, has_validation_data: bool) -> float | None:

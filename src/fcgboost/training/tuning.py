@@ -7,14 +7,15 @@ and all rows are fitted again as was chosen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
+from fcgboost.dictionaries import UnionDictionary
 from fcgboost.greedy.path import Trace
-from fcgboost.stopping import StoppingRule
+from fcgboost.stopping import Status, Step, StoppingRule
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
 from fcgboost.training.settings import Settings
@@ -28,6 +29,21 @@ _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
 _PATIENCE = 20
 # The numbers of steps that are compared where paths of several splits have a vote.
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
+
+
+class Hopeless:
+    """End a path that has not come near a score, which another one has reached, after k0 steps."""
+
+    def __init__(self, score: float, k0: int) -> None:
+        self._score, self._k0 = score, k0
+        self._best = -np.inf
+
+    def __call__(self, step: Step) -> Status | None:
+        """Return VALIDATION where the other path is as good as chosen."""
+        if step.validation_score is None:
+            return None
+        self._best = max(self._best, step.validation_score)
+        return Status.VALIDATION if step.k >= self._k0 and self._best < self._score else None
 
 
 def n_trials(n_rows: float, has_validation_data: bool) -> int:
@@ -49,20 +65,6 @@ def _n_splits(n_rows: float) -> int:
     return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A path to choose by: all of it, and the corrected steps of every ridge, strongest first."""
-
-    fit: Fit
-    path: Trace
-    ridges: list[Trace]
-
-    @property
-    def top(self) -> float:
-        """The best score of all."""
-        return max(float(np.nanmax(ridge.scores, initial=-np.inf)) for ridge in self.ridges)
-
-
 def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Return the fit with the set-up, the ridge and the steps that do best.
 
@@ -70,49 +72,53 @@ def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
     end every path.
     """
     state, is_scored = fit.state, fit.layout.validator is not None
-    patience = _patience(fit) if is_scored else None
     if state.path is not None and state.l2 is not None:
         # The path that goes on has its ridge, and without validation data its number of steps.
         n_steps = None if is_scored else len(state.path)
-        return fit.with_ridge(state.l2, n_steps, patience)
+        return fit.with_ridge(state.l2, n_steps, _patience(fit) if is_scored else None)
     if is_scored:
-        return _choose(fit, fit, rules)
+        chosen, best, _ = _compare_kinds(fit, rules, _patience(fit))
+        return chosen.with_ridge(chosen.ridges[best], patience=_patience(fit))
     train = fit.layout.train
     assert train is not None
     if not can_be_split(train, needs_all=fit.settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
-    if _fits_anew(fit):
-        return _vote(fit, train, rules)
-    split = _of_kind(fit, fit.settings, _split(fit, train, 0))
-    return _choose(fit, split, rules)
+    is_union = isinstance(fit.kinds[-1].dictionary, UnionDictionary)
+    return (_vote if is_union else _choose)(fit, train, rules)
 
 
 def _patience(fit: Fit) -> int:
     return max(_PATIENCE, fit.k0)
 
 
-def _choose(fit: Fit, split: Fit, rules: list[StoppingRule]) -> Fit:
-    """Choose by the validation data of a fit to some of the rows, or to all of them."""
-    is_free, is_scored = fit.settings.has_free_steps, split is fit
-    patience = _patience(split) if is_free or is_scored else None
-    trials = [_compare(_of_kind(split, kind), rules, patience) for kind in fit.kinds]
-    trial = max(trials, key=lambda one: one.top)
-    own, best = _of_kind(fit, trial.fit.settings), _best(trial.fit, trial.ridges)
-    if is_scored:
-        chosen = own.with_ridge(own.ridges[best], patience=patience)
-        return chosen if _fits_anew(own) else chosen.again(trial.path)
-    ridge = trial.ridges[best]
-    k = trial.fit.n_kept(ridge) if is_free else len(ridge)
-    held_out = [trial.fit.predicted(trial.fit.model(ridge, k))]
-    chosen = own.with_ridge(own.ridges[best], ridge[k - 1].k).again(trial.path)
-    return replace(chosen, held_out=held_out)
+def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+    """Choose the set-up, the ridge and the number of steps that did best on rows set aside."""
+    split = _of_kind(fit, fit.settings, _split(fit, train, 0))
+    is_free = fit.settings.has_free_steps
+    trial, best, trace = _compare_kinds(split, rules, _patience(split) if is_free else None)
+    k = trial.n_kept(trace) if is_free else len(trace)
+    own = _of_kind(fit, trial.settings)
+    held_out = [trial.predicted(trial.model(trace, k))]
+    return replace(own.with_ridge(own.ridges[best], trace[k - 1].k), held_out=held_out)
 
 
-def _fits_anew(fit: Fit) -> bool:
-    """Whether the last fit chooses its atoms anew: of few rows, and where atoms may leave."""
-    n_rows = fit.layout.design.total_weight * len(fit.layout.targets)
-    return n_rows <= fit.settings.preset.n_few or fit.recipe.removal is not None
+def _compare_kinds(
+    fit: Fit, rules: list[StoppingRule], patience: int | None
+) -> tuple[Fit, int, Trace]:
+    """Return the fit of the best set-up, the number of its best ridge, and that one's steps."""
+    found, top = [], -np.inf
+    # The quickest first: it says what is worth waiting for.
+    for kind in reversed(fit.kinds):
+        trial = _of_kind(fit, kind)
+        traces = _compare(
+            trial, [*rules, Hopeless(top - 2.0 * trial.error(top), trial.k0)], patience
+        )
+        best = _best(trial, traces)
+        score = float(np.nanmax(traces[best].scores, initial=-np.inf))
+        found.append((score, trial, best, traces[best]))
+        top = max(top, score)
+    return max(found, key=lambda one: one[0])[1:]
 
 
 def _of_kind(fit: Fit, kind: Settings, data: Data | None = None) -> Fit:
@@ -127,8 +133,8 @@ def _of_kind(fit: Fit, kind: Settings, data: Data | None = None) -> Fit:
     return replace(Fit.of(kind, lay_out(kind, data), state), kinds=fit.kinds)
 
 
-def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> _Trial:
-    """Return one path with the coefficients of every ridge; one of them leads.
+def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[Trace]:
+    """Return one path with the coefficients of every ridge, strongest first; one of them leads.
 
     So every ridge sees the atoms that another one chose. That costs nothing measurable, and a path
     of each ridge would take as many times as long.
@@ -138,9 +144,8 @@ def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> _Tria
     others = tuple(l2 for l2 in ridges if l2 != leader)
     trial = fit.with_ridge(leader, patience=patience).anew("to choose: ")
     trial = replace(trial, recipe=replace(trial.recipe, other_l2=others))
-    path, judged = trial.ridge_paths(rules)
-    found = dict(zip((leader, *others), judged, strict=True))
-    return _Trial(fit, path, [found[l2] for l2 in ridges])
+    found = dict(zip((leader, *others), trial.ridge_paths(rules), strict=True))
+    return [found[l2] for l2 in ridges]
 
 
 def _best(fit: Fit, traces: Sequence[Trace]) -> int:
@@ -166,7 +171,7 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     for i in range(_n_splits(fit.layout.design.total_weight)):
         split = _of_kind(fit, settings, _split(fit, train, i))
         is_free = settings.has_free_steps
-        traces = _compare(split, rules, _patience(split) if is_free else None).ridges
+        traces = _compare(split, rules, _patience(split) if is_free else None)
         if not is_free:
             # No number of steps matters but the one that is given.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]

@@ -1,0 +1,305 @@
+"""Trees of which every leaf is corrected: growth, codes, corrections, paths, files, the default."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import seeds
+from suites.naive_trees import Naive
+from suites.reference import ridge_squared_hinge
+
+from fcgboost import (
+    FCGBoostClassifier,
+    FullyCorrective,
+    TreeDictionary,
+    UnionDictionary,
+    load_model,
+    save_model,
+)
+from fcgboost._kernels import Forest
+from fcgboost.designs.leaves import LeafColumns
+from fcgboost.designs.memory import MemoryDesign
+from fcgboost.dictionaries import Sample
+from fcgboost.dictionaries import bins as bins_module
+from fcgboost.dictionaries.bins import bin_rows
+from fcgboost.dictionaries.trees import nodes_of
+from fcgboost.losses import CubedHinge, SquaredHinge
+from fcgboost.solvers import NewtonSolver
+
+TREES = TreeDictionary(6, min_leaf=2, smoothing=1.0, max_leaf_nodes=9, corrects_leaves=True)
+
+
+def make_rows(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers with gaps and three columns of which one is 1, and a noisy label."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((n, 3)), np.eye(3)[rng.integers(0, 3, n)]])
+    X[rng.random(n) < 0.1, 1] = np.nan
+    side = np.sin(2.0 * X[:, 0]) + X[:, 2] * X[:, 4] + np.isnan(X[:, 1])
+    return X, np.where(side + 0.5 * rng.standard_normal(n) > 0.3, 1, 0)
+
+
+def exact(**changes: Any) -> FCGBoostClassifier:
+    """Return a classifier that corrects all leaves to the last digits."""
+    given = {"scheme": FullyCorrective(NewtonSolver(1e-9)), "max_iter": 8, "l2": 1e-3}
+    return FCGBoostClassifier(TREES, random_state=0, **{**given, **changes})
+
+
+def grow(dictionary: TreeDictionary, X: np.ndarray, residual: np.ndarray) -> tuple[Any, Any]:
+    zeros, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    grower = dictionary.grower(Sample(zeros[None], zeros, ones, zeros, ones, 1.0, 1.0))
+    return grower.grow(X, residual, np.ones(len(X)), 0), grower.leaves
+
+
+def test_features_of_which_one_is_not_zero_share_a_column() -> None:
+    X, _ = make_rows(2000)
+    X = np.column_stack([X[:, :1], np.eye(8)[np.random.default_rng(0).integers(0, 8, 2000)]])
+    bins = bin_rows(X, np.zeros(9, bool), 250)
+    assert bins.codes.shape == (2000, 2)
+    assert len(set(bins.column[1:])) == 1
+    # The usual bin is 0, and every other one has a code of its own.
+    np.testing.assert_array_equal(bins.codes[:, bins.column[1]], X[:, 1:] @ bins.first[1:])
+
+
+def test_columns_are_shared_only_if_no_row_at_all_forbids_it(monkeypatch) -> None:
+    monkeypatch.setattr(bins_module, "_THRESHOLD_ROWS", 500)
+    X = np.zeros((1000, 3))
+    X[::7, 0], X[1::7, 1], X[2::7, 2] = 1.0, 1.0, 1.0
+    assert bin_rows(X, np.zeros(3, bool), 250).codes.shape[1] == 1
+    X[999, :2] = 1.0  # a row that thresholds are not chosen by
+    bins = bin_rows(X, np.zeros(3, bool), 250)
+    for j in range(3):
+        column, usual = bins.codes[:, bins.column[j]], int(bins.usual[j])
+        code = 1 if usual < 0 else bins.first[j]
+        np.testing.assert_array_equal(column == code, X[:, j] == 1.0)
+
+
+@given(seeds, st.integers(2, 12))
+def test_trees_on_shared_columns_are_those_of_the_naive_grower(seed, depth) -> None:
+    X, _ = make_rows(80, seed)
+    residual = np.round(np.random.default_rng(seed).standard_normal(80), 1)
+    depth = min(depth, 3)
+    trees = TreeDictionary(depth, min_leaf=2)
+    naive = Naive(X, residual, np.ones(80), trees.get_params(), np.zeros(6, bool))
+    np.testing.assert_array_equal(grow(trees, X, residual)[0][0], naive.grow(depth))
+
+
+def gains_of(tree: np.ndarray, X: np.ndarray, residual: np.ndarray, smoothing: float) -> Any:
+    """Return by node how much its split gains, and the rows of leaves."""
+    nodes, members = nodes_of(tree)[0], {0: np.ones(len(X), bool)}
+    gains, leaves = {}, []
+
+    def square(rows: np.ndarray) -> float:
+        return float(residual[rows].sum() ** 2 / (rows.sum() + smoothing))
+
+    for i, (feature, value, left, kind) in enumerate(nodes):
+        if feature < 0:
+            leaves.append(members[i])
+            continue
+        x = X[:, int(feature)]
+        goes_left = (x <= value) | (np.isnan(x) & (int(kind) & 1 == 1))
+        a, b = members[i] & goes_left, members[i] & ~goes_left
+        members[int(left)], members[int(left) + 1] = a, b
+        gains[i] = square(a) + square(b) - square(members[i])
+    return gains, leaves
+
+
+def test_the_split_that_gains_most_comes_first() -> None:
+    X, y = make_rows(500, 1)
+    residual = 2.0 * y - 1.0 + 0.01 * np.random.default_rng(0).standard_normal(500)
+    small, large = (
+        grow(TreeDictionary(30, min_leaf=2, max_leaf_nodes=n), X, residual)[0] for n in (8, 9)
+    )
+    gains = gains_of(large, X, residual, 10.0)[0]
+    assert len(gains) == 8
+    # Of all splits that were at hand, each was the best; and a larger tree begins like a smaller.
+    order = sorted(gains)
+    left_of = {i: int(nodes_of(large)[0][i, 2]) for i in order}
+    when = sorted(order, key=lambda i: left_of[i])  # children stand in the order of splits
+    at_hand = {0}
+    for i in when:
+        assert gains[i] >= max(gains.get(j, 0.0) for j in at_hand) - 1e-4 * gains[0]
+        at_hand = (at_hand - {i}) | {left_of[i], left_of[i] + 1}
+    few, many = nodes_of(small)[0], nodes_of(large)[0]
+    assert len(many) == len(few) + 2
+    changed = (few[:, 0] != many[: len(few), 0]).sum()
+    assert changed == 1
+
+
+def test_a_grower_says_which_leaves_rows_belong_to() -> None:
+    X, y = make_rows(400, 2)
+    residual = 2.0 * y - 1.0
+    residual[::5] = 0.0  # rows that a tree is not grown on have leaves as well
+    atom, leaves = grow(TREES, X, residual)
+    np.testing.assert_array_equal(leaves, TREES.leaves(X, atom))
+    values = TREES.leaf_values(atom)
+    np.testing.assert_array_equal(values[leaves], TREES.evaluate(X, atom, np.ones(6))[:, 0])
+    assert grow(TreeDictionary(3), X, residual)[1] is None
+
+
+@pytest.mark.parametrize("sizes", [(3,), (256, 1), (5, 300, 2)], ids=str)
+@pytest.mark.parametrize("n", [1, 2047, 5001])
+def test_forests_are_products_with_ones_and_zeros(sizes, n) -> None:
+    rng, forest, columns = np.random.default_rng(n), Forest(n), []
+    for size in sizes:
+        codes = rng.integers(0, size, n)
+        forest.append(codes, size)
+        columns.append(np.eye(size)[codes])
+    assert [codes.itemsize for codes in forest.codes] == [1 + (size > 256) for size in sizes]
+    A = np.concatenate(columns, axis=1)
+    values, r = rng.standard_normal(A.shape[1]), rng.standard_normal(n) * (rng.random(n) < 0.6)
+    f = rng.standard_normal(n)
+    np.testing.assert_allclose(forest.add_values(values, f.copy()), f + A @ values, atol=1e-12)
+    np.testing.assert_allclose(forest.sums(r), A.T @ r, atol=1e-11)
+    np.testing.assert_allclose(forest.last().sums(r), columns[-1].T @ r, atol=1e-11)
+    one = forest.first_trees(1)
+    np.testing.assert_allclose(one.sums(r), columns[0].T @ r, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge()], ids=repr)
+@pytest.mark.parametrize("has_constant", [True, False])
+def test_leaves_are_columns_like_others(loss, has_constant) -> None:
+    X, y = make_rows(200, 3)
+    weights = np.random.default_rng(0).integers(1, 4, 200).astype(float)
+    design = MemoryDesign(TREES, np.nan_to_num(X), weights, standardize=True)
+    columns = design.columns([2.0 * y - 1.0], loss, 5, has_constant)
+    assert isinstance(columns, LeafColumns)
+    for seed in range(3):
+        residual = np.random.default_rng(seed).standard_normal(200)
+        columns.append(grow(TREES, design.X, residual)[0])
+    A, labels, _ = columns.arrays(0)
+    assert A.shape[1] == columns.n_columns == has_constant + 27
+    rng, shares = np.random.default_rng(1), weights / weights.sum()
+    coef, direction = rng.standard_normal((2, columns.n_columns))
+    values, slopes, curvatures = loss.terms(labels, A @ coef)
+    ((risk, gradient, diagonal),) = columns.look([(0, coef)])
+    np.testing.assert_allclose(risk, shares @ values)
+    np.testing.assert_allclose(gradient, A.T @ (shares * slopes), atol=1e-13)
+    np.testing.assert_allclose(diagonal, (A**2).T @ (shares * curvatures), atol=1e-13)
+    hessian = A.T @ ((shares * curvatures)[:, None] * A)
+    np.testing.assert_allclose(columns.product(0, coef, direction), hessian @ direction, atol=1e-12)
+    first = A.T @ (shares * loss.terms(labels, 0.0 * labels)[1])
+    np.testing.assert_allclose(columns.first_gradients[0], first, atol=1e-13)
+    np.testing.assert_allclose(columns.norms, np.sqrt(shares @ A**2))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "cubed_hinge"])
+@pytest.mark.parametrize("l2", [1e-4, 1e-2, 1.0])
+def test_a_step_between_corrections_lowers_the_objective(loss, l2) -> None:
+    X, y = make_rows(300, 4)
+    scheme = FullyCorrective(NewtonSolver(1e-9), growth=4.0)
+    model = exact(scheme=scheme, loss=loss, l2=l2, max_iter=12).fit(X, y)
+    objectives = model.trace_.column("objective")
+    assert (np.diff(objectives) < 1e-12).all()
+    assert [step.k for step in model.trace_ if step.is_corrected] == [1, 4, 12]
+
+
+def leaf_matrix(model: FCGBoostClassifier, X: np.ndarray) -> np.ndarray:
+    atoms = model.trace_.atoms
+    codes = [TREES.leaves(X, atoms[j : j + 1]) for j in range(len(atoms))]
+    return np.concatenate([np.ones((len(X), 1)), *(np.eye(9)[own] for own in codes)], axis=1)
+
+
+@pytest.mark.parametrize("l2", [1e-4, 1e-2])
+def test_all_leaves_are_where_another_solver_puts_them(l2) -> None:
+    X, y = make_rows(400, 5)
+    weights = np.random.default_rng(0).integers(1, 3, 400)
+    model = exact(l2=l2).fit(X, y, sample_weight=weights)
+    A = leaf_matrix(model, X)
+    assert A.shape[1] == 1 + 8 * 9
+    expected = A @ ridge_squared_hinge(A, 2.0 * y - 1.0, weights, l2)
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("growth", [1.0, 1.7])
+def test_models_of_all_steps_are_those_of_the_path(n_classes, growth, tmp_path) -> None:
+    X, y = make_rows(300, 6)
+    y = y + (X[:, 0] > 1.0) if n_classes == 3 else y
+    scheme = FullyCorrective(NewtonSolver(1e-6), growth)
+    model = exact(scheme=scheme, max_iter=7).fit(X[:200], y[:200])
+    save_model(model, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    for k, staged in enumerate(model.staged_decision_function(X), 1):
+        np.testing.assert_allclose(model.truncate(k).decision_function(X), staged, atol=1e-12)
+        other = loaded.truncate(k).decision_function(X)
+        np.testing.assert_array_equal(other, model.truncate(k).decision_function(X))
+    assert model.atom_coef_.shape == (1 if n_classes == 2 else 3, model.n_atoms_)
+    short = exact(scheme=scheme, max_iter=3).fit(X[:200], y[:200])
+    np.testing.assert_array_equal(short.trace_[2].chosen, model.trace_[2].chosen)
+
+
+def test_uncorrected_steps_keep_the_arrays_of_the_last_one() -> None:
+    X, y = make_rows(300, 7)
+    trace = exact(scheme=FullyCorrective(NewtonSolver(), 3.0), max_iter=7).fit(X, y).trace_
+    for last, step in zip(trace, trace[1:], strict=False):
+        is_kept = [own is old for own, old in zip(step.leaves, last.leaves, strict=False)]
+        assert all(is_kept) is not step.is_corrected
+        assert len(step.leaves) == step.k
+
+
+def test_a_path_goes_on_where_it_ended(tmp_path) -> None:
+    X, y = make_rows(300, 8)
+    whole = exact(max_iter=9).fit(X, y).decision_function(X)
+    model = exact(max_iter=4, warm_start=True).fit(X, y)
+    model.set_params(max_iter=9).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-6)
+    file = tmp_path / "checkpoint.npz"
+    exact(max_iter=4, checkpoint=file).fit(X, y)
+    resumed = exact(max_iter=9, checkpoint=file).fit(X, y)
+    assert len(resumed.trace_) == 9
+    np.testing.assert_allclose(resumed.decision_function(X), whole, atol=1e-6)
+
+
+def test_neither_order_nor_repetition_matters() -> None:
+    X, y = make_rows(200, 9)
+    counts = np.random.default_rng(0).integers(1, 4, 200)
+    expected = exact().fit(X, y, sample_weight=counts).decision_function(X)
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(200), counts))
+    found = exact().fit(X[rows], y[rows]).decision_function(X)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_validation_chooses_among_corrected_steps() -> None:
+    X, y = make_rows(600, 10)
+    scheme = FullyCorrective(NewtonSolver(), 1.5)
+    model = exact(scheme=scheme, max_iter=15).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    scores = model.trace_.scores
+    for k in np.flatnonzero(~np.isnan(scores)) + 1:
+        assert scores[k - 1] == pytest.approx(model.truncate(k).score(X[300:], y[300:]))
+    assert scores[model.n_iter_ - 1] == np.nanmax(scores)
+
+
+def test_exports_and_importances_know_such_trees() -> None:
+    X, y = make_rows(300, 11)
+    model = exact().fit(X, y)
+    assert model.feature_importances_[0] == model.feature_importances_.max()
+    assert model.predict_proba(X).shape == (300, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"scheme": "original"}, "Original"),
+        ({"removal": 0.1}, "removal=None"),
+        ({"device": "torch"}, "device='cpu'"),
+    ],
+)
+def test_what_leaves_cannot_do_is_refused(changes, words) -> None:
+    X, y = make_rows(50)
+    with pytest.raises(ValueError, match=f"corrects_leaves=True need.*{words}"):
+        exact(**changes).fit(X, y)
+
+
+def test_a_union_has_no_such_family() -> None:
+    with pytest.raises(ValueError, match="no family corrects leaves"):
+        UnionDictionary([TREES]).check_parameters()
+
+
+@pytest.mark.parametrize("value", [1, 2**16, 2.5, "many"])
+def test_numbers_of_leaves_are_checked(value) -> None:
+    with pytest.raises(ValueError, match="TreeDictionary: max_leaf_nodes must be"):
+        TreeDictionary(max_leaf_nodes=value).check_parameters()
+    with pytest.raises(ValueError, match="TreeDictionary: corrects_leaves must be True or False"):
+        TreeDictionary(corrects_leaves=value).check_parameters()
