@@ -1,5 +1,6 @@
 """Trees of which every leaf is corrected: growth, codes, corrections, paths, files, the default."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,7 @@ def test_models_of_all_steps_are_those_of_the_path(n_classes, growth, tmp_path) 
 def test_uncorrected_steps_keep_the_arrays_of_the_last_one() -> None:
     X, y = make_rows(300, 7)
     trace = exact(scheme=FullyCorrective(NewtonSolver(), 3.0), max_iter=7).fit(X, y).trace_
-    for last, step in zip(trace, trace[1:], strict=False):
+    for last, step in pairwise(trace):
         is_kept = [own is old for own, old in zip(step.leaves, last.leaves, strict=False)]
         assert all(is_kept) is not step.is_corrected
         assert len(step.leaves) == step.k

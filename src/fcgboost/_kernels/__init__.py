@@ -345,8 +345,9 @@ class Forest:
         return sums
 
     def _refer(self) -> Any:
-        arrays = map(_Array.from_param, (self._places, self._is_wide, self.first))
-        return byref(_Forest(len(self.codes), 0, self._n_rows, *arrays))
+        arrays: tuple[NDArray[Any], ...] = self._places, self._is_wide, self.first
+        pointers = map(_Array.from_param, arrays)
+        return byref(_Forest(len(self.codes), 0, self._n_rows, *pointers))
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:

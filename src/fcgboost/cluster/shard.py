@@ -181,7 +181,7 @@ class Partition:
             if verb == "make":
                 positives, *rest = args
                 targets = [np.where(self._data.codes == code, 1.0, -1.0) for code in positives]
-                self._columns[number] = self._design.columns(targets, *rest)
+                self._columns[number] = MemoryColumns(self._design, targets, *rest)
             else:
                 getattr(self._columns[number], verb)(*args)
         columns = self._columns[number]

@@ -261,6 +261,7 @@ class Subsample(ABC):
 
     def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
         """Hear which leaves of a tree, known by its fingerprint, these rows belong to."""
+        return None
 
     @abstractmethod
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:

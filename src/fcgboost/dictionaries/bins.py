@@ -107,8 +107,8 @@ def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> Bins:
         codes = np.empty((len(rows), int(columns.column.max(initial=-1)) + 1), np.uint8)
         for block in _blocks(rows):
             is_known = block.stop <= len(sample)
-            own = first_codes[:, block] if is_known else binning.codes(rows[block])
-            codes[block], found = _compose(own, columns)
+            some = first_codes[:, block] if is_known else binning.codes(rows[block])
+            codes[block], found = _compose(some, columns)
             clash = np.union1d(clash, found)
         if len(clash) == 0:
             break

@@ -196,7 +196,7 @@ class TreeDictionary(GrownDictionary):
     def leaf_values(self, atom: Array) -> Array:
         """Return the values of the leaves of one tree, in the order of their numbers."""
         (nodes,) = nodes_of(self.trimmed(atom))
-        return nodes[nodes[:, 0] == -1.0, 1]
+        return np.asarray(nodes[nodes[:, 0] == -1.0, 1])
 
     def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
         """Return trees whose leaves have other values."""

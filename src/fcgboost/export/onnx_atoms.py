@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.arrays import host
-from fcgboost.dictionaries.trees import N_CODES
+from fcgboost.dictionaries.bins import N_CODES
 from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
 

@@ -111,9 +111,8 @@ def _compare_kinds(
     # The quickest first: it says what is worth waiting for.
     for kind in reversed(fit.kinds):
         trial = _of_kind(fit, kind)
-        traces = _compare(
-            trial, [*rules, Hopeless(top - 2.0 * trial.error(top), trial.k0)], patience
-        )
+        hopeless = Hopeless(top - 2.0 * trial.error(top), trial.k0)
+        traces = _compare(trial, [*rules, hopeless], patience)
         best = _best(trial, traces)
         score = float(np.nanmax(traces[best].scores, initial=-np.inf))
         found.append((score, trial, best, traces[best]))
