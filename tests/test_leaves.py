@@ -19,7 +19,7 @@ from fcgboost import (
     load_model,
     save_model,
 )
-from fcgboost._kernels import Forest
+from fcgboost._kernels.forest import Forest
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Sample

@@ -6,7 +6,6 @@ function does. Calls release Python's lock.
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
@@ -48,7 +47,7 @@ _FUNCTIONS = {
 }
 
 
-class _Array:
+class ArrayPointer:
     @staticmethod
     def from_param(array: NDArray[Any]) -> c_void_p:
         """Return where an array lies; what is no plain array in one piece is our mistake."""
@@ -56,8 +55,14 @@ class _Array:
         return c_void_p(array.__array_interface__["data"][0])
 
 
-_TYPES: dict[str, Any] = {"a": _Array, "p": c_void_p, "d": c_double, "i": c_int64, "b": c_int32}
-_TYPES |= {"u": c_uint64, "s": c_char_p, "-": None}
+_TYPES: dict[str, Any] = {
+    "a": ArrayPointer,
+    "p": c_void_p,
+    "d": c_double,
+    "i": c_int64,
+    "b": c_int32,
+}
+_TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p, "-": None}
 
 
 def _fields(text: str) -> list[tuple[str, Any]]:
@@ -99,15 +104,11 @@ def refer_to_bins(tables: Any) -> Any:
     """Return a reference to `dictionaries.bins.Bins`, whose owner keeps them while it is used."""
     arrays = (getattr(tables, name) for name, _ in _Bins._fields_[3:])
     sizes = *tables.codes.shape, len(tables.column)
-    return byref(_Bins(*sizes, *map(_Array.from_param, arrays)))
+    return byref(_Bins(*sizes, *map(ArrayPointer.from_param, arrays)))
 
 
 class _TreeRules(Structure):
     _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak")
-
-
-class _Forest(Structure):
-    _fields_ = _fields("i: n_trees start stop; p: codes is_wide first")
 
 
 @cache
@@ -174,7 +175,7 @@ class HingeSums:
         self._held.room = room
         arrays = storage, self._y, self._shares, *self._rows, *small[:2], gram, self._peak
         for name, array in zip(_ARRAYS.split(), arrays, strict=True):
-            setattr(self._held, name, _Array.from_param(array))
+            setattr(self._held, name, ArrayPointer.from_param(array))
 
     @property
     def slopes(self) -> Array:
@@ -296,58 +297,9 @@ def grow_tree(
     (n_histograms, 256 * n_columns), and nodes, (most_nodes, 4), are memory to work in.
     """
     data = bins, byref(_TreeRules(*rules)), residual, weights
-    where = None if leaves is None else _Array.from_param(leaves)
+    where = None if leaves is None else ArrayPointer.from_param(leaves)
     n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes, where)
     return nodes[: _checked(n_nodes)].flatten()
-
-
-class Forest:
-    """Trees as the numbers of the leaves that rows belong to, of one byte each, or of two."""
-
-    def __init__(self, n_rows: int) -> None:
-        self._n_rows = n_rows
-        self.codes: list[NDArray[Any]] = []
-        #: Where the leaves of a tree begin if those of all trees stand in one line, and the end.
-        self.first = np.zeros(1, np.int64)
-
-    def append(self, codes: NDArray[Any], n_leaves: int) -> None:
-        """Add a tree."""
-        self.codes.append(np.ascontiguousarray(codes, np.uint8 if n_leaves <= 256 else np.uint16))
-        self.first = np.append(self.first, self.first[-1] + n_leaves)
-        self._places = np.array([one.ctypes.data for one in self.codes], np.uint64)
-        self._is_wide = np.array([one.itemsize == 2 for one in self.codes], np.uint8)
-
-    def first_trees(self, n_trees: int) -> Forest:
-        """Return the first trees alone."""
-        if n_trees == len(self.codes):
-            return self
-        some = copy.copy(self)
-        some.codes, some.first = self.codes[:n_trees], self.first[: n_trees + 1]
-        return some
-
-    def last(self) -> Forest:
-        """Return the newest tree alone."""
-        alone = Forest(self._n_rows)
-        alone.append(self.codes[-1], int(self.first[-1] - self.first[-2]))
-        return alone
-
-    def add_values(self, values: Array, f: Array) -> Array:
-        """Add the values of the leaves of all trees to those of the rows."""
-        if self.codes:
-            library().fcg_leaf_values(self._refer(), values, f)
-        return f
-
-    def sums(self, r: Array) -> Array:
-        """Return the sums of the rows of every leaf."""
-        sums = np.zeros(int(self.first[-1]))
-        if self.codes:
-            library().fcg_leaf_sums(self._refer(), r, sums)
-        return sums
-
-    def _refer(self) -> Any:
-        arrays: tuple[NDArray[Any], ...] = self._places, self._is_wide, self.first
-        pointers = map(_Array.from_param, arrays)
-        return byref(_Forest(len(self.codes), 0, self._n_rows, *pointers))
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:

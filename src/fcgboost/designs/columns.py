@@ -35,6 +35,9 @@ class _State(NamedTuple):
 class RowColumns(Columns):
     """Columns over rows in one memory: what is known of the rows at some coefficients."""
 
+    #: Whether the rows are kept at the last point of every output, or of the last one alone.
+    _keeps_all = True
+
     def __init__(
         self, design: MemoryDesign, targets: Sequence[Any], loss: Loss, has_constant: bool
     ) -> None:
@@ -80,6 +83,8 @@ class RowColumns(Columns):
 
     def _keep(self, output: int, coef: Array, f: Any) -> _State:
         """Keep the rows at some coefficients, which have the values f."""
+        if not self._keeps_all:
+            self._states.clear()
         kept = self._states[output] = _State(coef.copy(), f, *self._terms(self._y[output], f))
         return kept
 

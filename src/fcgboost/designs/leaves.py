@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost._kernels import Forest
+from fcgboost._kernels.forest import Forest
 from fcgboost.designs.base import Array, Look
 from fcgboost.designs.columns import RowColumns
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 class LeafColumns(RowColumns):
     """The leaves of trees, tree after tree, in NumPy's memory."""
 
+    # Of many rows those of every ridge are too much.
+    _keeps_all = False
+
     def __init__(
         self, design: MemoryDesign, targets: Sequence[Any], loss: Loss, has_constant: bool
     ) -> None:
         super().__init__(design, targets, loss, has_constant)
         self.n_columns = int(has_constant)
-        self._forest = Forest(design.n_rows)
+        self._forest = Forest(design.n_rows, design.each)
         #: The shares of columns, and their gradients where all coefficients are 0, by tree.
         self._shares: list[Array] = [np.ones(self.n_columns)]
         self._gradients = [self._first_slopes.sum(axis=1)[:, None][:, : self.n_columns]]

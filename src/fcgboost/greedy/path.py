@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels import Forest
+from fcgboost._kernels.forest import Forest
 from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
 from fcgboost.dictionaries import Dictionary, TreeDictionary, stack_rows
