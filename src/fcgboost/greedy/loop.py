@@ -2,8 +2,7 @@
 
 One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
 number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
-share the pass over the candidates, or share the atoms as well. Paths that differ in their ridge
-alone share the pass the same way.
+share the pass over the candidates. Paths that differ in their ridge alone share it the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design
-from fcgboost.greedy.choice import AT_ONCE, Recipe, choose
+from fcgboost.greedy.choice import Recipe, choose
 from fcgboost.greedy.elimination import eliminate
 from fcgboost.greedy.outputs import Group, Output, make_group
 from fcgboost.greedy.path import Presence, Registry, StepScore, Trace
@@ -121,16 +120,14 @@ def _run(paths: Sequence[_Path]) -> None:
 
 def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
     """Choose an atom for every output that can go on, in one pass over the candidates."""
-    is_shared = paths[0].recipe.is_shared
-    for some in [[path] for path in paths] if is_shared else [paths]:
-        running = [
-            (path.recipe, group, output)
-            for path in some
-            for group, output in path.members
-            if output.status is None
-        ]
-        if running:
-            choose(some[0].design, running, chooser, k)
+    running = [
+        (path.recipe, group, output)
+        for path in paths
+        for group, output in path.members
+        if output.status is None
+    ]
+    if running:
+        choose(paths[0].design, running, chooser, k)
 
 
 @dataclass(eq=False)
@@ -152,10 +149,9 @@ class _Path:
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
         ridges = recipe.l2, *recipe.other_l2
-        n_columns = recipe.max_iter * (AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
         self.groups = [
-            make_group(design, some, recipe.loss, ridges, n_columns, recipe.fit_intercept)
-            for some in ([targets] if recipe.is_shared else [[target] for target in targets])
+            make_group(design, [target], recipe.loss, ridges, recipe.max_iter, recipe.fit_intercept)
+            for target in targets
         ]
         self.members = [(group, output) for group in self.groups for output in group.outputs]
         self.other_members = [
@@ -373,7 +369,7 @@ class _Path:
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(steps), atoms, entered, self.start, endings, self.recipe.is_shared)
+        return Trace(tuple(steps), atoms, entered, self.start, endings)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
@@ -383,10 +379,10 @@ class _Path:
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
             self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
-        presence = Presence(len(self.outputs), trace.is_shared)
+        presence = Presence(len(self.outputs))
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
-            n_atoms = [len(own) for own in presence.atoms[: len(self.groups)]]
+            n_atoms = [len(own) for own in presence.atoms]
             if self._is_due(step.k, n_atoms):
                 for group, n in zip(self.groups, n_atoms, strict=True):
                     group.n_corrected = n
