@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fcgboost.designs.base import Design, Divisor
 from fcgboost.greedy.elimination import Removal
-from fcgboost.greedy.outputs import Group, Output
+from fcgboost.greedy.outputs import Output
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
@@ -60,25 +60,24 @@ class Recipe:
 
 
 def choose(
-    design: Design, running: Sequence[tuple[Recipe, Group, Output]], chooser: Chooser, k: int
+    design: Design, recipe: Recipe, outputs: Sequence[Output], chooser: Chooser, k: int
 ) -> None:
-    """Choose an atom for every output, or say why it has ended."""
-    recipe = running[0][0]
+    """Choose an atom for every output, each with its own ridge, or say why it has ended."""
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
     repeats = recipe.scheme.reselects or recipe.reselect
     request = Request(
         k=k,
-        points=[output.point(recipe.scheme, k) for _, _, output in running],
-        excluded=[() if repeats else group.places for _, group, _ in running],
+        points=[output.point(recipe.scheme, k) for output in outputs],
+        excluded=[() if repeats else output.places for output in outputs],
         divisor=divisor,
-        gains=[Gain(own.l2, recipe.fit_intercept, design.total_weight) for own, _, _ in running],
+        gains=[Gain(o.problem.l2, recipe.fit_intercept, design.total_weight) for o in outputs],
     )
-    for (_, group, output), choice in zip(running, chooser(request), strict=True):
+    for output, choice in zip(outputs, chooser(request), strict=True):
         output.choice = choice
-        output.status = _ending(recipe, group, output, choice)
+        output.status = _ending(recipe, output, choice)
 
 
-def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None) -> Status | None:
+def _ending(recipe: Recipe, output: Output, choice: Choice | None) -> Status | None:
     """Say why an output cannot take its choice, if so."""
     if choice is None:
         return Status.EXHAUSTED
@@ -87,6 +86,6 @@ def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None)
         return Status.ZERO_SCORE
     if choice.score < recipe.tol * output.first_score:
         return Status.TOLERANCE
-    if choice.id in group.places and not recipe.scheme.reselects:
+    if choice.id in output.places and not recipe.scheme.reselects:
         return Status.STALLED
     return None
