@@ -79,7 +79,7 @@ def main(n_splits: int = 5) -> None:
 
 def _one_path(data: Data) -> tuple[float, float, FCGBoostClassifier]:
     """Choose on one path, and fit a single path with the ridge that was chosen."""
-    seconds, _, model = run(data, multiclass="one_vs_rest")
+    seconds, _, model = run(data)
     return seconds, *run(data, l2=model.l2_)[1:]
 
 

@@ -82,7 +82,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "balanced": {"class_weight": "balanced", "n_candidates": 30},
     "clipped": {"clip": 1.0},
     "atoms leave": {"removal": 0.9, "dictionary": "relu", "selection": "sampled"},
-    "shared": {"multiclass": "shared", "dictionary": "relu", "selection": "sampled"},
     "set aside": {"validation_fraction": 0.2, "dictionary": "relu", "selection": "sampled"},
     **LEARNED,
     "auto": {"dictionary": "auto", "l2": 0.01, "clip": 1.0},

@@ -187,13 +187,12 @@ def test_the_best_candidate_is_that_of_the_full_matrix(
     R = rng.standard_normal((1100, 2)) * (rng.random((1100, 1)) < share)
     allowed = rng.random((len(atoms), 2)) < 0.7
     for divisor in ("none", "norm", "max"):
-        for is_joint in (False, True):
-            with given_residuals(design, R) as points:
-                found = candidates.best(points, divisor, allowed, is_joint)
-            expected = reference_best(values, np.ones(1100), R, divisor, allowed, is_joint)
-            assert [b.index for b in found] == [b.index for b in expected]
-            for one, other in zip(found, expected, strict=True):
-                assert one.score == pytest.approx(other.score, rel=1e-9)
+        with given_residuals(design, R) as points:
+            found = candidates.best(points, divisor, allowed)
+        expected = reference_best(values, np.ones(1100), R, divisor, allowed)
+        assert [b.index for b in found] == [b.index for b in expected]
+        for one, other in zip(found, expected, strict=True):
+            assert one.score == pytest.approx(other.score, rel=1e-9)
 
 
 def test_standardised_inputs_have_the_bits_of_the_host() -> None:

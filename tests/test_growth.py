@@ -229,18 +229,9 @@ def test_growth_below_1_is_refused() -> None:
         model.fit(DATA.X, DATA.y)
 
 
-@pytest.mark.parametrize("multiclass", ["one_vs_rest", "shared"])
-def test_a_path_from_which_atoms_leave_is_corrected_in_every_step(
-    multiclass: Any, tmp_path: Any
-) -> None:
-    model = FCGBoostClassifier(
-        "relu",
-        scheme=FullyCorrective(growth=1.5),
-        removal=0.9,
-        max_iter=30,
-        multiclass=multiclass,
-        random_state=0,
-    )
+def test_a_path_from_which_atoms_leave_is_corrected_in_every_step(tmp_path: Any) -> None:
+    scheme = FullyCorrective(growth=1.5)
+    model = FCGBoostClassifier("relu", scheme=scheme, removal=0.9, max_iter=30, random_state=0)
     model.set_callbacks(lambda step: step.k >= 11).fit(DATA.X, THREE)
     assert all(model.trace_.column("is_corrected"))
     save_model(model.set_callbacks(), tmp_path / "model.json")

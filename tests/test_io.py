@@ -156,7 +156,7 @@ def test_without_its_path_a_model_says_so(tmp_path: Path) -> None:
     assert (len(model.trace_), model.n_iter_) == (0, 7)
     assert_identical(model.truncate(7).decision_function(X), model.decision_function(X))
     for act in (lambda: model.truncate(6), lambda: next(model.staged_predict(X))):
-        with pytest.raises(ValueError, match=r"saved without its path .* all its 7 steps"):
+        with pytest.raises(ValueError, match=r"without its path .* all its 7 steps"):
             act()
 
 

@@ -389,7 +389,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name in ("gauss", "words"):
             save_model(model, folder / f"{name} without path.json", trace=False)
     for path in (Path(__file__).parent / "golden" / "models").glob("*.json"):
-        shutil.copy(path, folder / f"version 2 {path.name}")
+        shutil.copy(path, folder / f"older {path.name}")
     return folder
 
 

@@ -63,19 +63,16 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
         "trees": ("tree", 4, 2),
         "compact in the plane": ("compact", 2, 2),
         "removal": (UnionDictionary([ReluDictionary(), TreeDictionary()]), 3, 2),
-        "shared": (union(), 4, 3),
     }[name]
     X, y = rows(n_features, n_classes)
     if name == "removal":
         options = {**options, "removal": 0.9, "max_iter": 25}
-    if name == "shared":
-        options = {**options, "multiclass": "shared"}
     return FCGBoostClassifier(dictionary, **options).fit(X, y), X, y
 
 
 NAMES = (
     *("union in the plane", "union", "trees in the plane", "trees"),
-    *("compact in the plane", "removal", "shared", "table", "gaps"),
+    *("compact in the plane", "removal", "table", "gaps"),
 )
 each_model = pytest.mark.parametrize("name", NAMES)
 
@@ -102,14 +99,12 @@ LEAVE = "Atoms that are missed least leave again."
 
 def test_the_page_says_how_atoms_come_and_go(tmp_path: Path) -> None:
     pages = {}
-    for name in ("union", "shared", "removal", "trees", "table"):
+    for name in ("union", "removal", "trees", "table"):
         pages[name] = write_model_report(tmp_path / "page.html", fitted(name)[0]).read_text("utf-8")
     assert STEP.format(" for every class") in pages["union"]
-    shared = STEP.replace("an atom enters", "up to three atoms enter")
-    assert shared.format(" for all classes") in pages["shared"]
     assert STEP.format("") in pages["trees"]
     assert LEAVE in pages["removal"]
-    assert not any(LEAVE in pages[name] for name in ("union", "shared", "trees", "table"))
+    assert not any(LEAVE in pages[name] for name in ("union", "trees", "table"))
     ridge = fitted("table")[0][-1].l2_
     assert f"ridge λ</dt><dd>{number(ridge)}<" in pages["table"]
     assert "clipped to limits" in pages["table"]

@@ -17,7 +17,7 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy.elimination import eliminate, least_missed
 from fcgboost.greedy.loop import fit_path
-from fcgboost.greedy.outputs import Group, Output, make_group
+from fcgboost.greedy.outputs import Coefficients, Output, make_output
 from fcgboost.greedy.path import ColumnValues, Trace, Validator
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
@@ -34,80 +34,75 @@ def solve(problem: Problem) -> tuple[np.ndarray, float]:
     return solution.coef, solution.objective
 
 
-def solved(A: np.ndarray, Y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Group:
-    """Return outputs over the columns of A, all at their solutions."""
+def solved(A: np.ndarray, y: np.ndarray, loss: Loss, l2: float, constant: bool) -> Output:
+    """Return an output over the columns of A, at its solution."""
     design = MemoryDesign(MatrixDictionary(), A, np.ones(len(A)), standardize=False)
-    group = make_group(design, list(Y), loss, [l2], A.shape[1], constant)
+    output = make_output(design, y, loss, [l2], A.shape[1], constant)
     for j in range(A.shape[1]):
-        group.take(j, np.eye(A.shape[1])[[j]], j)
-    for output in group.outputs:
-        output.coef, output.objective = solve(output.problem)
-    return group
+        output.take(j, np.eye(A.shape[1])[[j]], j)
+    output.coef, output.objective = solve(output.problem)
+    return output
 
 
-def objectives_without(A: np.ndarray, Y: np.ndarray, constant: bool) -> list[float]:
+def objectives_without(A: np.ndarray, y: np.ndarray, constant: bool) -> list[float]:
     """Return what the square loss is without each of the columns."""
     return [
-        solved(np.delete(A, j, axis=1), Y, Square(), 0.01, constant).objective
+        solved(np.delete(A, j, axis=1), y, Square(), 0.01, constant).objective
         for j in range(A.shape[1])
     ]
 
 
 @pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_for_a_quadratic_objective_the_model_is_the_truth(n_outputs: int, constant: bool) -> None:
-    rng = np.random.default_rng(0)
-    A, Y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal((n_outputs, 30)))
-    group, without = solved(A, Y, Square(), 0.01, constant), objectives_without(A, Y, constant)
-    found = least_missed(group, (), np.inf)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_for_a_quadratic_objective_the_model_is_the_truth(seed: int, constant: bool) -> None:
+    rng = np.random.default_rng(seed)
+    A, y = rng.standard_normal((30, 6)), np.sign(rng.standard_normal(30))
+    output, without = solved(A, y, Square(), 0.01, constant), objectives_without(A, y, constant)
+    order = np.argsort(without) + constant
+    found = least_missed(output, order[-1], np.inf)
     assert found is not None
-    assert found.column - constant == int(np.argmin(without))
-    assert found.objective == pytest.approx(min(without), rel=1e-8)
-    for output, point in zip(group.outputs, found.points, strict=True):
-        assert point.coef[found.column] == 0.0
-        assert point.objective == pytest.approx(output.problem.objective(point.coef))
-    assert least_missed(group, (), 0.999 * min(without)) is None
-    second = least_missed(group, [found.column], np.inf)
+    column, point = found
+    assert column == order[0]
+    assert point.objective == pytest.approx(min(without), rel=1e-8)
+    assert point.coef[column] == 0.0
+    assert point.objective == pytest.approx(output.problem.objective(point.coef))
+    assert least_missed(output, order[-1], 0.999 * min(without)) is None
+    second = least_missed(output, column, np.inf)
     assert second is not None
-    assert second.objective == pytest.approx(sorted(without)[1], rel=1e-8)
+    assert second[0] == order[1]
+    assert second[1].objective == pytest.approx(sorted(without)[1], rel=1e-8)
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge(), Square()], ids=repr)
-def test_a_group_without_a_column_is_one_that_never_had_it(loss: Loss, n_outputs: int) -> None:
+def test_an_output_without_a_column_is_one_that_never_had_it(loss: Loss) -> None:
     rng = np.random.default_rng(1)
-    A, Y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal((n_outputs, 40)))
-    group, kept = solved(A, Y, loss, 0.01, constant=True), list(range(7))
+    A, y = rng.standard_normal((40, 7)), np.sign(rng.standard_normal(40))
+    output = solved(A, y, loss, 0.01, constant=True)
 
-    def correct(output: Output, newest: int) -> Solution:
-        solution = NewtonSolver().solve(output.problem, output.coef)
-        output.coef, output.objective = solution.coef, solution.objective
+    def correct(one: Coefficients, newest: int) -> Solution:
+        assert output.atoms[newest - 1] == 4
+        solution = NewtonSolver().solve(one.problem, one.coef)
+        one.coef, one.objective = solution.coef, solution.objective
+        fresh = solved(A[:, output.atoms], y, loss, 0.01, constant=True)
+        assert one.objective == pytest.approx(fresh.objective, rel=1e-9)
+        np.testing.assert_allclose(one.coef, fresh.coef, atol=1e-6)
+        assert one.problem.gradient_scale == pytest.approx(fresh.problem.gradient_scale)
         return solution
 
-    for _ in range(4):
-        found = least_missed(group, (), np.inf)
-        assert found is not None
-        newest = [j for j in range(1, len(kept) + 1) if j != found.column]
-        solutions, (gone,) = eliminate(group, newest, np.inf, correct)
-        assert len(solutions) == n_outputs
-        kept.remove(gone)
-        assert group.atoms == kept
-        fresh = solved(A[:, kept], Y, loss, 0.01, constant=True)
-        assert group.objective == pytest.approx(fresh.objective, rel=1e-9)
-        for one, other in zip(group.outputs, fresh.outputs, strict=True):
-            np.testing.assert_allclose(one.coef, other.coef, atol=1e-6)
-            assert one.problem.gradient_scale == pytest.approx(other.problem.gradient_scale)
+    solutions, gone = eliminate(output, 5, np.inf, correct)
+    assert len(solutions) == 6
+    assert sorted(gone) == [0, 1, 2, 3, 5, 6]
 
 
 def test_of_two_equal_atoms_the_older_leaves_and_nothing_is_lost() -> None:
     rng = np.random.default_rng(2)
     A, y = rng.standard_normal((30, 4)), np.sign(rng.standard_normal(30))
     A[:, 3] = A[:, 1]
-    group = solved(A, [y], SquaredHinge(), 0.0, constant=False)
-    found = least_missed(group, (), np.inf)
+    output = solved(A, y, SquaredHinge(), 0.0, constant=False)
+    found = least_missed(output, 0, np.inf)
     assert found is not None
-    assert found.column == 1
-    assert found.objective == pytest.approx(group.objective, rel=1e-6)
+    assert found[0] == 1
+    assert found[1].objective == pytest.approx(output.objective, rel=1e-6)
 
 
 def test_an_atom_that_two_others_replace_leaves() -> None:
@@ -186,7 +181,7 @@ def test_no_removal_costs_more_than_its_share_of_the_gain(loss: str, n_classes: 
                 columns = ReluDictionary().evaluate(X, model.trace_.atoms[atoms], None)
                 target = np.where(y == model.classes_[c if n_classes > 2 else 1], 1.0, -1.0)
                 part = model._loss_
-                best = solved(columns, [target], part, 1.0 / len(y), constant=True).objective
+                best = solved(columns, target, part, 1.0 / len(y), constant=True).objective
                 limit = best + share * (before[c] - best)
                 assert best <= step.objectives[c] <= limit + 1e-9
 

@@ -201,7 +201,7 @@ def test_single_precision_leaves_few_candidates(name: str, is_stored: bool) -> N
     R += np.sign(X[:, :1])
     design = MemoryDesign(DICTIONARIES[name], X, np.ones(2000), standardize=True)
     atoms = design.dictionary.candidates(design.sample(500, 0), 500, 0)
-    contest = Contest(np.ones((500, 1), dtype=bool), is_joint=False, is_divided=False)
+    contest = Contest(np.ones((500, 1), dtype=bool), is_divided=False)
     candidates = MemoryCandidates(design, atoms, is_stored)
     with given_residuals(design, R) as points:
         contest.narrow(candidates.estimates(points, "none", contest.left, "float32"))
@@ -245,8 +245,8 @@ def test_block_sums_are_products(m: int, n: int, seed: int) -> None:
 # The contest
 
 
-@given(seed=seeds, divisor=st.sampled_from(DIVISORS), is_joint=st.booleans())
-def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: bool) -> None:
+@given(seed=seeds, divisor=st.sampled_from(DIVISORS))
+def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any) -> None:
     """Rows on several machines have one contest."""
     rng = np.random.default_rng(seed)
     X, weights = rng.standard_normal((60, 3)), rng.uniform(0.5, 2.0, 60)
@@ -255,7 +255,7 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
     moments = moments_of(X, weights)
     atoms = dictionary.candidates(whole.sample(30, 0), 30, 0)
     values, allowed = full_matrix(whole, atoms), np.tile(rng.random((30, 1)) < 0.8, 2)
-    contest = Contest(allowed, is_joint, is_divided=False)
+    contest = Contest(allowed, is_divided=False)
     for kind in ("estimates", "exact"):
         parts = []
         for rows in (slice(0, 7), slice(7, 40), slice(40, 60)):
@@ -267,7 +267,7 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
         total = parts[0] + parts[1] + parts[2]
         if kind == "estimates":
             contest.narrow(total)
-    expected = reference_best(values, weights, R, divisor, allowed, is_joint)
+    expected = reference_best(values, weights, R, divisor, allowed)
     found = contest.winners(total)
     assert [b and b.index for b in found] == [b and b.index for b in expected]
     for one, other in zip(found, expected, strict=True):
@@ -276,7 +276,7 @@ def test_scores_of_parts_of_the_rows_add_up(seed: int, divisor: Any, is_joint: b
 
 def test_who_is_surely_worse_leaves_and_who_can_win_stays() -> None:
     exact = np.array([[3.0, 0.1], [2.95, 0.2], [1.0, 5.0], [0.0, 0.0], [2.0, 4.99]])
-    contest = Contest(np.ones((5, 2), dtype=bool), is_joint=False, is_divided=False)
+    contest = Contest(np.ones((5, 2), dtype=bool), is_divided=False)
     contest.narrow(Scores(exact, np.full((5, 2), 0.05)))
     assert contest.left.tolist() == [0, 1, 2, 4]
     left = Scores(exact[contest.left], np.zeros((4, 2)))
@@ -286,17 +286,17 @@ def test_who_is_surely_worse_leaves_and_who_can_win_stays() -> None:
 def test_a_score_of_which_nothing_is_known_is_looked_at() -> None:
     for unknown in (np.nan, np.inf):
         dots = np.array([[5.0], [unknown], [1.0]])
-        contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
+        contest = Contest(np.ones((3, 1), dtype=bool), is_divided=False)
         contest.narrow(Scores(dots, np.full((3, 1), 0.1)))
         assert contest.left.tolist() == [0, 1]
-    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
+    contest = Contest(np.ones((3, 1), dtype=bool), is_divided=False)
     contest.narrow(Scores(np.array([[5.0], [4.0], [1.0]]), np.array([[0.1], [np.inf], [0.1]])))
     assert contest.left.tolist() == [0, 1]
 
 
 def test_an_atom_that_may_vanish_is_looked_at_and_scores_zero_if_it_does() -> None:
     dots, sizes = np.array([[1.0], [1e-9], [0.5]]), np.array([1.0, 1e-12, 1.0])
-    contest = Contest(np.ones((3, 1), dtype=bool), is_joint=False, is_divided=False)
+    contest = Contest(np.ones((3, 1), dtype=bool), is_divided=False)
     contest.narrow(Scores(dots, np.full((3, 1), 1e-9), "max", sizes, 1e-8))
     assert contest.left.tolist() == [0, 1]
     left = Scores(dots[:2], np.zeros((2, 1)), "max", sizes[:2])
@@ -304,10 +304,10 @@ def test_an_atom_that_may_vanish_is_looked_at_and_scores_zero_if_it_does() -> No
 
 
 def test_nobody_allowed_is_nobody_chosen() -> None:
-    contest = Contest(np.zeros((3, 2), dtype=bool), is_joint=False, is_divided=False)
+    contest = Contest(np.zeros((3, 2), dtype=bool), is_divided=False)
     assert len(contest.left) == 0
     allowed = np.array([[True, False], [True, False]])
-    contest = Contest(allowed, is_joint=False, is_divided=False)
+    contest = Contest(allowed, is_divided=False)
     contest.narrow(Scores(np.ones((2, 2)), np.zeros((2, 2))))
     found = contest.winners(Scores(np.ones((2, 2)), np.zeros((2, 2))))
     assert found == [Best(0, 1.0), None]

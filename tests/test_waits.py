@@ -116,10 +116,9 @@ def test_the_best_of_many_candidates_takes_two_waits() -> None:
         for store in (False, True):
             candidates = design.candidates(atoms, reuse=True, store=store)
             for divisor in ("none", "max", "norm"):
-                for is_joint in (False, True):
-                    with counted_waits() as waits:
-                        assert all(candidates.best(points, divisor, allowed, is_joint))
-                    assert waits == {"fetch": 2}
+                with counted_waits() as waits:
+                    assert all(candidates.best(points, divisor, allowed))
+                assert waits == {"fetch": 2}
 
 
 def test_appending_takes_no_wait_and_a_look_one_for_any_number_of_points() -> None:
@@ -146,7 +145,6 @@ def test_appending_takes_no_wait_and_a_look_one_for_any_number_of_points() -> No
 @pytest.mark.covering
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("is_shared", [False, True])
 @pytest.mark.parametrize("selection", [AllCandidates(), SampledCandidates(64)], ids=repr)
 @pytest.mark.parametrize(
     "dictionary",
@@ -154,13 +152,9 @@ def test_appending_takes_no_wait_and_a_look_one_for_any_number_of_points() -> No
     ids=repr,
 )
 def test_a_step_takes_two_waits_and_one_for_every_look(
-    dictionary: Dictionary,
-    selection: Selection,
-    is_shared: bool,
-    n_outputs: int,
-    normalize: bool,
+    dictionary: Dictionary, selection: Selection, n_outputs: int, normalize: bool
 ) -> None:
-    changes = {"selection": selection, "normalize": normalize, "is_shared": is_shared}
+    changes = {"selection": selection, "normalize": normalize}
     coarse: list[int] = []
     narrow = Contest.narrow
 
@@ -175,9 +169,8 @@ def test_a_step_takes_two_waits_and_one_for_every_look(
     # One more where single precision leaves more candidates than can be looked at one by one.
     n_coarse = len(coarse) - 10
     assert n_coarse == 0 or (isinstance(selection, AllCandidates) and n_outputs == 3)
-    n_groups = 1 if is_shared else n_outputs
-    # The weights of the labels of every group; and the largest norm of the rows, once.
-    start = n_groups + (not isinstance(dictionary, PolynomialDictionary))
+    # The weights of the labels of every output; and the largest norm of the rows, once.
+    start = n_outputs + (not isinstance(dictionary, PolynomialDictionary))
     assert waits["fetch"] == start + 2 * 10 + n_coarse + waits["look"]
     # A correction looks where it starts and once for every iteration; hardly any looks twice.
     n_solves = sum(len(step.objectives) for step in trace)

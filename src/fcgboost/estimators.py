@@ -79,10 +79,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Whether atoms may leave again, for sparser models: "backward" lets the one that is missed
         least leave if what it gave is at most half of what the step has gained; a number is another
         share than a half. None is a quarter with "compact", else none. Needs full correction.
-    multiclass : {"one_vs_rest", "shared"}, default="one_vs_rest"
-        With more than two classes: whether each class has atoms of its own, or all classes share
-        one sequence of atoms, each with its own coefficients: in a step the three best of what the
-        classes choose enter all of them. Of many classes, shared atoms make smaller models.
     link : {"auto", "theory", "power"}, default="auto"
         How decision values f become probabilities. "theory" is the formula of the loss, (1 + f) / 2
         for the squared hinge, without a fit. "power" fits a curve of two parameters, which is
@@ -193,7 +189,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         normalize: bool = False,
         reselect: bool = False,
         removal: Literal["backward"] | float | Removal | None = None,
-        multiclass: Literal["one_vs_rest", "shared"] = "one_vs_rest",
         link: Literal["auto", "theory", "power"] = "auto",
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
@@ -222,7 +217,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.normalize = normalize
         self.reselect = reselect
         self.removal = removal
-        self.multiclass = multiclass
         self.link = link
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

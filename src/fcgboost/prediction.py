@@ -235,8 +235,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     def _check_path(self) -> None:
         if not self._has_path():
             raise ValueError(
-                "This model was saved without its path (trace=False): only the model after all "
-                f"its {self.n_iter_} steps is there."
+                "This model was loaded without its path (it was saved with trace=False, or its "
+                f"classes share atoms): only the model after all its {self.n_iter_} steps is there."
             )
 
     def _staged_decision(self, X: Any) -> Iterator[Any]:

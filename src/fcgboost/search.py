@@ -75,7 +75,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         depend on it.
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
-    clip, normalize, reselect, removal, multiclass, tol, class_weight, device, verbose :
+    clip, normalize, reselect, removal, tol, class_weight, device, verbose :
         As in `FCGBoostClassifier`, whose `link` is "theory" here. With max_iter="auto" the steps
         are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
         the refit, that of all data; with a number, among 1, ..., max_iter.
@@ -127,7 +127,6 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         normalize: bool = False,
         reselect: bool = False,
         removal: Literal["backward"] | float | Removal | None = None,
-        multiclass: Literal["one_vs_rest", "shared"] = "one_vs_rest",
         tol: float = 1e-6,
         class_weight: Any = None,
         device: str = "cpu",
@@ -152,7 +151,6 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.normalize = normalize
         self.reselect = reselect
         self.removal = removal
-        self.multiclass = multiclass
         self.tol = tol
         self.class_weight = class_weight
         self.device = device

@@ -56,8 +56,7 @@ class Step:
     k : int
         The number of steps made so far; the first step has k = 1.
     chosen : ndarray of shape (n_outputs,)
-        The position of the atom each output chose; -1 for an output that had ended. Outputs that
-        share their atoms take what any of them chose, and -1 is a choice that was not good enough.
+        The position of the atom each output chose; -1 for an output that had ended.
     scores : ndarray of shape (n_outputs,)
         The score of that atom; 0 where `chosen` is -1.
     objectives : ndarray of shape (n_outputs,)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from suites.commands import GAUSS, make_table, read_exactly, run, run_json, spoil
+from suites.commands import GAUSS, read_exactly, run, run_json, spoil
 
 import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
@@ -109,28 +109,14 @@ def test_settings_reach_every_parameter(tmp_path: Path) -> None:
     assert len(classifier.trace_) == 0 or len(out.read_bytes()) < 20_000
 
 
-def three_classes(folder: Path, m: int = 240) -> Path:
-    """Write rows of three classes, with missing values and text."""
-    table = make_table(m, 3).drop(columns="id")
-    third = table["income"] > table["income"].quantile(0.6)
-    table["churned"] = np.where(third, "maybe", table["churned"])
-    table.loc[::9, "income"] = np.nan
-    table.to_csv(folder / "three.csv", index=False)
-    return folder / "three.csv"
-
-
-def test_removal_and_shared_atoms_reach_the_classifier(tmp_path: Path) -> None:
-    data, out = three_classes(tmp_path), tmp_path / "m.json"
-    command = ["fit", data, "--target", "churned", *GAUSS, "--out", out, "--set", "max_iter=12"]
+def test_removal_reaches_the_classifier(tmp_path: Path) -> None:
+    data, out = tmp_path / "s.csv", tmp_path / "m.json"
+    assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
+    command = ["fit", data, "--target", "target", *GAUSS, "--out", out, "--set", "max_iter=12"]
     assert run(*command) == 0
-    apart = load_model(out)[-1]
-    assert (apart.removal, apart.multiclass) == (None, "one_vs_rest")
-    assert run(*command, "--removal", "backward", "--multiclass", "shared") == 0
-    together = load_model(out)[-1]
-    assert (together.removal, together.multiclass) == ("backward", "shared")
-    # An atom of a class of its own has one coefficient, a shared one has three.
-    assert ((apart.atom_coef_ != 0.0).sum(axis=0) == 1).any()
-    assert ((together.atom_coef_ != 0.0).sum(axis=0) == 3).all()
+    assert load_model(out)[-1].removal is None
+    assert run(*command, "--removal", "backward") == 0
+    assert load_model(out)[-1].removal == "backward"
     assert run(*command, "--removal", "0.25") == 0
     assert load_model(out)[-1].removal == 0.25
 

@@ -81,12 +81,10 @@ def fit_case(
     dictionary: Any, parameters: Mapping[str, Any], *, kind: str = "dense"
 ) -> FCGBoostClassifier:
     """Fit a case."""
-    X, y = rows(3 if kind in ("three classes", "shared") else 2)
+    X, y = rows(3 if kind == "three classes" else 2)
     sample_weight = weights(0) if kind == "weights" else None
     X = sparse.csr_array(X) if kind == "sparse" else X
     given = {"max_iter": N_STEPS, "random_state": 3, **parameters}
-    if kind == "shared":
-        given["multiclass"] = "shared"
     return FCGBoostClassifier(dictionary, **given).fit(X, y, sample_weight=sample_weight)
 
 
@@ -100,7 +98,7 @@ def paths() -> dict[str, FCGBoostClassifier]:
     for other, parameters in _OTHERS.items():
         fits[f"gauss, {other}"] = fit_case(DRAWN["gauss"], parameters)
     for family in ("gauss", "relu"):
-        for kind in ("sparse", "weights", "three classes", "shared"):
+        for kind in ("sparse", "weights", "three classes"):
             fits[f"{family}, {kind}"] = fit_case(DRAWN[family], {}, kind=kind)
     return fits
 

@@ -246,26 +246,6 @@ def check_the_first_of_the_best_allowed_candidates_wins(place: Place) -> None:
                     assert best.score == pytest.approx(scores[best.index, c], rel=1e-10, abs=1e-12)
 
 
-def check_one_candidate_is_the_best_for_all_together(place: Place) -> None:
-    X, weights = make_data()
-    rng = np.random.default_rng(13)
-    atoms = make_atoms(50)
-    atoms[30:45] = atoms[rng.permutation(30)[:15]]  # exact ties
-    values = naive_matrix(X, atoms)
-    for inputs, store, divisor in product(place.forms(X), (True, False), ("none", "max", "norm")):
-        design = place.design(ReluDictionary(), inputs, weights, standardize=False)
-        points, R = make_scene(place, design=design).points(seed=4)
-        candidates = design.candidates(atoms, reuse=True, store=store)
-        scores = np.sqrt((naive_scores(values, weights, R, divisor) ** 2).sum(axis=1))
-        for share in (1.0, 0.5, 0.05, 0.0):
-            allowed = np.tile(rng.random((50, 1)) < share, 3)
-            (expected,) = naive_best(scores[:, None], allowed[:, :1])
-            found = candidates.best(points, divisor, allowed, is_joint=True)
-            assert [best and best.index for best in found] == [expected] * 3
-            for best in found:
-                assert best is None or best.score == pytest.approx(scores[best.index], rel=1e-10)
-
-
 def check_an_atom_that_vanishes_scores_zero(place: Place) -> None:
     X, weights = make_data()
     design = place.design(ReluDictionary(), X, weights, standardize=False)

@@ -40,15 +40,10 @@ def reference_best(
     R: np.ndarray,
     divisor: str,
     allowed: np.ndarray,
-    is_joint: bool = False,
 ) -> list[Best | None]:
     """Return the first of the allowed candidates that score as the best one, up to 1e-10."""
     found: list[Best | None] = []
     every = reference_scores(values, weights, R, divisor)
-    if is_joint:
-        joined = np.sqrt((every**2).sum(axis=1, keepdims=True))
-        every = np.repeat(joined, R.shape[1], axis=1)
-        allowed = np.repeat(allowed.all(axis=1, keepdims=True), R.shape[1], axis=1)
     for scores, may in zip(every.T, allowed.T, strict=True):
         places = np.flatnonzero(may)
         ties = [j for j in places if scores[j] >= (1.0 - 1e-10) * scores[places].max()]
@@ -60,7 +55,7 @@ def reference_best(
 def reference_selection() -> Iterator[None]:
     """Let every fit choose by the full matrix."""
 
-    def best(self: MemoryCandidates, points: Any, divisor: Any, allowed: Any, *_: Any) -> Any:
+    def best(self: MemoryCandidates, points: Any, divisor: Any, allowed: Any) -> Any:
         kept = vars(self)
         if "reference" not in kept:
             kept["reference"] = full_matrix(self._design, self.atoms)

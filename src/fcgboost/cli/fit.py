@@ -27,7 +27,7 @@ examples:
   fcgboost fit customers.csv --target churned
   fcgboost fit customers.csv --target churned --dictionary compact --out churn.json
   fcgboost fit customers.csv --target churned --test-out test.csv
-  fcgboost fit digits.parquet --target digit --multiclass shared --removal backward
+  fcgboost fit digits.parquet --target digit --removal backward
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
 """
@@ -66,8 +66,6 @@ def _add_parts(parser: Any) -> None:
     )
     help_ += "removing may cost (default: none is removed, except in a compact model)"
     parser.add_argument("--removal", type=arguments.removal, metavar="SHARE", help=help_)
-    help_ = "for three or more classes: own atoms for each, or shared ones (default: %(default)s)"
-    arguments.add_choice(parser, "--multiclass", ("one_vs_rest", "shared"), help_, "one_vs_rest")
     help_ = (
         'where probabilities come from: the loss ("theory"), or a curve fitted to rows set aside '
     )

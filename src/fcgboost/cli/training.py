@@ -25,7 +25,6 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
         options.dictionary,
         loss=options.loss,
         removal=options.removal,
-        multiclass=options.multiclass,
         link=options.link,
         random_state=options.seed,
     )

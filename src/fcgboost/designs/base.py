@@ -225,7 +225,6 @@ class Candidates(ABC):
         points: Sequence[Point],
         divisor: Divisor,
         allowed: NDArray[np.bool_],
-        is_joint: bool = False,
     ) -> list[Best | None]:
         """Find the candidate with the largest absolute inner product with every residual.
 
@@ -240,9 +239,6 @@ class Candidates(ABC):
             norm. An atom that vanishes on the data scores 0.
         allowed : ndarray of bool, shape (n_candidates, n_points)
             Which candidates may be chosen for each point.
-        is_joint : bool, default=False
-            Whether all points take one candidate: that with the largest root of the sum of the
-            squared scores.
 
         Returns
         -------

@@ -115,16 +115,12 @@ class Contest:
     Parameters
     ----------
     allowed : ndarray of bool, shape (n_candidates, n_points)
-    is_joint : bool
-        Whether one candidate is best for all points together.
     is_divided : bool
         Whether sizes matter: an atom vanishes beside the largest one, which is to be looked at even
         where nobody may choose it.
     """
 
-    def __init__(self, allowed: NDArray[np.bool_], is_joint: bool, is_divided: bool) -> None:
-        self._n_points, self._is_joint = allowed.shape[1], is_joint
-        allowed = np.asarray(allowed.all(axis=1, keepdims=True)) if is_joint else allowed
+    def __init__(self, allowed: NDArray[np.bool_], is_divided: bool) -> None:
         #: The indices of those who can.
         self.left = np.flatnonzero(allowed.any(axis=1) | is_divided)
         self._allowed = allowed[self.left]
@@ -138,20 +134,16 @@ class Contest:
     def narrow(self, scores: Scores) -> None:
         """Leave out whoever surely is not the best, by scores of those who are left."""
         low, high, self._largest = scores.interval(self._largest)
-        low = np.where(self._allowed, self._joined(low), 0.0)
+        low = np.where(self._allowed, low, 0.0)
         enough = (1.0 - 2.0 * _UNKNOWN) * low.max(axis=0, initial=0.0)
-        is_able = self._allowed & ~(self._joined(high) < enough)
+        is_able = self._allowed & ~(high < enough)
         kept = is_able.any(axis=1)
         self.left, self._allowed = self.left[kept], is_able[kept]
 
     def winners(self, scores: Scores) -> list[Best | None]:
         """Return the first of the best for every point, by exact scores of those who are left."""
-        exact = np.where(self._allowed, self._joined(scores.exact(self._largest)), -1.0)
-        found = [self._first(column) for column in exact.T]
-        return found * self._n_points if self._is_joint else found
-
-    def _joined(self, scores: Array) -> Array:
-        return np.sqrt((scores**2).sum(axis=1, keepdims=True)) if self._is_joint else scores
+        exact = np.where(self._allowed, scores.exact(self._largest), -1.0)
+        return [self._first(column) for column in exact.T]
 
     def _first(self, scores: Array) -> Best | None:
         best = scores.max(initial=-1.0)
@@ -184,10 +176,9 @@ class ScoredCandidates(Candidates):
         points: Sequence[Point],
         divisor: Divisor,
         allowed: NDArray[np.bool_],
-        is_joint: bool = False,
     ) -> list[Best | None]:
         """Estimate all scores, again in float64 if float32 leaves many, and then a few exactly."""
-        contest = Contest(allowed, is_joint, divisor != "none")
+        contest = Contest(allowed, divisor != "none")
         if not contest.is_open:
             return [None] * len(points)
         for dtype in ("float32", "float64") if self.is_screened else ("float64",):

@@ -24,8 +24,8 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.dictionaries.trees import FIELDS, nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
+from fcgboost.documents.older import EllipticDictionary
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord
-from fcgboost.documents.version2 import EllipticDictionary
 
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 # Larger shapes than SciPy's indices are for no dictionary.

@@ -18,9 +18,9 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.documents import schema
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
 from fcgboost.documents.checking import check_about, convert, exact, numbers, refuse, sized, special
+from fcgboost.documents.older import EllipticDictionary, read_older
 from fcgboost.documents.parts import Known, parameters_document, plain, read_parameters, read_part
 from fcgboost.documents.paths import path_document, read_path
-from fcgboost.documents.version2 import EllipticDictionary, read_version2
 from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
@@ -136,8 +136,8 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     `max_bytes` of memory.
     """
     document: schema.Document
-    if isinstance(value, dict) and value.get("version") == 2:
-        document, known = read_version2(value), {**known, "EllipticDictionary": EllipticDictionary}
+    if isinstance(value, dict) and value.get("version") in (2, 3):
+        document, known = read_older(value), {**known, "EllipticDictionary": EllipticDictionary}
     else:
         document = convert(value, schema.Document)
     n_iter, classes = document.n_iter, _read_classes(document.classes)

@@ -14,9 +14,9 @@ import numpy as np
 
 from fcgboost.documents.checking import DocumentError, check_about, containers, refuse, shown
 from fcgboost.documents.content import Content, document_of, found_by, read_content
+from fcgboost.documents.older import EllipticDictionary
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
-from fcgboost.documents.version2 import EllipticDictionary
 from fcgboost.tables import TableEncoder
 
 # An empty list is three bytes in a file, and twenty times that in memory.
@@ -136,10 +136,10 @@ def _check_version(document: Any) -> None:
         raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
     if type(found := document["version"]) is not int:
         raise DocumentError(f"$.version must be a whole number, got {shown(found)}")
-    if found not in (2, VERSION):
+    if found not in (2, 3, VERSION):
         old = ("before the first release of fcgboost", "fit and save the model again")
         when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
-        versions = f"(format version {shown(found)}; this one reads 2 and {VERSION})"
+        versions = f"(format version {shown(found)}; this one reads 2 to {VERSION})"
         raise DocumentError(f"the file was written {when} {versions}: {advice}")
 
 

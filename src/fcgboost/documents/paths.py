@@ -27,11 +27,10 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
     gone, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
     others = [*gone, *range(n_entered, len(trace.entered))]
     rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
-    presence = Presence(len(trace.start), trace.is_shared)
+    presence = Presence(len(trace.start))
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
-        "is_shared": trace.is_shared,
         "gone": gone,
         "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
         "steps": [
@@ -104,7 +103,6 @@ def read_path(
         entered=entered,
         start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
         endings=tuple(None if name is None else Status[name] for name in path.endings),
-        is_shared=path.is_shared,
     )
     last = trace.model(n_iter, model.dictionary, model.scale, model.limits)
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]
@@ -128,7 +126,7 @@ def _read_order(gone: list[int], n_kept: int, n_others: int) -> NDArray[np.intp]
 def _read_steps(
     path: PathRecord, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
-    presence, n_choices = Presence(n_outputs, path.is_shared), len(path.endings)
+    presence, n_choices = Presence(n_outputs), len(path.endings)
     n_entered, n_bytes, steps = 0, 0, []
     for k, step in enumerate(path.steps, 1):
         place = f"{_PLACE}.steps[{k - 1}]"
@@ -178,12 +176,9 @@ def _with_leaves(
 
 def _remove(removed: list[tuple[int, int]], presence: Presence, place: str) -> None:
     for i, (output, atom) in enumerate(removed):
-        is_there = output < len(presence.atoms) and atom in presence.atoms[output]
-        if not is_there or removed.index((output, atom)) < i:
+        if output >= len(presence.atoms) or atom not in presence.atoms[output]:
             refuse(f"{place}.removed[{i}]", "names an atom that the output does not have")
-    # Only now: outputs that share their atoms lose them together.
-    for output, atom in removed:
-        presence.drop(output, atom)
+        del presence.atoms[output][atom]
 
 
 def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, place: str) -> Step:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from fcgboost.stopping import Status
 from fcgboost.training.checks import FAMILIES
 
-FORMAT, VERSION = "fcgboost model", 3
+FORMAT, VERSION = "fcgboost model", 4
 
 _MAX = sys.float_info.max
 _Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -64,7 +64,6 @@ PARAMETERS: dict[str, Any] = {
     "clip": Literal["auto"] | _WholePositive | _Positive | None,
     "normalize": bool,
     "reselect": bool,
-    "multiclass": Literal["one_vs_rest", "shared"],
     "link": Literal["auto", "theory", "power"],
     "validation_fraction": _Fraction | None,
     "n_iter_no_change": _WholePositive | None,
@@ -165,7 +164,6 @@ class PathRecord(_Record):
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
-    is_shared: bool
     gone: list[_Place]
     atoms: list[AtomRecord]
     steps: list[StepRecord]
@@ -209,7 +207,7 @@ class Document(_Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
-    version: Literal[3]
+    version: Literal[4]
     written_by: str
     about: dict[str, Any]
     encoder: EncoderRecord | None

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from fcgboost.designs.base import Design, Divisor
 from fcgboost.greedy.elimination import Removal
-from fcgboost.greedy.outputs import Group, Output
+from fcgboost.greedy.outputs import Output
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
@@ -19,9 +17,6 @@ from fcgboost.stopping import Status
 # A score below this share of the first score, or of the loss of no model at all, is a sum of
 # rounding errors.
 _ROUNDING = 1e-14
-#: Outputs that share their atoms take so many of their choices in a step: every one is a burden to
-#: all of them.
-AT_ONCE = 3
 
 
 @dataclass(frozen=True)
@@ -45,9 +40,6 @@ class Recipe:
         The seed of all draws.
     removal : Removal or None
         Whether atoms may leave.
-    is_shared : bool
-        Whether all outputs take, and lose, the same atoms: in a step the three best of what they
-        chose; a scheme that moves along one atom takes the one that is best for all.
     other_l2 : tuple of float
         Other ridges that the same atoms are fitted with whenever they are corrected.
     """
@@ -64,50 +56,28 @@ class Recipe:
     tol: float
     key: int
     removal: Removal | None = None
-    is_shared: bool = False
     other_l2: tuple[float, ...] = ()
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether a step takes one atom for all outputs."""
-        return self.is_shared and self.scheme.reselects
 
 
 def choose(
-    design: Design, running: Sequence[tuple[Recipe, Group, Output]], chooser: Chooser, k: int
+    design: Design, recipe: Recipe, outputs: Sequence[Output], chooser: Chooser, k: int
 ) -> None:
-    """Choose an atom for every output, or one for all, or say why one has ended."""
-    recipe = running[0][0]
+    """Choose an atom for every output, each with its own ridge, or say why it has ended."""
     divisor: Divisor = "norm" if recipe.normalize else design.dictionary.scaling
     repeats = recipe.scheme.reselects or recipe.reselect
     request = Request(
         k=k,
-        points=[output.point(recipe.scheme, k) for _, _, output in running],
-        excluded=[() if repeats else group.places for _, group, _ in running],
+        points=[output.point(recipe.scheme, k) for output in outputs],
+        excluded=[() if repeats else output.places for output in outputs],
         divisor=divisor,
-        gains=[Gain(own.l2, recipe.fit_intercept, design.total_weight) for own, _, _ in running],
-        is_joint=recipe.is_joint,
+        gains=[Gain(o.problem.l2, recipe.fit_intercept, design.total_weight) for o in outputs],
     )
-    for (_, group, output), choice in zip(running, chooser(request), strict=True):
+    for output, choice in zip(outputs, chooser(request), strict=True):
         output.choice = choice
-        output.status = _ending(recipe, group, output, choice)
-    if recipe.is_shared:
-        outputs = [output for _, _, output in running]
-        _end_together(outputs, len(running) if recipe.is_joint else AT_ONCE)
+        output.status = _ending(recipe, output, choice)
 
 
-def _end_together(outputs: Sequence[Output], n_kept: int) -> None:
-    """Let outputs that share their atoms go on while one can choose; the best choices stay."""
-    if all(output.status for output in outputs):
-        return
-    scores = [o.choice.score if o.choice and not o.status else -np.inf for o in outputs]
-    best = sorted(range(len(outputs)), key=lambda i: -scores[i])[:n_kept]
-    for i, output in enumerate(outputs):
-        if i not in best or output.status is not None:
-            output.choice = output.status = None
-
-
-def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None) -> Status | None:
+def _ending(recipe: Recipe, output: Output, choice: Choice | None) -> Status | None:
     """Say why an output cannot take its choice, if so."""
     if choice is None:
         return Status.EXHAUSTED
@@ -116,6 +86,6 @@ def _ending(recipe: Recipe, group: Group, output: Output, choice: Choice | None)
         return Status.ZERO_SCORE
     if choice.score < recipe.tol * output.first_score:
         return Status.TOLERANCE
-    if choice.id in group.places and not recipe.scheme.reselects:
+    if choice.id in output.places and not recipe.scheme.reselects:
         return Status.STALLED
     return None

@@ -12,14 +12,13 @@ that point decides: correction can only lower it from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
 from fcgboost.designs.base import Array
-from fcgboost.greedy.outputs import Group, Output
+from fcgboost.greedy.outputs import Output
 from fcgboost.parts import Part, check_positive
 from fcgboost.solvers.base import Point, Solution
 
@@ -60,47 +59,34 @@ class Removal(Part):
         return after + self.share * max(0.0, before - after)
 
 
-@dataclass(frozen=True)
-class Departure:
-    """A column that may go, and for every output the best point without it."""
-
-    column: int
-    points: list[Point]
-
-    @property
-    def objective(self) -> float:
-        """The sum of the outputs' objectives."""
-        return sum(point.objective for point in self.points)
-
-
-def least_missed(group: Group, newest: Sequence[int], limit: float) -> Departure | None:
-    """Find the atom that would be missed least, and points without it.
+def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point] | None:
+    """Find the atom that would be missed least, and the best point without it.
 
     Parameters
     ----------
-    group : Group
-        Every output at its solution.
-    newest : sequence of int
-        Columns that stay.
+    output : Output
+        At its solution.
+    newest : int
+        A column that stays.
     limit : float
-        What the sum of the objectives may be.
+        What the objective may be.
 
     Returns
     -------
-    Departure or None
-        None if it would be larger, by the quadratic model or in truth.
+    (int, Point) or None
+        The atom's column and the point; None if the objective would be larger, by the quadratic
+        model or in truth.
     """
-    inverses = [_inverse_hessian(output) for output in group.outputs]
-    pairs = list(zip(group.outputs, inverses, strict=True))
-    rises = np.sum([output.coef**2 / (2.0 * np.diag(H)) for output, H in pairs], axis=0)
-    rises[: int(group.columns.has_constant)] = np.inf
-    rises[list(newest)] = np.inf
-    least = rises.min(initial=np.inf)
-    if least == np.inf or least > limit - group.objective:
+    inverse = _inverse_hessian(output)
+    rises = output.coef**2 / (2.0 * np.diag(inverse))
+    rises[: int(output.columns.has_constant)] = np.inf
+    rises[newest] = np.inf
+    least = rises.min()
+    if least == np.inf or least > limit - output.objective:
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
-    found = Departure(j, [_point_without(output, j, H) for output, H in pairs])
-    return found if found.objective <= limit else None
+    point = _point_without(output, j, inverse)
+    return (j, point) if point.objective <= limit else None
 
 
 def _point_without(output: Output, j: int, inverse: Array) -> Point:
@@ -128,18 +114,18 @@ Correct = Callable[[Output, int], Solution]
 
 
 def eliminate(
-    group: Group, newest: Sequence[int], limit: float, correct: Correct
+    output: Output, newest: int, limit: float, correct: Correct
 ) -> tuple[list[Solution], list[int]]:
     """Let atoms leave as long as the objective stays within a limit.
 
     Parameters
     ----------
-    group : Group
-        Every output at its solution.
-    newest : sequence of int
-        The columns of the newest atoms, which stay.
+    output : Output
+        At its solution.
+    newest : int
+        The column of the newest atom, which stays.
     limit : float
-        What the sum of the objectives may be.
+        What the objective may be.
     correct : callable
 
     Returns
@@ -149,13 +135,13 @@ def eliminate(
     """
     solutions: list[Solution] = []
     gone = []
-    while (found := least_missed(group, newest, limit)) is not None:
-        newest = [j - (j > found.column) for j in newest]
-        gone.append(group.drop(found.column))
-        for output, point in zip(group.outputs, found.points, strict=True):
-            output.coef = start = np.delete(point.coef, found.column)
-            solutions.append(correct(output, newest[-1]))
-            if output.objective > point.objective:
-                # A solver that is stopped early may end above where it began.
-                output.coef, output.objective = start, point.objective
+    while (found := least_missed(output, newest, limit)) is not None:
+        column, point = found
+        newest -= newest > column
+        gone.append(output.drop(column))
+        output.coef = start = np.delete(point.coef, column)
+        solutions.append(correct(output, newest))
+        if output.objective > point.objective:
+            # A solver that is stopped early may end above where it began.
+            output.coef, output.objective = start, point.objective
     return solutions, gone

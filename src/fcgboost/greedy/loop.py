@@ -2,8 +2,7 @@
 
 One loop serves every dictionary, loss, scheme, solver, selection and stopping rule, and any
 number of outputs: one-against-rest is one loop whose outputs each keep their own atoms and
-share the pass over the candidates, or share the atoms as well. Paths that differ in their ridge
-alone share the pass the same way.
+share the pass over the candidates. Paths that differ in their ridge alone share it the same way.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design
-from fcgboost.greedy.choice import AT_ONCE, Recipe, choose
+from fcgboost.greedy.choice import Recipe, choose
 from fcgboost.greedy.elimination import eliminate
-from fcgboost.greedy.outputs import Group, Output, make_group
+from fcgboost.greedy.outputs import Coefficients, Output, make_output
 from fcgboost.greedy.path import Presence, Registry, StepScore, Trace
-from fcgboost.selection.fixed import Choice, Chooser
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 
@@ -113,23 +111,11 @@ def _run(paths: Sequence[_Path]) -> None:
     chooser = recipe.selection.chooser(design, recipe.n_candidates, recipe.key)
     while running := [path for path in paths if path.status is None]:
         k = len(running[0].steps) + 1
-        _select(running, chooser, k)
+        # In one pass over the candidates.
+        if outputs := [one for path in running for one in path.outputs if one.status is None]:
+            choose(design, recipe, outputs, chooser, k)
         for path in running:
             path.advance(k)
-
-
-def _select(paths: Sequence[_Path], chooser: Chooser, k: int) -> None:
-    """Choose an atom for every output that can go on, in one pass over the candidates."""
-    is_shared = paths[0].recipe.is_shared
-    for some in [[path] for path in paths] if is_shared else [paths]:
-        running = [
-            (path.recipe, group, output)
-            for path in some
-            for group, output in path.members
-            if output.status is None
-        ]
-        if running:
-            choose(some[0].design, running, chooser, k)
 
 
 @dataclass(eq=False)
@@ -151,19 +137,12 @@ class _Path:
     def __post_init__(self, targets: Sequence[Array], resume: Trace | None) -> None:
         design, recipe = self.design, self.recipe
         ridges = recipe.l2, *recipe.other_l2
-        n_columns = recipe.max_iter * (AT_ONCE if recipe.is_shared and not recipe.is_joint else 1)
-        self.groups = [
-            make_group(design, some, recipe.loss, ridges, n_columns, recipe.fit_intercept)
-            for some in ([targets] if recipe.is_shared else [[target] for target in targets])
-        ]
-        self.members = [(group, output) for group in self.groups for output in group.outputs]
-        self.other_members = [
-            [(group, output) for group in self.groups for output in group.followers[i]]
-            for i in range(len(recipe.other_l2))
+        self.outputs = [
+            make_output(design, target, recipe.loss, ridges, recipe.max_iter, recipe.fit_intercept)
+            for target in targets
         ]
         #: The corrected steps: that of the path, and those of the other ridges.
         self.judged: list[list[Step]] = []
-        self.outputs = [output for _, output in self.members]
         self.start = np.array([output.intercept for output in self.outputs])
         #: The objective of no model at all.
         self.null = sum(output.null for output in self.outputs)
@@ -207,97 +186,80 @@ class _Path:
     @property
     def is_behind(self) -> bool:
         """Whether atoms have entered since all coefficients were corrected."""
-        return any(group.n_corrected < len(group.atoms) for group in self.groups)
+        return any(output.is_behind for output in self.outputs)
 
     def _finish(self) -> None:
         """Correct all coefficients in the last step, unless that was done."""
         if not self.is_behind:
             return
         last, solutions = self.steps.pop(), list[Solution]()
-        for group in self.groups:
-            solutions += self._correct_all(last.k, group, 0)
-            self._follow(last.k, group, 0)
+        for output in self.outputs:
+            solutions += self._correct_all(last.k, output, None)[0]
         self._record(solutions, [], last.k, last)
 
     def _correct(self, k: int) -> tuple[list[Solution], list[tuple[int, int]]]:
         """Let the chosen atoms in, move the coefficients, and let others leave."""
         solutions, removed = list[Solution](), list[tuple[int, int]]()
-        before = [group.objective for group in self.groups]
-        newest = [
-            [group.take(place, one.atom, one.id) for place, one in self._entering(group, k)]
-            for group in self.groups
-        ]
-        if not self._is_due(k, [len(group.atoms) for group in self.groups]):
-            for group, columns in zip(self.groups, newest, strict=True):
-                solutions += self._advance(group, columns) if columns else []
+        pairs = [(output, self._take(k, output)) for output in self.outputs]
+        if not self._is_due(k, [len(output.atoms) for output in self.outputs]):
+            for output, newest in pairs:
+                solutions += [] if newest is None else self._advance(output, newest)
             if solutions:
                 return solutions, removed
-        for group, columns, start in zip(self.groups, newest, before, strict=True):
-            if not columns and group.n_corrected == len(group.atoms):
-                continue
-            last = columns[-1] if columns else 0
-            solutions += self._correct_all(k, group, last)
-            if columns and self.recipe.removal is not None:
-                limit = self.recipe.removal.limit(start, group.objective)
-                corrections, gone = eliminate(group, columns, limit, partial(self._move, k))
+        for number, (output, newest) in enumerate(pairs):
+            if newest is not None or output.is_behind:
+                corrections, gone = self._correct_all(k, output, newest)
                 solutions += corrections
-                removed += self._pairs(group, gone)
-            self._follow(k, group, last)
+                removed += [(number, place) for place in gone]
         return solutions, removed
 
     def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
-        """Whether all coefficients of all outputs are to be corrected; groups have n_atoms."""
+        """Whether all coefficients of all outputs are to be corrected; these have n_atoms."""
         recipe = self.recipe
         # Who leaves, or comes again, is told where all coefficients are at their best.
         if k == recipe.max_iter or recipe.removal is not None or recipe.reselect:
             return True
-        pairs = zip(self.groups, n_atoms, strict=True)
-        return any(recipe.scheme.is_due(n, group.n_corrected) for group, n in pairs)
+        pairs = zip(self.outputs, n_atoms, strict=True)
+        return any(recipe.scheme.is_due(n, output.n_corrected) for output, n in pairs)
 
-    def _entering(self, group: Group, k: int) -> list[tuple[int, Choice]]:
-        """Return what a group has chosen, each atom once, and their positions."""
-        choices: dict[int, Choice] = {}
-        for output in group.outputs:
-            if output.choice is not None and output.status is None:
-                output.first_score = output.first_score or output.choice.score
-                choices.setdefault(output.choice.id, output.choice)
-        return [(self.registry.place(c.atom, c.id, k), c) for c in choices.values()]
+    def _take(self, k: int, output: Output) -> int | None:
+        """Let the atom that an output chose in; return its column, None where it has ended."""
+        choice = output.choice
+        if choice is None or output.status is not None:
+            return None
+        output.first_score = output.first_score or choice.score
+        return output.take(self.registry.place(choice.atom, choice.id, k), choice.atom, choice.id)
 
-    def _correct_all(self, k: int, group: Group, newest: int) -> list[Solution]:
-        """Move the coefficients of all outputs."""
-        group.n_corrected = len(group.atoms)
-        return [self._move(k, output, newest) for output in group.outputs]
+    def _correct_all(
+        self, k: int, output: Output, newest: int | None
+    ) -> tuple[list[Solution], list[int]]:
+        """Move all coefficients of an output, with all ridges; return the atoms that left, too."""
+        before, gone = output.objective, list[int]()
+        output.n_corrected = len(output.atoms)
+        solutions = [self._move(k, output, newest or 0)]
+        if newest is not None and self.recipe.removal is not None:
+            limit = self.recipe.removal.limit(before, output.objective)
+            corrections, gone = eliminate(output, newest, limit, partial(self._move, k))
+            solutions += corrections
+        for follower in output.followers:
+            self._move(k, follower, newest or 0)
+        return solutions, gone
 
-    def _follow(self, k: int, group: Group, newest: int) -> None:
-        """Move the coefficients of all outputs with other ridges."""
-        for outputs in group.followers:
-            for output in outputs:
-                self._move(k, output, newest)
+    def _advance(self, output: Output, newest: int) -> list[Solution]:
+        """Move the coefficients of a new column alone; return nothing where that cannot be done."""
+        problem = output.problem
+        found = output.columns.step(problem.output, output.coef, newest, problem.l2)
+        if found is None:
+            return []
+        output.coef, risk = found
+        output.objective = risk + float(problem.penalty @ output.coef**2)
+        return [Solution(output.coef, output.objective, Status.NOT_CONVERGED, 0, 0.0)]
 
-    def _advance(self, group: Group, newest: Sequence[int]) -> list[Solution]:
-        """Move the coefficients of new columns alone; return nothing where that cannot be done."""
-        solutions = []
-        for output in group.outputs:
-            problem = output.problem
-            for column in newest:
-                found = group.columns.step(problem.output, output.coef, column, problem.l2)
-                if found is None:
-                    return []
-                output.coef, risk = found
-            output.objective = risk + float(problem.penalty @ output.coef**2)
-            solutions.append(Solution(output.coef, output.objective, Status.NOT_CONVERGED, 0, 0.0))
-        return solutions
-
-    def _move(self, k: int, output: Output, newest: int) -> Solution:
-        """Move the coefficients of an output."""
-        solution = self.recipe.scheme.update(output.problem, output.coef, newest, k)
-        output.coef, output.objective = solution.coef, solution.objective
+    def _move(self, k: int, one: Coefficients, newest: int) -> Solution:
+        """Move the coefficients of an output, or of one that follows it."""
+        solution = self.recipe.scheme.update(one.problem, one.coef, newest, k)
+        one.coef, one.objective = solution.coef, solution.objective
         return solution
-
-    def _pairs(self, group: Group, gone: list[int]) -> list[tuple[int, int]]:
-        """Return the numbers of outputs and the atoms that they lost."""
-        numbers = [self.outputs.index(output) for output in group.outputs]
-        return [(number, place) for place in gone for number in numbers]
 
     def _record(
         self,
@@ -308,10 +270,11 @@ class _Path:
     ) -> Step:
         """Write down a step, or the last one again, and score it; return the best ridge's."""
         is_judged = not self.is_behind
-        some = (self.members, *self.other_members) if is_judged else (self.members,)
-        steps = [self._step(members, solutions, k) for members in some]
+        n_ridges = 1 + len(self.recipe.other_l2) if is_judged else 1
+        steps = [self._step(ridge, solutions, k) for ridge in range(n_ridges)]
         if last is not None:
-            steps[0].chosen, steps[0].scores = last.chosen, last.scores
+            for step in steps:
+                step.chosen, step.scores = last.chosen, last.scores
         if self.recipe.removal is not None:
             pairs, gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
             for step in steps:
@@ -326,21 +289,21 @@ class _Path:
             step.validation_score = self.validator(step, self.registry.rows)
         return max(steps, key=lambda step: step.validation_score or 0.0)
 
-    def _step(
-        self, members: Sequence[tuple[Group, Output]], solutions: list[Solution], k: int
-    ) -> Step:
-        """Return the record of a step."""
-        coef = np.zeros((len(members), len(self.registry.rows)))
-        chosen, small = [-1] * len(members), np.zeros((3, len(members)))
+    def _step(self, ridge: int, solutions: list[Solution], k: int) -> Step:
+        """Return the record of a step with one of the ridges."""
+        n_outputs = len(self.outputs)
+        coef = np.zeros((n_outputs, len(self.registry.rows)))
+        chosen, small = [-1] * n_outputs, np.zeros((3, n_outputs))
         # Trees that were there keep their arrays: few steps correct them.
         known = self.steps[-1].leaves if self.is_behind and self.steps else ()
         leaves = dict(enumerate(known))
-        for c, (group, output) in enumerate(members):
-            values, choice = output.leaf_values, output.choice
-            coef[c, group.atoms] = output.atom_coef if values is None else 1.0
-            for place, own in zip(group.atoms, values or (), strict=False):
+        for c, output in enumerate(self.outputs):
+            one, choice = (output, *output.followers)[ridge], output.choice
+            values = one.leaf_values
+            coef[c, output.atoms] = one.atom_coef if values is None else 1.0
+            for place, own in zip(output.atoms, values or (), strict=False):
                 leaves.setdefault(place, own)
-            small[1, c], small[2, c] = output.objective, output.intercept
+            small[1, c], small[2, c] = one.objective, one.intercept
             if choice is not None and output.status is None:
                 chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
         small.setflags(write=False)
@@ -362,8 +325,8 @@ class _Path:
     def _gone(self) -> NDArray[np.intp]:
         """Return the positions of the atoms that no output has."""
         is_gone = np.ones(len(self.registry.rows), dtype=bool)
-        for group in self.groups:
-            is_gone[group.atoms] = False
+        for output in self.outputs:
+            is_gone[output.atoms] = False
         return np.flatnonzero(is_gone)
 
     def trace(self, steps: Sequence[Step] | None = None) -> Trace:
@@ -372,7 +335,7 @@ class _Path:
         entered = np.array(self.registry.entered, dtype=np.intp)
         atoms = self.registry.atoms(self.no_atoms)
         endings = tuple(output.status for output in self.outputs)
-        return Trace(tuple(steps), atoms, entered, self.start, endings, self.recipe.is_shared)
+        return Trace(tuple(steps), atoms, entered, self.start, endings)
 
     def _replay(self, trace: Trace) -> None:
         """Bring back the state at the end of a trace, without solving anything again."""
@@ -382,21 +345,21 @@ class _Path:
         ids = hashing.fingerprint(trace.atoms)
         for position, k in enumerate(trace.entered):
             self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
-        presence = Presence(len(self.outputs), trace.is_shared)
+        presence = Presence(len(self.outputs))
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())
-            n_atoms = [len(own) for own in presence.atoms[: len(self.groups)]]
+            n_atoms = [len(own) for own in presence.atoms]
             if self._is_due(step.k, n_atoms):
-                for group, n in zip(self.groups, n_atoms, strict=True):
-                    group.n_corrected = n
-        for c, (group, output) in enumerate(self.members):
+                for output, n in zip(self.outputs, n_atoms, strict=True):
+                    output.n_corrected = n
+        for c, output in enumerate(self.outputs):
             for place in presence.atoms[c]:
-                group.take(place, self.registry.rows[place], int(ids[place]))
+                output.take(place, self.registry.rows[place], int(ids[place]))
             output.status = trace.endings[c]
             output.first_score = next((float(s.scores[c]) for s in trace if s.scores[c]), 0.0)
-            constant = last.intercept[c : c + int(group.columns.has_constant)]
-            own = [last.coef[c, group.atoms]]
-            if last.leaves and group.atoms:
-                own = [last.leaves[place] for place in group.atoms]
-            output.coef = np.concatenate([constant, *own]) / group.columns.factors
+            constant = last.intercept[c : c + int(output.columns.has_constant)]
+            own = [last.coef[c, output.atoms]]
+            if last.leaves and output.atoms:
+                own = [last.leaves[place] for place in output.atoms]
+            output.coef = np.concatenate([constant, *own]) / output.columns.factors
             output.objective = float(last.objectives[c])

@@ -19,30 +19,19 @@ _LABELS = np.array([-1.0, 1.0])
 
 
 @dataclass(eq=False)
-class Output:
-    """One class against the rest, in one path.
+class Coefficients:
+    """The coefficients of some columns with one ridge.
 
     Attributes
     ----------
     problem : Problem
     coef : ndarray of shape (n_columns,)
     objective : float
-    null : float
-        The objective where all coefficients are zero.
-    first_score : float
-    choice : Choice or None
-        What was chosen last.
-    status : Status or None
-        How the output ended; None while it can go on.
     """
 
     problem: Problem
     coef: Array
     objective: float
-    null: float
-    first_score: float = 0.0
-    choice: Choice | None = None
-    status: Status | None = None
 
     @property
     def atom_coef(self) -> Array:
@@ -60,56 +49,63 @@ class Output:
         """The coefficient of the constant."""
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
-    def point(self, scheme: Scheme, k: int) -> Point:
-        """Return where the residual of step k is taken."""
-        problem = self.problem
-        return Point(problem.columns, problem.output, scheme.anchor(problem, self.coef, k))
-
 
 @dataclass(eq=False)
-class Group:
-    """Outputs that have the same atoms, and their columns.
+class Output(Coefficients):
+    """One class against the rest, in one path.
 
     Attributes
     ----------
-    outputs : list of Output
-    followers : list of list of Output
-        The same outputs with other ridges, one list per ridge: they choose nothing, and are
-        corrected when the others are.
+    null : float
+        The objective where all coefficients are zero.
+    followers : list of Coefficients
+        Those of the same columns with other ridges: they choose nothing, and are corrected when
+        the output is.
     atoms : list of int
         The position in the path's trace of every column's atom.
     places : dict from int to int
         The column of every atom, by its id.
+    n_corrected : int
+        How many atoms there were when all coefficients were last corrected.
+    first_score : float
+    choice : Choice or None
+        What was chosen last.
+    status : Status or None
+        How the output ended; None while it can go on.
     """
 
-    outputs: list[Output]
-    followers: list[list[Output]] = field(default_factory=list)
+    null: float
+    followers: list[Coefficients]
     atoms: list[int] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
-    #: How many atoms there were when all coefficients were last corrected.
     n_corrected: int = 0
+    first_score: float = 0.0
+    choice: Choice | None = None
+    status: Status | None = None
 
     @property
     def columns(self) -> Columns:
-        """Their columns."""
-        return self.outputs[0].problem.columns
+        """Its columns."""
+        return self.problem.columns
 
     @property
-    def objective(self) -> float:
-        """The sum of the outputs' objectives."""
-        return sum([output.objective for output in self.outputs])
+    def is_behind(self) -> bool:
+        """Whether atoms have entered since all coefficients were corrected."""
+        return self.n_corrected < len(self.atoms)
+
+    def point(self, scheme: Scheme, k: int) -> Point:
+        """Return where the residual of step k is taken."""
+        return Point(self.columns, self.problem.output, scheme.anchor(self.problem, self.coef, k))
 
     def take(self, position: int, atom: Any, id_: int) -> int:
         """Return the column of an atom, appending it if it is not there yet."""
         if id_ not in self.places:
-            columns = self.columns
-            self.places[id_] = first = columns.n_columns
+            self.places[id_] = first = self.columns.n_columns
             self.atoms.append(position)
-            columns.append(atom)
-            zeros = np.zeros(columns.n_columns - first)
-            for outputs in (self.outputs, *self.followers):
-                for output in outputs:
-                    output.coef = np.concatenate((output.coef, zeros))
+            self.columns.append(atom)
+            zeros = np.zeros(self.columns.n_columns - first)
+            for one in (self, *self.followers):
+                one.coef = np.concatenate((one.coef, zeros))
         return self.places[id_]
 
     def drop(self, column: int) -> int:
@@ -117,32 +113,28 @@ class Group:
         self.places = {id_: j - (j > column) for id_, j in self.places.items() if j != column}
         self.columns.drop(column)
         self.n_corrected -= 1
-        for outputs in (self.outputs, *self.followers):
-            for output in outputs:
-                output.coef = np.delete(output.coef, column)
+        for one in (self, *self.followers):
+            one.coef = np.delete(one.coef, column)
         return self.atoms.pop(column - int(self.columns.has_constant))
 
 
-def make_group(
+def make_output(
     design: Design,
-    targets: Sequence[Any],
+    target: Any,
     loss: Loss,
     ridges: Sequence[float],
     capacity: int,
     has_constant: bool,
-) -> Group:
-    """Return outputs that have the best constants, if any, and no atoms; the first ridge leads."""
-    columns = design.columns([*targets] * len(ridges), loss, capacity, has_constant)
-    outputs: list[list[Output]] = [[] for _ in ridges]
-    for number, weights in enumerate(columns.label_weights):
-        ridge = number // len(targets)
-        # Two rows with the weights of the two labels stand for all: weights are counts.
-        coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
-        values = np.full(2, coef.sum())
-        objective, null = (
-            float(np.average(loss.value(_LABELS, f), weights=weights))
-            for f in (values, np.zeros(2))
-        )
-        problem = Problem(columns, number, ridges[ridge])
-        outputs[ridge].append(Output(problem, coef, objective, null))
-    return Group(outputs[0], outputs[1:])
+) -> Output:
+    """Return an output that has the best constant, if any, and no atoms; the first ridge leads."""
+    columns = design.columns([target] * len(ridges), loss, capacity, has_constant)
+    # Two rows with the weights of the two labels stand for all: weights are counts.
+    weights = columns.label_weights[0]
+    coef = np.full(int(has_constant), loss.initial(_LABELS, weights))
+    objective, null = (
+        float(np.average(loss.value(_LABELS, f), weights=weights))
+        for f in (np.full(2, coef.sum()), np.zeros(2))
+    )
+    first, *others = (Problem(columns, number, l2) for number, l2 in enumerate(ridges))
+    followers = [Coefficients(problem, coef, objective) for problem in others]
+    return Output(first, coef, objective, null, followers)

@@ -38,8 +38,6 @@ class Trace(Sequence[Step]):
     endings : tuple of Status or None
         How each output ended by itself; None for one that could go on. Of an average of several
         paths, those of one path after the other.
-    is_shared : bool
-        Whether all outputs have the atoms that any of them chose.
     """
 
     steps: tuple[Step, ...]
@@ -47,7 +45,6 @@ class Trace(Sequence[Step]):
     entered: NDArray[np.intp]
     start: Array
     endings: tuple[Status | None, ...]
-    is_shared: bool = False
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -92,12 +89,9 @@ class Trace(Sequence[Step]):
 class Presence:
     """Which atoms every output has, step after step."""
 
-    def __init__(self, n_outputs: int, is_shared: bool = False) -> None:
-        self._is_shared = is_shared
+    def __init__(self, n_outputs: int) -> None:
         #: The positions of the atoms of each output, in its own order.
-        self.atoms: list[dict[int, None]] = (
-            [{}] * n_outputs if is_shared else [{} for _ in range(n_outputs)]
-        )
+        self.atoms: list[dict[int, None]] = [{} for _ in range(n_outputs)]
 
     def take(self, chosen: Iterable[int], removed: Iterable[tuple[int, int]]) -> None:
         """Hear of a step: what the outputs chose, -1 for nothing, and what left.
@@ -108,12 +102,6 @@ class Presence:
             if place >= 0:
                 own.setdefault(int(place))
         for output, place in removed:
-            self.drop(output, place)
-
-    def drop(self, output: int, place: int) -> None:
-        """Let an atom of an output leave; a KeyError is one that it does not have."""
-        # Those that share their atoms lose them together, and the first one is heard.
-        if not self._is_shared or output == 0:
             del self.atoms[output][place]
 
     def gone(self, n_entered: int) -> NDArray[np.intp]:

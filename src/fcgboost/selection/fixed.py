@@ -45,9 +45,6 @@ class Request:
     #: What atoms are divided by before they are scored: where they are drawn, and learned.
     divisor: Divisor
     gains: Sequence[Gain]
-    #: Whether all outputs take one atom, the one with the largest root of the sum of the squared
-    #: scores; they exclude the same ids.
-    is_joint: bool = False
 
 
 #: Chooses an atom for every output; None for one that may choose none.
@@ -78,9 +75,8 @@ class Pool:
 
     def best(self, request: Request) -> list[Choice | None]:
         """Choose the best candidate for every output."""
-        rule = request.divisor, self.allowed, request.is_joint
         chosen: list[Choice | None] = []
-        for best in self.candidates.best(request.points, *rule):
+        for best in self.candidates.best(request.points, request.divisor, self.allowed):
             if best is None:
                 chosen.append(None)
                 continue

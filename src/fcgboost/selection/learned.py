@@ -132,17 +132,12 @@ class _Learner:
 
 
 def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[Choice | None]:
-    """Take for every output the best of what was proposed for it, or for all the best for all."""
+    """Take for every output the best of what was proposed for it."""
     ids, chosen = hashing.fingerprint(atoms).tolist(), []
-    scores = [
-        gain.scores(sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c])
-        for c, gain in enumerate(request.gains)
-    ]
-    if request.is_joint:
-        scores = [sum(own * own for own in scores) ** 0.5 for _ in scores]
-    for c, own in enumerate(scores):
+    for c, gain in enumerate(request.gains):
+        own = gain.scores(sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c])
         for j, id_ in enumerate(ids):
-            if id_ in request.excluded[c] or not (request.is_joint or owners[j] == c):
+            if id_ in request.excluded[c] or owners[j] != c:
                 own[j] = -1.0
         j, score = _take_best(own)
         chosen.append(None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score))

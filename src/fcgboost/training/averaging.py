@@ -58,7 +58,6 @@ def averaged(traces: Sequence[Trace]) -> Trace:
         entered=entered[order],
         start=np.mean([trace.start for trace in traces], axis=0),
         endings=tuple(ending for trace in traces for ending in trace.endings),
-        is_shared=traces[0].is_shared,
     )
 
 

@@ -129,7 +129,6 @@ def make_recipe(settings: Settings, design: Design, key: int, is_scored: bool = 
         max_iter=settings.n_steps(m, is_scored),
         l2=settings.ridge(m),
         key=key,
-        is_shared=settings.multiclass == "shared",
         **{name: getattr(settings, name) for name in same},
     )
 

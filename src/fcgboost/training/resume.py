@@ -109,7 +109,6 @@ def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
         "data": state.data,
         "parameters": state.parameters,
         "endings": [ending and ending.name for ending in trace.endings],
-        "is_shared": trace.is_shared,
         "atoms": type(atoms).__name__,
         "shape": atoms.shape,
     }
@@ -202,8 +201,7 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         # SciPy may have taken shorter numbers.
         _, atoms.indices, atoms.indptr = parts
     endings = tuple(name and Status[name] for name in header["endings"])
-    entered, is_shared = arrays["entered"], bool(header["is_shared"])
-    return Trace(tuple(steps), atoms, entered, arrays["start"], endings, is_shared)
+    return Trace(tuple(steps), atoms, arrays["entered"], arrays["start"], endings)
 
 
 def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:

@@ -51,7 +51,6 @@ _NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] =
 }
 _FLAGS = ("fit_intercept", "standardize", "normalize", "reselect", "warm_start")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
-    "multiclass": ("one_vs_rest", "shared"),
     "link": ("auto", "theory", "power"),
     **dict.fromkeys(_FLAGS, (True, False)),
 }
@@ -76,7 +75,6 @@ class Settings:
     normalize: bool
     reselect: bool
     removal: Removal | None
-    multiclass: str
     link: str
     validation_fraction: float | None
     n_iter_no_change: int | None
@@ -210,7 +208,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
 def _is_free(p: Any, loss: Loss) -> bool:
     """Whether nothing is asked for that deep trees with corrected leaves cannot do."""
     is_default = p.scheme == "fully_corrective" and p.removal is None and p.device == "cpu"
-    is_plain = not (p.normalize or p.reselect) and p.multiclass == "one_vs_rest"
+    is_plain = not (p.normalize or p.reselect)
     given = (p.solver, p.selection, p.clip)
     return isinstance(loss, CurvedLoss) and is_default and is_plain and all(map(_is_auto, given))
 

@@ -224,9 +224,7 @@ def _choice(path: PathRecord) -> str:
 
 def _step(model: FittedModel) -> str:
     found = _found(model)
-    is_shared = vars(found).get("multiclass") == "shared" and len(model.classes) > 2
-    several = " for all classes" if is_shared else " for every class"
-    each = "" if len(model.classes) == 2 else several
+    each = "" if len(model.classes) == 2 else " for every class"
     scheme = found.scheme
     if scheme != "fully_corrective" and not isinstance(scheme, FullyCorrective):
         return f"In every step the coefficient of one atom moves{each}."
@@ -237,9 +235,8 @@ def _step(model: FittedModel) -> str:
     # A step of a mean of paths has the objectives of all.
     n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept) if sizes else 1
     mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
-    step = "In every step of each" if n_paths > 1 else "In every step"
-    enters = "up to three atoms enter" if is_shared else "an atom enters"
-    return f"{mean}{step} {enters}{each}, and the coefficients of all are fitted again.{leave}"
+    step = f"In every step{' of each' if n_paths > 1 else ''} an atom enters{each}"
+    return f"{mean}{step}, and the coefficients of all are fitted again.{leave}"
 
 
 def _found(model: FittedModel) -> Any:

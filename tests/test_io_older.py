@@ -1,4 +1,4 @@
-"""Files of format version 2 load and predict as they did, also those with parts that are gone."""
+"""Files of older format versions load and predict as they did, also with what is gone."""
 
 import json
 from pathlib import Path
@@ -7,33 +7,36 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
-from fcgboost import load_model
+from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 
 FILES = {path.stem: path for path in (Path(__file__).parent / "golden" / "models").glob("*.json")}
 #: Those without elliptic atoms.
-WRITABLE = {"constant", "compete"}
+WRITABLE = {"constant", "compete", "shared"}
 each_file = pytest.mark.parametrize("name", sorted(FILES))
 
 
-def test_there_is_a_file_for_every_part_that_is_gone() -> None:
+def test_there_is_a_file_for_everything_that_is_gone() -> None:
     texts = {name: path.read_text() for name, path in FILES.items()}
-    assert set(texts) == {"elliptic", "constant", "turns", "mixed", "compete"}
-    assert all('"version": 2' in text for text in texts.values())
+    assert set(texts) == {"elliptic", "constant", "turns", "mixed", "compete", "shared"}
+    assert {name for name, text in texts.items() if '"version": 2' not in text} == {"shared"}
+    assert all(word in texts["shared"] for word in ('"version": 3', '"is_shared": true'))
     assert '"mode":"compete"' in texts["compete"]
     assert {name for name, text in texts.items() if '"Elliptic' not in text} == WRITABLE
 
 
 @each_file
-def test_a_file_of_version_2_predicts_as_it_did(name: str) -> None:
+def test_an_older_file_predicts_as_it_did(name: str) -> None:
     model = load_model(FILES[name])
     about, X = model.about_, np.array(model.about_["X"])
     for make in (np.asarray, sparse.csr_matrix):
         decision = model.decision_function(make(X))
         np.testing.assert_allclose(decision, about["decision"], rtol=1e-12, atol=1e-13)
-    staged = list(model.staged_decision_function(X))
-    np.testing.assert_allclose(staged, about["staged"], rtol=1e-12, atol=1e-13)
+    if "staged" in about:
+        staged = list(model.staged_decision_function(X))
+        np.testing.assert_allclose(staged, about["staged"], rtol=1e-12, atol=1e-13)
     if about["proba"] is not None:
         np.testing.assert_allclose(model.predict_proba(X), about["proba"], rtol=1e-12)
 
@@ -54,8 +57,9 @@ def test_a_model_that_can_be_written_is_written_in_the_new_version(
 ) -> None:
     model, path = load_model(FILES[name]), tmp_path / "model.json"
     model.save_model(path)
-    assert json.loads(path.read_text())["version"] == 3
-    assert not any(word in path.read_text() for word in ('"Constant', '"constant"', '"mode"'))
+    assert json.loads(path.read_text())["version"] == 4
+    gone = ('"Constant', '"constant"', '"mode"', '"multiclass"', '"is_shared"')
+    assert not any(word in path.read_text() for word in gone)
     again = load_model(path)
     X = np.array(model.about_["X"])
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
@@ -83,10 +87,33 @@ def test_constants_are_trees_of_one_leaf() -> None:
 
 def test_what_is_gone_is_refused_in_a_new_file(tmp_path: Path) -> None:
     for name in FILES:
-        new = FILES[name].read_text().replace('"version": 2', '"version": 3')
-        (tmp_path / name).write_text(new)
-        with pytest.raises(ValueError, match=r"\$\.(parameters|model)\."):
+        document = json.loads(FILES[name].read_text())
+        (tmp_path / name).write_text(json.dumps({**document, "version": 4}))
+        with pytest.raises(ValueError, match=r"\$\.(parameters|model|path)"):
             load_model(tmp_path / name)
+
+
+def test_classes_that_shared_their_atoms_come_back_without_their_path() -> None:
+    model = load_model(FILES["shared"])
+    assert (len(model.trace_), model.n_iter_) == (0, 3)
+    assert (np.count_nonzero(model.atom_coef_, axis=0) > 1).all()
+    X = np.array(model.about_["X"])
+    with pytest.raises(ValueError, match="without its path"):
+        list(model.staged_decision_function(X))
+    assert (clone(model).fit(*load_iris(return_X_y=True)).trace_[0].coef != 0.0).any()
+
+
+def test_a_path_of_version_3_is_the_same_in_version_4(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = FCGBoostClassifier("relu", max_iter=9, removal=0.9, random_state=0).fit(X, y)
+    model.save_model(tmp_path / "new.json")
+    document = json.loads((tmp_path / "new.json").read_text())
+    document["version"] = 3
+    document["parameters"]["multiclass"] = "one_vs_rest"
+    document["path"]["is_shared"] = False
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    load_model(tmp_path / "old.json").save_model(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "new.json").read_text()
 
 
 def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files of format version 2, read as if they were of version 3, which has fewer parts."""
+"""Files of the format versions 2 and 3, read as if they were of version 4, which has less."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from fcgboost.arrays import namespace, squared_norms
 from fcgboost.dictionaries import Array, Dictionary, Sample
 from fcgboost.documents.checking import convert
-from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord
+from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord, PathRecord
 
 # The numbers of a node of a tree, and what says that it is a leaf.
 _NODE, _LEAF = 4, -1
@@ -49,17 +49,26 @@ class EllipticDictionary(Dictionary):
         return 2 * n_features
 
 
-class _Document2(Document):
-    version: Literal[2]  # type: ignore[assignment]
+class _Path(PathRecord):
+    #: Whether all outputs had the atoms that any of them chose: no path is like that now.
+    is_shared: bool
+
+
+class _Document(Document):
+    version: Literal[2, 3]  # type: ignore[assignment]
     parameters: dict[str, Any]
+    path: _Path | None
 
 
-def read_version2(value: Any) -> Document:
-    """Return a document of version 2 as one of version 3."""
-    document: _Document2 = convert(value, _Document2)
+def read_older(value: Any) -> Document:
+    """Return a document of version 2 or 3 as one of version 4; of shared atoms without its path."""
+    document: _Document = convert(value, _Document)
+    if document.path is not None and document.path.is_shared:
+        document.path = None
     _replace_constants(document)
     document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
     parameters = {key: _updated(given) for key, given in document.parameters.items()}
+    parameters.pop("multiclass", None)
     if isinstance(name := parameters.get("dictionary"), str):
         parameters["dictionary"] = _NAMES.get(name, name)
     document.parameters = convert(parameters, Parameters, "$.parameters")
