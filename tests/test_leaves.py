@@ -139,6 +139,22 @@ def test_a_grower_says_which_leaves_rows_belong_to() -> None:
     assert grow(TreeDictionary(3), X, residual)[1] is None
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.37, 1e-6])
+def test_leaves_of_rows_with_any_weights_are_smoothed_means(scale) -> None:
+    X, y = make_rows(500, 12)
+    weights = scale * np.random.default_rng(0).choice([0.3, 1.0, 7.7], 500)
+    residual = weights * (2.0 * y - 1.0 + 0.1 * X[:, 0])
+    trees = TreeDictionary(4, min_leaf=9.0 * scale, smoothing=2.0 * scale, peak=1.0)
+    zeros, ones = np.zeros(6), np.ones(6)
+    grower = trees.grower(Sample(zeros[None], zeros, ones, zeros, ones, 1.0, 1.0))
+    atom = grower.grow(X, residual, weights, 0)
+    codes = trees.leaves(X, atom)
+    sums, sizes = np.bincount(codes, residual), np.bincount(codes, weights)
+    means = sums / (sizes + 2.0 * scale)
+    assert sizes.min() > 8.9 * scale  # weights are rounded where splits are chosen
+    np.testing.assert_allclose(trees.leaf_values(atom), means / abs(means).max(), rtol=1e-6)
+
+
 @pytest.mark.parametrize("sizes", [(3,), (256, 1), (5, 300, 2)], ids=str)
 @pytest.mark.parametrize("n", [1, 2047, 5001])
 def test_forests_are_products_with_ones_and_zeros(sizes, n) -> None:

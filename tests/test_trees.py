@@ -132,13 +132,9 @@ def test_large_trees_of_whole_weights_do_not_depend_on_the_order() -> None:
     rng = np.random.default_rng(1)
     data = data._replace(weights=rng.integers(1, 1000, 3000).astype(float))
     data = data._replace(residual=data.residual * data.weights)
-    tree = grow(data, depth=8, min_leaf=0.1).reshape(-1, 4)
-    assert len(tree) > 30
-    other = grow(data.permuted(3), depth=8, min_leaf=0.1).reshape(-1, 4)
-    # The values of leaves are sums of other numbers than whole ones.
-    is_leaf = tree[:, 0] == -1.0
-    np.testing.assert_allclose(other[is_leaf], tree[is_leaf], rtol=1e-12)
-    np.testing.assert_array_equal(other[~is_leaf], tree[~is_leaf])
+    tree = grow(data, depth=8, min_leaf=0.1)
+    assert len(tree) > 4 * 30
+    np.testing.assert_array_equal(grow(data.permuted(3), depth=8, min_leaf=0.1), tree)
 
 
 @pytest.mark.parametrize("n_numbers", [1, 6000, 20_000])

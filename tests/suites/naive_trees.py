@@ -67,7 +67,6 @@ class Naive:
         steps = 2.0 ** (34 - math.frexp(total)[1])
         self.pull = {i: round(float(residual[i]) * steps) for i in self.active}
         self.weight = {i: float(weights[i]) for i in self.active}
-        self.residual = [float(x) for x in residual]
         self.thresholds = [
             thresholds(rows, j, parameters["n_thresholds"]) for j in range(rows.shape[1])
         ]
@@ -141,12 +140,8 @@ class Naive:
         values = {}
         for number, row in enumerate(table):
             if row[0] == -1:
-                # In the order of rows; and not the rounded residuals.
-                own = sorted(members[number])
-                pull, weight = 0.0, float(self.p["smoothing"])
-                for i in own:
-                    pull, weight = pull + self.residual[i], weight + self.weight[i]
-                values[number] = pull / weight if own else 0.0
+                pull, weight = self.sums(members[number])
+                values[number] = pull / (weight + self.p["smoothing"]) if weight else 0.0
         largest = max(map(abs, values.values())) or 1.0
         for number, value in values.items():
             table[number][1] = value / largest * self.p["peak"]

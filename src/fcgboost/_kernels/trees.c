@@ -2,7 +2,7 @@
  *
  * Residuals and weights are rounded to whole steps, and both sums of a bin are one whole number: a
  * bin costs one addition, no sum over rows is rounded, and the sums of a node are exactly those of
- * its parent less those of its sibling. Leaves get their values from the rows as they are.
+ * its parent less those of its sibling.
  */
 #include "trees.h"
 
@@ -36,7 +36,7 @@ void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double
 }
 
 /* Return the weight of a step: 1 if all weights are whole, or what all of them are. */
-static double weight_unit(int64_t n, const double *weights) {
+static double weight_unit(int64_t n, const double *weights, int *is_exact) {
     double total = 0.0, first = 0.0;
     int is_whole = 1, is_equal = 1;
     for (int64_t i = 0; i < n; i++) {
@@ -46,13 +46,15 @@ static double weight_unit(int64_t n, const double *weights) {
         is_equal &= weights[i] == first;
         total += weights[i];
     }
+    *is_exact = 1;
     if (is_whole && total <= WEIGHT_STEPS) return 1.0;
     if (is_equal && total <= WEIGHT_STEPS * first) return first;
+    *is_exact = 0;
     return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * (double)n));
 }
 
 /* Set the sums of all rows, and the order of those that have a residual; returns their number. */
-static int64_t set_rows(growth *tree, const double *residual, const double *weights, double unit) {
+static int64_t set_rows(growth *tree, const double *residual, const double *weights) {
     int64_t n = tree->bins->n_rows, n_active = 0;
     int exponent;
     double total = 0.0;
@@ -65,7 +67,7 @@ static int64_t set_rows(growth *tree, const double *residual, const double *weig
     double steps = ldexp(1.0, RESIDUAL_BITS - exponent);
     for (int64_t k = 0; k < n_active; k++) {
         int64_t i = tree->order[k], pull = (int64_t)rint(residual[i] * steps);
-        tree->rows[i] = pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)rint(weights[i] / unit);
+        tree->rows[i] = pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)rint(weights[i] / tree->unit);
     }
     return n_active;
 }
@@ -219,23 +221,24 @@ static void write_split(const growth *tree, const node *own, double *row, binned
 }
 
 /* Write the nodes: leaves with their mean residuals, smoothed, the largest of them the peak. */
-static void write_nodes(const growth *tree, const double *residual, const double *weights,
-                        double *nodes, binned_node *splits) {
+static void write_nodes(const growth *tree, const double *weights, double *nodes,
+                        binned_node *splits) {
     double largest = 0.0;
     int32_t n_leaves = 0;
     for (int64_t k = 0; k < tree->n_nodes; k++) {
         const node *own = tree->nodes + k;
-        double *row = nodes + FIELDS * k, pull = 0.0, weight = tree->rules->smoothing;
+        double *row = nodes + FIELDS * k, weight = weight_of(own->total) * tree->unit;
         if (own->children) {
             write_split(tree, own, row, splits + k);
             continue;
         }
         memcpy(row, LEAF, sizeof LEAF);
-        for (int64_t i = own->start; i < own->stop; i++) {
-            pull += residual[tree->order[i]];
-            weight += weights[tree->order[i]];
+        if (!tree->is_exact) {
+            weight = 0.0;
+            for (int64_t i = own->start; i < own->stop; i++) weight += weights[tree->order[i]];
         }
-        row[1] = pull / fmax(weight, DBL_MIN);
+        weight = fmax(weight + tree->rules->smoothing, DBL_MIN);
+        row[1] = (double)(own->total >> WEIGHT_BITS) / weight; /* in steps; the peak is to come */
         largest = fmax(largest, fabs(row[1]));
         splits[k].left = 0;
         splits[k].column = n_leaves++;
@@ -287,9 +290,9 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
                       double *nodes, uint16_t *leaves) {
     size_t n_rows = (size_t)bins->n_rows + AHEAD;
     growth tree = {.bins = bins, .rules = rules, .n_pairs = bins->n_columns * N_BINS};
-    double unit = weight_unit(bins->n_rows, weights);
-    tree.smoothing = rules->smoothing / unit;
-    tree.min_leaf = (int32_t)fmin(fmax(1.0, ceil(rules->min_leaf / unit)), 0x1p29);
+    tree.unit = weight_unit(bins->n_rows, weights, &tree.is_exact);
+    tree.smoothing = rules->smoothing / tree.unit;
+    tree.min_leaf = (int32_t)fmin(fmax(1.0, ceil(rules->min_leaf / tree.unit)), 0x1p29);
     tree.room = room;
     tree.n_room = n_room;
     tree.rows = malloc(n_rows * sizeof(pair));
@@ -299,9 +302,9 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     binned_node *splits = malloc((size_t)(max_nodes + 2) * sizeof(binned_node));
     int is_there = tree.rows && tree.order && tree.right && tree.nodes && splits;
     if (is_there) {
-        int64_t n_active = set_rows(&tree, residual, weights, unit);
+        int64_t n_active = set_rows(&tree, residual, weights);
         grow(&tree, n_active);
-        write_nodes(&tree, residual, weights, nodes, splits);
+        write_nodes(&tree, weights, nodes, splits);
         if (leaves) write_leaves(&tree, n_active, splits, leaves);
     }
     free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes), free(splits);

@@ -35,6 +35,8 @@ typedef struct {
 typedef struct {
     const fcg_bins *bins;
     const fcg_tree_rules *rules;
+    double unit;         /* the weight of a step, and whether it tells all weights exactly */
+    int is_exact;
     double smoothing;    /* in steps of weights, as is the least weight of a leaf */
     int32_t min_leaf;
     int64_t n_pairs;     /* of a histogram */

@@ -279,6 +279,7 @@ class Design(ABC):
     scale: Array
     #: The standard deviation of each column.
     deviation: Array
+    _made_of_data: tuple[str, ...] = ("_made",)
 
     @property
     @abstractmethod
@@ -340,6 +341,11 @@ class Design(ABC):
         """
         made: tuple[Hashable, Any] | None = vars(self).get("_made")
         if made is None or made[0] != name:
-            vars(self).pop("_made", None)
+            self.forget()
             made = vars(self)["_made"] = (name, make())
         return made[1]
+
+    def forget(self) -> None:
+        """Drop what was made of the data: it knows the design, and both would stay in memory."""
+        for name in self._made_of_data:
+            vars(self).pop(name, None)

@@ -47,7 +47,9 @@ class RowColumns(Columns):
         put, xp = design.device.put, design.device.xp
         self._y = [put(target) for target in targets]
         zeros = 0.0 * design.weights
-        self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in self._y])
+        # Other ridges have the same labels, of which there is one object.
+        slopes = {id(y): self._terms(y, zeros)[1] for y in self._y}
+        self._first_slopes = [slopes[id(y)] for y in self._y]
         sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
         self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
         self._states: dict[int, _State] = {}
@@ -171,7 +173,7 @@ class MemoryColumns(RowColumns):
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T
         self._unread.append(
-            xp.concatenate([factors[None], norms[None], self._first_slopes @ values])
+            xp.concatenate([factors[None], norms[None], xp.stack(self._first_slopes) @ values])
         )
 
     def _known(self) -> Array:

@@ -34,7 +34,9 @@ class LeafColumns(RowColumns):
         self._forest = Forest(design.n_rows, design.each)
         #: The shares of columns, and their gradients where all coefficients are 0, by tree.
         self._shares: list[Array] = [np.ones(self.n_columns)]
-        self._gradients = [self._first_slopes.sum(axis=1)[:, None][:, : self.n_columns]]
+        self._gradients = [
+            np.array([[own.sum()] for own in self._first_slopes])[:, : self.n_columns]
+        ]
 
     @property
     def factors(self) -> Array:
@@ -61,7 +63,7 @@ class LeafColumns(RowColumns):
             self._shares.append(tree.sums(self._design.shares))
             # Other ridges have the same labels.
             known = {id(y): own for y, own in zip(self._y, self._first_slopes, strict=True)}
-            sums = {key: tree.sums(np.ascontiguousarray(own)) for key, own in known.items()}
+            sums = {key: tree.sums(own) for key, own in known.items()}
             self._gradients.append(np.stack([sums[id(y)] for y in self._y]))
 
     def drop(self, position: int) -> None:

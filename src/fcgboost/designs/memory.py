@@ -56,6 +56,8 @@ class MemoryDesign(Design):
         Those of all rows, where X is only a part of them.
     """
 
+    _made_of_data = ("_made", "_residuals")
+
     def __init__(
         self,
         dictionary: Dictionary,
@@ -87,15 +89,25 @@ class MemoryDesign(Design):
         self.scale, self.deviation = frame.scale, frame.deviation
         self.units = self.device.put(frame.scale)
         self.words = hashing.fingerprint(self.X) if words is None else words
-        self.fingerprints, self._distinct = np.unique(self.words, return_index=True)
-        # The last two: that of the fit, and that of a step with a key of its own.
-        self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
         #: Values of atoms that were scored in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
         #: The leaves that rows belong to in trees that were grown in this step, by fingerprint.
         self.known_leaves: dict[int, NDArray[np.uint16]] = {}
-        #: The points of the last residuals, and these.
-        self._residuals: tuple[Any, Any] = (None, None)
+
+    @property
+    def fingerprints(self) -> hashing.Words:
+        """The fingerprints of distinct rows, sorted."""
+        return self._distinct[0]
+
+    @cached_property
+    def _distinct(self) -> tuple[hashing.Words, NDArray[np.intp]]:
+        """The fingerprints of distinct rows, and where these rows are."""
+        return np.unique(self.words, return_index=True)
+
+    @cached_property
+    def _circle(self) -> Callable[[int], hashing.Circle]:
+        # The last two: that of the fit, and that of a step with a key of its own.
+        return lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
 
     @property
     def n_distinct(self) -> int:
@@ -112,7 +124,7 @@ class MemoryDesign(Design):
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         """Draw distinct rows in hash order."""
         places = self._circle(key).after(turn, n)
-        return self.frame.sample(self.X[self._distinct[places]])
+        return self.frame.sample(self.X[self._distinct[1][places]])
 
     def subsample(self, n: int, key: int) -> MemorySubsample:
         """Return all rows, or those with the smallest hashes."""
@@ -217,8 +229,9 @@ class MemoryDesign(Design):
 
     def residuals(self, points: Sequence[Point]) -> Any:
         """Return the residuals at points, of shape (n_rows, n_points)."""
-        if self._residuals[0] is points:  # those of a step are asked for more than once
-            return self._residuals[1]
+        last, R = vars(self).get("_residuals", (None, None))
+        if last is points:  # those of a step are asked for more than once
+            return R
         vectors = []
         for columns, output, coef in points:
             assert isinstance(columns, RowColumns)

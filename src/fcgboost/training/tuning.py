@@ -100,6 +100,7 @@ def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     k = trial.n_kept(trace) if is_free else len(trace)
     own = _of_kind(fit, trial.settings)
     held_out = [trial.predicted(trial.model(trace, k))]
+    trial.layout.design.forget()
     return replace(own.with_ridge(own.ridges[best], trace[k - 1].k), held_out=held_out)
 
 
