@@ -146,9 +146,13 @@ class Columns(ABC):
         """Return the Hessian of the mean loss at some coefficients, times a direction."""
         raise TypeError("These columns are few enough for a Gram matrix.")
 
-    def leaf_values(self, coef: Array) -> list[Array] | None:
-        """Return the coefficients of every tree's leaves; None where atoms have one each."""
-        return None
+    def atom_coef(self, coef: Array) -> Array:
+        """Return the coefficients of atoms, the constant left out; 1 where leaves have them."""
+        return (coef * self.factors)[self.has_constant :]
+
+    def leaf_values(self, coef: Array) -> list[Array]:
+        """Return the coefficients of every tree's leaves, where these are corrected."""
+        return []
 
     @abstractmethod
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:

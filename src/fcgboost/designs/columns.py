@@ -48,8 +48,10 @@ class RowColumns(Columns):
         self._y = [put(target) for target in targets]
         zeros = 0.0 * design.weights
         # Other ridges have the same labels, of which there is one object.
-        slopes = {id(y): self._terms(y, zeros)[1] for y in self._y}
-        self._first_slopes = [slopes[id(y)] for y in self._y]
+        distinct = {id(y): y for y in self._y}
+        self._first_slopes = xp.stack([self._terms(y, zeros)[1] for y in distinct.values()])
+        #: The row of every output there.
+        self._slopes_of = [list(distinct).index(id(y)) for y in self._y]
         sides = [design.weights @ put(y == side) for y in self._y for side in (-1.0, 1.0)]
         self.label_weights = self._device.fetch(xp.stack(sides))[0].reshape(-1, 2)
         self._states: dict[int, _State] = {}
@@ -173,7 +175,7 @@ class MemoryColumns(RowColumns):
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T
         self._unread.append(
-            xp.concatenate([factors[None], norms[None], xp.stack(self._first_slopes) @ values])
+            xp.concatenate([factors[None], norms[None], self._first_slopes @ values])
         )
 
     def _known(self) -> Array:
@@ -187,7 +189,7 @@ class MemoryColumns(RowColumns):
         found = self._device.fetch(*unread, *arrays)
         for facts in found[: len(unread)]:
             first, self._n_read = self._n_read, self._n_read + facts.shape[1]
-            self._facts[:, first : self._n_read] = facts
+            self._facts[:, first : self._n_read] = facts[[0, 1, *(2 + i for i in self._slopes_of)]]
         return found[len(unread) :]
 
     def drop(self, position: int) -> None:

@@ -34,9 +34,7 @@ class LeafColumns(RowColumns):
         self._forest = Forest(design.n_rows, design.each)
         #: The shares of columns, and their gradients where all coefficients are 0, by tree.
         self._shares: list[Array] = [np.ones(self.n_columns)]
-        self._gradients = [
-            np.array([[own.sum()] for own in self._first_slopes])[:, : self.n_columns]
-        ]
+        self._gradients = [self._first_slopes.sum(axis=1)[:, None][:, : self.n_columns]]
 
     @property
     def factors(self) -> Array:
@@ -51,7 +49,7 @@ class LeafColumns(RowColumns):
     @property
     def first_gradients(self) -> Array:
         """The gradients where all coefficients are 0."""
-        return np.concatenate(self._gradients, axis=1)
+        return np.concatenate(self._gradients, axis=1)[self._slopes_of]
 
     def append(self, atoms: Any) -> None:
         """Add the leaves of trees."""
@@ -61,14 +59,15 @@ class LeafColumns(RowColumns):
             self.n_columns += n_leaves
             tree = self._forest.last()
             self._shares.append(tree.sums(self._design.shares))
-            # Other ridges have the same labels.
-            known = {id(y): own for y, own in zip(self._y, self._first_slopes, strict=True)}
-            sums = {key: tree.sums(own) for key, own in known.items()}
-            self._gradients.append(np.stack([sums[id(y)] for y in self._y]))
+            self._gradients.append(np.stack([tree.sums(own) for own in self._first_slopes]))
 
     def drop(self, position: int) -> None:
         """Refuse to: nothing chooses among leaves."""
         raise TypeError("Trees whose leaves are corrected do not leave.")
+
+    def atom_coef(self, coef: Array) -> Array:
+        """Return ones: all is in the leaves."""
+        return np.ones(len(self._forest.codes))
 
     def leaf_values(self, coef: Array) -> list[Array]:
         """Return the coefficients of every tree."""

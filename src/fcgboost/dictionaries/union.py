@@ -56,10 +56,6 @@ class UnionDictionary(Dictionary):
         for family in self.families:
             family.check_rows(X)
 
-    def at_step(self, k: int) -> list[int]:
-        """Return the numbers of the families that propose in step k = 1, 2, ..."""
-        return [(k - 1) % len(self.families)]
-
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose atoms of the first family; the others propose their own in their turns."""
         return wrapped(0, self.families[0].candidates(sample, n, key))

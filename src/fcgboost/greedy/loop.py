@@ -294,15 +294,9 @@ class _Path:
         n_outputs = len(self.outputs)
         coef = np.zeros((n_outputs, len(self.registry.rows)))
         chosen, small = [-1] * n_outputs, np.zeros((3, n_outputs))
-        # Trees that were there keep their arrays: few steps correct them.
-        known = self.steps[-1].leaves if self.is_behind and self.steps else ()
-        leaves = dict(enumerate(known))
         for c, output in enumerate(self.outputs):
             one, choice = (output, *output.followers)[ridge], output.choice
-            values = one.leaf_values
-            coef[c, output.atoms] = one.atom_coef if values is None else 1.0
-            for place, own in zip(output.atoms, values or (), strict=False):
-                leaves.setdefault(place, own)
+            coef[c, output.atoms] = one.atom_coef
             small[1, c], small[2, c] = one.objective, one.intercept
             if choice is not None and output.status is None:
                 chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
@@ -319,8 +313,19 @@ class _Path:
             residual=max([solution.residual for solution in solutions]),
             is_corrected=all(solution.status is Status.CONVERGED for solution in solutions),
             seconds=time.perf_counter() - self.started,
-            leaves=tuple(leaves[place] for place in sorted(leaves)),
+            leaves=self._leaves(ridge) if self.design.dictionary.corrects_leaves else (),
         )
+
+    def _leaves(self, ridge: int) -> tuple[Array, ...]:
+        """Return the values of all leaves, tree after tree."""
+        # Trees that were there keep their arrays: few steps correct them.
+        known = self.steps[-1].leaves if self.is_behind and self.steps else ()
+        leaves = dict(enumerate(known))
+        for output in self.outputs:
+            values = (output, *output.followers)[ridge].leaf_values
+            for place, own in zip(output.atoms, values, strict=True):
+                leaves.setdefault(place, own)
+        return tuple(leaves[place] for place in sorted(leaves))
 
     def _gone(self) -> NDArray[np.intp]:
         """Return the positions of the atoms that no output has."""

@@ -36,12 +36,11 @@ class Coefficients:
     @property
     def atom_coef(self) -> Array:
         """The coefficients of atoms (not of columns), the constant left out."""
-        columns = self.problem.columns
-        return (self.coef * columns.factors)[columns.has_constant :]
+        return self.problem.columns.atom_coef(self.coef)
 
     @property
-    def leaf_values(self) -> list[Array] | None:
-        """The coefficients of every tree's leaves; None where atoms have one each."""
+    def leaf_values(self) -> list[Array]:
+        """The coefficients of every tree's leaves, where these are corrected."""
         return self.problem.columns.leaf_values(self.coef)
 
     @property

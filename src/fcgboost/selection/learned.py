@@ -99,49 +99,63 @@ class _Learner:
 
     def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
         self._key, dictionary = key, design.dictionary
-        self._union = dictionary if isinstance(dictionary, UnionDictionary) else None
+        self._is_union = isinstance(dictionary, UnionDictionary)
         n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
         if dictionary.corrects_leaves:
             n_rows = np.iinfo(np.int64).max  # bins of all of them take an eighth of the memory
         self._subsample = design.subsample(n_rows, key)
         data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weight)
-        families = [dictionary] if self._union is None else self._union.families
+        families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
         self._families = [
             (_Grown if isinstance(family, GrownDictionary) else _Drawn)(family, selection, data)
             for family in families
         ]
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
-        """Let the families propose, and take the best on all rows."""
+        """Let a family propose, and take the best on all rows.
+
+        For outputs that have all of that already, the next family proposes.
+        """
         residuals, active = self._subsample.residuals(request.points)
-        numbers = [0] if self._union is None else self._union.at_step(request.k)
-        proposals, owners = [], list[int]()
-        for c, gain in enumerate(request.gains):
-            for number in numbers:
+        chosen: list[Choice | None] = [None] * len(request.points)
+        for turn in range(len(self._families)):
+            number = (request.k - 1 + turn) % len(self._families)
+            proposals, owners = [], list[int]()
+            for c in (c for c, choice in enumerate(chosen) if choice is None):
                 key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
-                family = self._families[number]
-                rows = family.propose(residuals[:, c], active[:, c], gain, key)
-                if isinstance(family, _Grown) and family.leaves is not None:
-                    (word,) = hashing.fingerprint(rows).tolist()
-                    self._subsample.keep_leaves(word, family.leaves)
-                proposals += [rows if self._union is None else wrapped(number, rows)]
-                owners += [c] * rows.shape[0]
-        atoms = stack_rows(proposals)
-        sums = design.sums(atoms, request.points)
-        return _best(atoms, owners, sums, request)
+                learned = residuals[:, c], active[:, c], request.gains[c], key
+                proposals.append(self._propose(number, *learned))
+                owners += [c] * proposals[-1].shape[0]
+            atoms = stack_rows(proposals)
+            _choose_best(atoms, owners, design.sums(atoms, request.points), request, chosen)
+            if all(chosen):
+                break
+        return chosen
+
+    def _propose(self, number: int, residual: Any, active: Any, gain: Gain, key: int) -> Any:
+        """Return what a family proposes for one output."""
+        family = self._families[number]
+        rows = family.propose(residual, active, gain, key)
+        if isinstance(family, _Grown) and family.leaves is not None:
+            (word,) = hashing.fingerprint(rows).tolist()
+            self._subsample.keep_leaves(word, family.leaves)
+        return wrapped(number, rows) if self._is_union else rows
 
 
-def _best(atoms: Any, owners: list[int], sums: Sums, request: Request) -> list[Choice | None]:
-    """Take for every output the best of what was proposed for it."""
-    ids, chosen = hashing.fingerprint(atoms).tolist(), []
-    for c, gain in enumerate(request.gains):
-        own = gain.scores(sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c])
+def _choose_best(
+    atoms: Any, owners: list[int], sums: Sums, request: Request, chosen: list[Choice | None]
+) -> None:
+    """Take for every output the best of what was proposed for it, unless it has all of it."""
+    ids = hashing.fingerprint(atoms).tolist()
+    for c in dict.fromkeys(owners):
+        parts = sums.dots[:, c], sums.firsts[:, c], sums.squares[:, c], sums.active[c]
+        own = request.gains[c].scores(*parts)
         for j, id_ in enumerate(ids):
             if id_ in request.excluded[c] or owners[j] != c:
                 own[j] = -1.0
         j, score = _take_best(own)
-        chosen.append(None if score < 0.0 else Choice(atoms[j : j + 1].copy(), ids[j], score))
-    return chosen
+        if score >= 0.0:
+            chosen[c] = Choice(atoms[j : j + 1].copy(), ids[j], score)
 
 
 def _take_best(scores: Array) -> tuple[int, float]:

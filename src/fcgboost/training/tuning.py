@@ -180,7 +180,9 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     best, number = _winner(split, np.mean(scores, axis=0))
     multiple = _MULTIPLES[number]
     held_out = [
-        split.predicted(split.model(traces[best], _end(traces[best], multiple, split.k0)))
+        split.predicted(
+            split.model(traces[best], int(_ends(traces[best], np.array(multiple), split.k0)))
+        )
         for split, traces in splits
     ]
     return replace(fit.with_ridge(fit.ridges[best], round(multiple * fit.k0)), held_out=held_out)
@@ -201,11 +203,11 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
 
 def _at_multiples(trace: Trace, k0: int) -> list[float]:
     """Return the scores after some multiples of k0; the last one where a path was given up."""
-    ends = [_end(trace, multiple, k0) for multiple in _MULTIPLES]
+    ends = _ends(trace, np.array(_MULTIPLES), k0).tolist()
     return [float(trace[k - 1].validation_score or 0.0) if k else 0.0 for k in ends]
 
 
-def _end(trace: Trace, multiple: float, k0: int) -> int:
-    """Return how many of the judged steps there are up to a multiple of k0: one at least."""
-    n_judged = int(np.searchsorted(trace.column("k"), round(multiple * k0), side="right"))
-    return min(max(1, n_judged), len(trace))
+def _ends(trace: Trace, multiples: NDArray[np.float64], k0: int) -> NDArray[np.intp]:
+    """Return how many of the judged steps there are up to multiples of k0: one at least."""
+    n_judged = np.searchsorted(trace.column("k"), np.rint(multiples * k0), side="right")
+    return np.minimum(np.maximum(1, n_judged), len(trace))
