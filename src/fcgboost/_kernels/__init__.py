@@ -7,7 +7,18 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import (
+    Structure,
+    addressof,
+    byref,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,11 +58,16 @@ _FUNCTIONS = {
 }
 
 
+_byte_of = c_char.from_buffer
+
+
 class ArrayPointer:
     @staticmethod
     def from_param(array: NDArray[Any]) -> c_void_p:
         """Return where an array lies; what is no plain array in one piece is our mistake."""
         assert array.flags.c_contiguous
+        if array.flags.writeable and array.size:  # the quick way
+            return c_void_p(addressof(_byte_of(array)))  # type: ignore[arg-type]
         return c_void_p(array.__array_interface__["data"][0])
 
 
@@ -88,7 +104,8 @@ class Search(Structure):
     """How atoms are drawn and refined; `kernels.h` says what every number is."""
 
     _fields_ = _fields(
-        "i: family size n_improved n_rows max_steps; d: pull pull_times_weight; i: max_features; "
+        "i: family size n_improved n_rows max_steps n_compared; d: pull pull_times_weight; "
+        "i: max_features; "
         "d: low high; i: memory n_shorter; d: rounding increase shorter little first_step nudge tie"
     )
 

@@ -86,6 +86,7 @@ typedef struct {
     int64_t family;
     int64_t size, n_improved;  /* atoms that are drawn, and refined: as many, or fewer */
     int64_t n_rows, max_steps; /* rows that are looked at, and steps of BFGS, at most */
+    int64_t n_compared;        /* rows at most that say which atom is the best, whole blocks */
     double pull, pull_times_weight; /* the pull, and what it is at most times the weight of rows */
     int64_t max_features;      /* weights of a ReLU atom that are not zero, at most */
     double low, high;          /* the logarithms of the least and the largest width */

@@ -25,14 +25,14 @@ static const pair *bins_of(const fcg_bins *bins, const pair *histogram, pair tot
     return copied;
 }
 
-/* Order the bins of a feature and add them up in that order; returns how many there are. Levels of
- * a category are in the order of their mean residuals, and those without rows are left out. */
-static int rank_bins(const pair *own, int n, int is_category, double smoothing, int *ranks,
-                     pair *below) {
-    int n_ranks = n;
+/* Order the bins of a feature and add them up in that order; returns how many there are. Those that
+ * are known to have no rows are left out, and so are levels of a category, which are in the order
+ * of their mean residuals. */
+static int rank_bins(const pair *own, int n, const uint64_t *occupied, int is_category,
+                     double smoothing, int *ranks, pair *below) {
+    int n_ranks = 0;
     if (is_category) {
         double means[N_BINS];
-        n_ranks = 0;
         for (int code = 0; code < n; code++) {
             if (weight_of(own[code]) == 0) continue;
             means[code] = (double)(own[code] >> WEIGHT_BITS) / (weight_of(own[code]) + smoothing);
@@ -40,8 +40,16 @@ static int rank_bins(const pair *own, int n, int is_category, double smoothing, 
             for (; at > 0 && means[ranks[at - 1]] > means[code]; at--) ranks[at] = ranks[at - 1];
             ranks[at] = code;
         }
+    } else if (occupied) {
+        for (int word = 0; word < 4; word++) {
+            /* Below the first bin may be missing values alone. */
+            for (uint64_t rest = occupied[word] | (word == 0); rest; rest &= rest - 1) {
+                int code = 64 * word + __builtin_ctzll(rest);
+                if (code < n) ranks[n_ranks++] = code;
+            }
+        }
     } else {
-        for (int code = 0; code < n; code++) ranks[code] = code;
+        for (; n_ranks < n; n_ranks++) ranks[n_ranks] = n_ranks;
     }
     pair total = 0;
     for (int at = 0; at < n_ranks; at++) below[at] = total += own[ranks[at]];
@@ -76,7 +84,7 @@ static float estimate(const growth *tree, const pair *below, int n, pair more, p
         scores[at] = (weights[at] >= tree->min_leaf) & (rest >= tree->min_leaf) ? found : -1.0f;
     }
     /* Of numbers of one sign, larger ones have larger bits; and -1 has less than any. */
-    memcpy(words, scores, sizeof words);
+    memcpy(words, scores, (size_t)n * sizeof *words);
     for (int at = 0; at < n; at++) most = words[at] > most ? words[at] : most;
     if (n == 0) return -1.0f;
     memcpy(&largest, &most, sizeof largest);
@@ -85,15 +93,20 @@ static float estimate(const growth *tree, const pair *below, int n, pair more, p
 
 /* Note a split: which codes go left. Where no value is missing, those to come go with the
  * majority. */
-static void take_split(const growth *tree, node *own, const int *ranks, int n_ranks, pair missing,
-                       int is_left) {
+static void take_split(const growth *tree, node *own, const int *ranks, int n_ranks, int best,
+                       pair missing, int is_left) {
     const fcg_bins *bins = tree->bins;
     int64_t j = own->feature, usual = bins->usual[j];
     uint8_t bin_goes_left[N_BINS];
     if (weight_of(missing) == 0) is_left = 2 * weight_of(own->left) >= weight_of(own->total);
     own->is_missing_left = is_left;
     memset(bin_goes_left, is_left, N_BINS);
-    for (int at = 0; at < n_ranks; at++) bin_goes_left[ranks[at]] = at <= own->place;
+    own->place = ranks[best];
+    if (bins->is_category[j])
+        for (int at = 0; at < n_ranks; at++) bin_goes_left[ranks[at]] = at <= best;
+    else
+        for (int64_t bin = 0; bin < bins->n_numbers[j]; bin++)
+            bin_goes_left[bin] = bin <= own->place;
     /* Codes of other features of the column are the usual bin of this one. */
     uint64_t others = (usual >= 0 ? bin_goes_left[usual] : is_left) ? ~(uint64_t)0 : 0;
     for (int word = 0; word < 4; word++) own->goes_left[word] = others;
@@ -108,12 +121,14 @@ static void take_split(const growth *tree, node *own, const int *ranks, int n_ra
 
 /* Improve the split of a node by one feature: estimates say which thresholds are worth a look. Of
  * equal ones the lowest wins, then missing values on the left. */
-static void split_by(const growth *tree, node *own, const pair *sums, int64_t j) {
+static void split_by(const growth *tree, node *own, const pair *sums, const uint64_t *occupied,
+                     int64_t j) {
     const fcg_bins *bins = tree->bins;
     int n = (int)bins->n_numbers[j], ranks[N_BINS], best = -1, is_left = 0;
     pair below[N_BINS], missing = bins->n_bins[j] > n ? sums[n] : 0, total = own->total;
     float scores[2][N_BINS], most;
-    int n_ranks = rank_bins(sums, n, bins->is_category[j], tree->smoothing, ranks, below);
+    int is_category = bins->is_category[j];
+    int n_ranks = rank_bins(sums, n, occupied, is_category, tree->smoothing, ranks, below);
     int n_sides = weight_of(missing) > 0 ? 2 : 1;
     most = estimate(tree, below, n_ranks, 0, total, scores[0]);
     if (n_sides == 2) most = fmaxf(most, estimate(tree, below, n_ranks, missing, total, scores[1]));
@@ -130,18 +145,20 @@ static void split_by(const growth *tree, node *own, const pair *sums, int64_t j)
     }
     if (best < 0) return;
     own->feature = j;
-    own->place = best;
     own->left = below[best] + (is_left ? missing : 0);
-    take_split(tree, own, ranks, n_ranks, missing, is_left);
+    take_split(tree, own, ranks, n_ranks, best, missing, is_left);
 }
 
-void fcg_find_split(const growth *tree, node *own, const pair *histogram) {
+void fcg_find_split(const growth *tree, node *own, const pair *histogram,
+                    const uint64_t *occupied) {
     const fcg_bins *bins = tree->bins;
     pair copied[N_BINS];
     double pull = (double)(own->total >> WEIGHT_BITS);
     double none = pull * pull / (weight_of(own->total) + tree->smoothing);
     own->score = none * FLOOR;
-    for (int64_t j = 0; j < bins->n_features; j++)
-        split_by(tree, own, bins_of(bins, histogram, own->total, j, copied), j);
+    for (int64_t j = 0; j < bins->n_features; j++) {
+        const uint64_t *known = bins->usual[j] < 0 && occupied ? occupied + 4 * bins->column[j] : 0;
+        split_by(tree, own, bins_of(bins, histogram, own->total, j, copied), known, j);
+    }
     own->score -= none;
 }

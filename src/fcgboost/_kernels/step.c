@@ -10,28 +10,47 @@
 static const double SAFE_CONDITION = 1e-10;
 static const double ARMIJO = 1e-4;
 /* A step ends where the next iteration would gain less than this share of the first. */
-static const double LITTLE = 1e-9;
-enum { TRIALS = 20 };
+static const double LITTLE = 1e-4;
+enum { TRIALS = 20, LANES = 4 };
+
+/* Add a few rows to their sums; inlined, so that of four rows none waits for another. */
+static inline void add_rows(const fcg_columns *c, const double *restrict a,
+                            const double *restrict f, double u, double b, int64_t i, int64_t n,
+                            double parts[6][LANES]) {
+    for (int64_t l = 0; l < n; l++) {
+        double y = c->y[i + l], value = a[i + l];
+        double e = 1.0 - y * (f[i + l] + u + b * value);
+        double h = e > 0.0 ? 2.0 * c->shares[i + l] : 0.0, g = -h * y * e;
+        parts[0][l] += -0.5 * g * y * e;
+        parts[1][l] += g;
+        parts[2][l] += g * value;
+        parts[3][l] += h;
+        parts[4][l] += h * value;
+        parts[5][l] += h * value * value;
+    }
+}
 
 /* Sums over rows at f + u + b a: the risk, and the first and second derivatives in u and b. */
 static void line_sums(const fcg_columns *c, const double *restrict a, const double *restrict f,
                       double u, double b, double *sums) {
-    double parts[6][4] = {{0.0}};
-    for (int64_t i = 0; i < c->m; i += 4) {
-        for (int64_t l = 0; l < (c->m - i < 4 ? c->m - i : 4); l++) {
-            double y = c->y[i + l], value = a[i + l];
-            double e = 1.0 - y * (f[i + l] + u + b * value);
-            double h = e > 0.0 ? 2.0 * c->shares[i + l] : 0.0, g = -h * y * e;
-            parts[0][l] += -0.5 * g * y * e;
-            parts[1][l] += g;
-            parts[2][l] += g * value;
-            parts[3][l] += h;
-            parts[4][l] += h * value;
-            parts[5][l] += h * value * value;
-        }
-    }
+    double parts[6][LANES] = {{0.0}};
+    int64_t whole = c->m / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES) add_rows(c, a, f, u, b, i, LANES, parts);
+    add_rows(c, a, f, u, b, whole, c->m - whole, parts);
     for (int s = 0; s < 6; s++)
         sums[s] = (parts[s][0] + parts[s][1]) + (parts[s][2] + parts[s][3]);
+}
+
+/* Add u + b a to the values, and set the slopes there. */
+static void move(int64_t m, const double *restrict y, const double *restrict shares,
+                 const double *restrict a, double u, double b, double *restrict f,
+                 double *restrict g) {
+    for (int64_t i = 0; i < m; i++) {
+        f[i] += u + b * a[i];
+        double e = 1.0 - y[i] * f[i];
+        e = e <= 0.0 ? 0.0 : e; /* what is no number stays */
+        g[i] = shares[i] * (-2.0 * y[i] * e);
+    }
 }
 
 void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, double *f,
@@ -62,10 +81,6 @@ void fcg_step(const fcg_columns *c, int64_t j, int32_t has_constant, double l2, 
         u += length * du, b += length * db;
         memcpy(s, t, sizeof s);
     }
-    for (int64_t i = 0; i < c->m; i++) {
-        f[i] += u + b * a[i];
-        double e = 1.0 - c->y[i] * f[i];
-        g[i] = e > 0.0 ? c->shares[i] * (-2.0 * c->y[i] * e) : 0.0;
-    }
+    move(c->m, c->y, c->shares, a, u, b, f, g);
     added[0] = u, added[1] = b, added[2] = s[0];
 }

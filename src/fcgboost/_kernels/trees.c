@@ -15,6 +15,8 @@ enum { N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
 /* Rows that are fetched before they are needed, and rows that walk side by side: each waits for the
  * memory, and the others go on meanwhile. */
 enum { AHEAD = 16, LANES = 16 };
+/* Of so few rows sums are made sooner than empty histograms. */
+enum { FEW = 256 };
 
 /* The sizes of all residuals add up to fewer steps than that power of two. */
 enum { RESIDUAL_BITS = 34 };
@@ -72,11 +74,14 @@ static int64_t set_rows(growth *tree, const double *residual, const double *weig
     return n_active;
 }
 
-/* Add up the rows of a node by bin, for all columns. */
+static void clear(const growth *tree, pair *histogram) {
+    memset(histogram, 0, (size_t)tree->n_pairs * sizeof(pair));
+}
+
+/* Add up the rows of a node by bin, for all columns; the histogram is empty. */
 static void fill_histogram(const growth *tree, const node *own, pair *restrict histogram) {
     int64_t n_columns = tree->bins->n_columns;
     const uint8_t *codes = tree->bins->codes;
-    memset(histogram, 0, (size_t)tree->n_pairs * sizeof(pair));
     for (int64_t i = own->start; i < own->stop; i++) {
         const uint8_t *row = codes + tree->order[i] * n_columns;
         pair value = tree->rows[tree->order[i]];
@@ -105,12 +110,34 @@ static pair *take_room(growth *tree) {
     return tree->n_room > 1 ? tree->room + --tree->n_room * tree->n_pairs : NULL;
 }
 
+/* Find the split of a node of few rows: they have few bins, and leave the room to work in empty. */
+static void open_small(growth *tree, node *own) {
+    if (!is_open(tree, own)) return;
+    int64_t n_columns = tree->bins->n_columns;
+    memset(tree->occupied, 0, (size_t)(4 * n_columns) * sizeof(uint64_t));
+    for (int64_t i = own->start; i < own->stop; i++) {
+        const uint8_t *row = tree->bins->codes + tree->order[i] * n_columns;
+        pair value = tree->rows[tree->order[i]];
+        for (int64_t j = 0; j < n_columns; j++) {
+            tree->room[j * N_BINS + row[j]] += value;
+            tree->occupied[4 * j + (row[j] >> 6)] |= (uint64_t)1 << (row[j] & 63);
+        }
+    }
+    fcg_find_split(tree, own, tree->room, tree->occupied);
+    for (int64_t i = own->start; i < own->stop; i++) {
+        const uint8_t *row = tree->bins->codes + tree->order[i] * n_columns;
+        for (int64_t j = 0; j < n_columns; j++) tree->room[j * N_BINS + row[j]] = 0;
+    }
+}
+
 /* Add a node up and find its split. */
 static void open_node(growth *tree, node *own) {
     if (!own->histogram) own->histogram = take_room(tree);
     pair *histogram = own->histogram ? own->histogram : tree->room;
+    clear(tree, histogram);
     fill_histogram(tree, own, histogram);
-    fcg_find_split(tree, own, histogram);
+    fcg_find_split(tree, own, histogram, NULL);
+    if (histogram == tree->room) clear(tree, histogram);
 }
 
 /* Open the children of a node, the smaller one by its rows, the other by what these leave. */
@@ -119,6 +146,11 @@ static void open_children(growth *tree, node *parent, node *first) {
     node *large = small == first ? first + 1 : first;
     pair *above = parent->histogram;
     parent->histogram = NULL;
+    if (parent->stop - parent->start <= FEW) {
+        open_small(tree, first);
+        open_small(tree, first + 1);
+        return;
+    }
     if (!is_open(tree, large)) {
         if (is_open(tree, small)) small->histogram = above, open_node(tree, small);
         return;
@@ -130,11 +162,13 @@ static void open_children(growth *tree, node *parent, node *first) {
     }
     small->histogram = is_open(tree, small) ? take_room(tree) : NULL;
     pair *less = small->histogram ? small->histogram : tree->room;
+    clear(tree, less);
     fill_histogram(tree, small, less);
     large->histogram = above;
     for (int64_t place = 0; place < tree->n_pairs; place++) above[place] -= less[place];
-    if (is_open(tree, small)) fcg_find_split(tree, small, less);
-    fcg_find_split(tree, large, above);
+    if (is_open(tree, small)) fcg_find_split(tree, small, less, NULL);
+    fcg_find_split(tree, large, above, NULL);
+    if (less == tree->room) clear(tree, less);
 }
 
 /* Bring the rows of a node to its children, in their order. */
@@ -193,6 +227,7 @@ static void grow(growth *tree, int64_t n_active) {
     root->stop = n_active;
     for (int64_t i = 0; i < n_active; i++) root->total += tree->rows[tree->order[i]];
     tree->n_nodes = 1;
+    clear(tree, tree->room);
     if (most != 1 && is_open(tree, root)) open_node(tree, root);
     while ((next = choose_node(tree, most ? 0 : next)) < tree->n_nodes) {
         node *own = tree->nodes + next, *children = split(tree, own);
@@ -300,7 +335,8 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     tree.right = malloc(n_rows * sizeof(int32_t));
     tree.nodes = malloc((size_t)(max_nodes + 2) * sizeof(node));
     binned_node *splits = malloc((size_t)(max_nodes + 2) * sizeof(binned_node));
-    int is_there = tree.rows && tree.order && tree.right && tree.nodes && splits;
+    tree.occupied = malloc((size_t)(4 * bins->n_columns + 1) * sizeof(uint64_t));
+    int is_there = tree.rows && tree.order && tree.right && tree.nodes && splits && tree.occupied;
     if (is_there) {
         int64_t n_active = set_rows(&tree, residual, weights);
         grow(&tree, n_active);
@@ -308,5 +344,6 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
         if (leaves) write_leaves(&tree, n_active, splits, leaves);
     }
     free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes), free(splits);
+    free(tree.occupied);
     return is_there ? tree.n_nodes : -1;
 }

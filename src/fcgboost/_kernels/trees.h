@@ -45,11 +45,14 @@ typedef struct {
     int32_t *right;      /* room for the rows of a node */
     node *nodes;
     int64_t n_nodes;
-    pair *room;          /* for histograms; the first one is to work in */
+    pair *room;          /* for histograms; the first one, to work in, is empty in between */
     int64_t n_room;
+    uint64_t *occupied;  /* (n_columns, 4): which codes of the columns rows of a node have */
 } growth;
 
-/* Find the best split of a node from its sums by bin; of equal ones, that of the first feature. */
-void fcg_find_split(const growth *tree, node *own, const pair *histogram);
+/* Find the best split of a node from its sums by bin; of equal ones, that of the first feature.
+ * `occupied` has a bit for every code of a column that some row has, unless it is NULL. */
+void fcg_find_split(const growth *tree, node *own, const pair *histogram,
+                    const uint64_t *occupied);
 
 #endif

@@ -16,8 +16,9 @@ from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
 
-# Room for columns that is taken at once; more is only found by copying.
-_ROOM = 128
+# Columns, and numbers, that room is taken for at once; more is only found by copying. Memory that
+# is not written on costs nothing.
+_ROOM, _ENTRIES = 128, 1 << 25
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
 
@@ -119,7 +120,8 @@ class MemoryColumns(RowColumns):
         super().__init__(design, targets, loss, has_constant)
         self._capacity = capacity + int(has_constant)
         #: Column after column, of shape (room, n_rows).
-        self._storage = self._device.empty(min(self._capacity, _ROOM), design.n_rows)
+        room = min(self._capacity, max(_ROOM, _ENTRIES // design.n_rows))
+        self._storage = self._device.empty(room, design.n_rows)
         #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
         self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
         self._n_read = 0

@@ -176,6 +176,8 @@ class ColumnValues(AtomValues):
     def decision(self, steps: Sequence[Step]) -> list[Array]:
         """Multiply once for several steps, which reads the values once."""
         n_atoms, n_outputs = steps[-1].n_entered, len(steps[-1].intercept)
+        if len(steps) == 1:
+            return [self._values[:, :n_atoms] @ steps[0].coef.T + steps[0].intercept]
         coef = np.zeros((len(steps), n_outputs, n_atoms))
         for rows, step in zip(coef, steps, strict=True):
             rows[:, : step.n_entered] = step.coef

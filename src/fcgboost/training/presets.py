@@ -95,7 +95,7 @@ AUTO = Preset(
     "auto",
     (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
     _TIMID,
-    max_steps=500,
+    max_steps=230,
     growth=1.2,
     n_members=3,
     n_few=5_000,

@@ -107,18 +107,21 @@ def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
 def _compare_kinds(
     fit: Fit, rules: list[StoppingRule], patience: int | None
 ) -> tuple[Fit, int, Trace]:
-    """Return the fit of the best set-up, the number of its best ridge, and that one's steps."""
-    found, top = [], -np.inf
-    # The quickest first: it says what is worth waiting for.
+    """Return the fit of the best set-up, the number of its best ridge, and that one's steps.
+
+    The last one, which is meant for more rows and is the quickest, comes first: another one must be
+    better than it by a standard error, and is given up where it is behind by as much.
+    """
+    found, top = list[tuple[Fit, int, Trace]](), -np.inf
     for kind in reversed(fit.kinds):
         trial = _of_kind(fit, kind)
-        hopeless = Hopeless(top - 2.0 * trial.error(top), trial.k0)
-        traces = _compare(trial, [*rules, hopeless], patience)
+        error = trial.error(top)
+        traces = _compare(trial, [*rules, Hopeless(top - error, trial.k0)], patience)
         best = _best(trial, traces)
         score = float(np.nanmax(traces[best].scores, initial=-np.inf))
-        found.append((score, trial, best, traces[best]))
-        top = max(top, score)
-    return max(found, key=lambda one: one[0])[1:]
+        if not found or score > top + error:
+            found, top = [(trial, best, traces[best])], score
+    return found[0]
 
 
 def _of_kind(fit: Fit, kind: Settings, data: Data | None = None) -> Fit:
