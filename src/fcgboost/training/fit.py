@@ -148,8 +148,6 @@ class Fit:
     patience: int | None
     title: str = ""
     held_out: Sequence[HeldOut] = ()
-    #: The settings that are compared, these first.
-    kinds: Sequence[Settings] = ()
 
     @classmethod
     def of(cls, settings: Settings, layout: Layout, state: FitState) -> Self:
@@ -239,9 +237,7 @@ class Fit:
             "_loss_": self.recipe.loss,
             "_sample_": design.sample(_IMPORTANCE_ROWS, self.state.key).rows,
             "_deviation_": design.deviation,
-            "_state_": replace(
-                self.state, path=first or trace, l2=l2, link=link, kind=self.settings.preset.name
-            ),
+            "_state_": replace(self.state, path=first or trace, l2=l2, link=link),
             "_k0_": self.k0,
         }
 
@@ -313,11 +309,7 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     is_sparse, has_missing = sparse.issparse(train.X), any(part.has_missing for part in given)
     digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
     state = find_state(settings, data.classes, digests, kind, last)
-    kinds = settings.at(len(train.codes), is_sparse, has_missing)
-    if state.kind is not None:
-        kinds = [one for one in kinds if one.preset.name == state.kind]
-    if not settings.chooses:
-        kinds = kinds[:1]
+    settings = settings.at(len(train.codes), is_sparse, has_missing)
     if settings.validation_fraction is not None:
         data = Data(data.classes, *split_data(train, settings.validation_fraction, state.key))
-    return replace(Fit.of(kinds[0], lay_out(kinds[0], data), state), kinds=kinds)
+    return Fit.of(settings, lay_out(settings, data), state)

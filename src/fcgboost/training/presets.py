@@ -55,16 +55,13 @@ class Preset:
     leader: int = 1
     #: How far all coefficients are corrected; None is the solver's own.
     solver: NewtonSolver | None = None
-    #: Another set-up for many rows: compared with this one from the first number of rows on, and
-    #: alone from the second on.
+    #: Another set-up for many rows, and from how many on.
     other: Preset | None = None
-    other_from: tuple[int, int] = (0, 0)
+    n_many: int = 0
 
-    def at(self, n_rows: float) -> list[Preset]:
-        """Return the set-ups that are compared for so many rows."""
-        if self.other is None or n_rows < self.other_from[0]:
-            return [self]
-        return [self, self.other] if n_rows < self.other_from[1] else [self.other]
+    def at(self, n_rows: int) -> Preset:
+        """Return the set-up for so many rows."""
+        return self if self.other is None or n_rows < self.n_many else self.other
 
     @property
     def takes_missing(self) -> bool:
@@ -100,7 +97,7 @@ AUTO = Preset(
     n_members=3,
     n_few=5_000,
     other=FOREST,
-    other_from=(10_000, 20_000),
+    n_many=10_000,
 )
 COMPACT = Preset(
     "compact",

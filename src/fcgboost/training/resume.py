@@ -50,8 +50,6 @@ class FitState:
     path: Trace | None = None
     l2: float | None = None
     link: PowerLink | None = None
-    #: Which set-up it was, where a preset has several.
-    kind: str | None = None
 
 
 def find_state(

@@ -139,23 +139,17 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: float, is_sparse: bool, has_missing: bool) -> list[Settings]:
-        """Return the settings that are compared for so many rows: those of one set-up or two."""
-        if not self.is_preset:
-            return [self]
-        presets = self.preset.at(n_rows) if self.is_free and not is_sparse else [self.preset]
-        is_same = presets == [self.preset] and not has_missing
-        return [self] if is_same else [self._of(preset, has_missing) for preset in presets]
-
-    def _of(self, preset: Preset, has_missing: bool) -> Settings:
-        """Return the same with another set-up."""
-        scheme = copy.copy(self.scheme)
-        if isinstance(scheme, FullyCorrective):
-            scheme.growth = preset.growth if self.is_free else scheme.growth
-            scheme.solver = preset.solver or scheme.solver
-        changes: dict[str, Any] = {"dictionary": preset.dictionary(has_missing), "preset": preset}
-        if self.is_free:
-            changes |= {"clip": preset.clip, "scheme": scheme, "selection": preset.selection}
+    def at(self, n_rows: int, is_sparse: bool, has_missing: bool) -> Settings:
+        """Return the settings for so many rows, where a preset has others for many of them."""
+        is_able = self.is_free and not is_sparse
+        preset = self.preset.at(n_rows) if is_able else self.preset
+        if not self.is_preset or (preset is self.preset and not has_missing):
+            return self
+        changes: dict[str, Any] = {"dictionary": preset.dictionary(has_missing)}
+        if preset is not self.preset:
+            scheme = FullyCorrective(preset.solver, preset.growth)
+            changes |= {"preset": preset, "clip": preset.clip, "scheme": scheme}
+            changes["selection"] = preset.selection
         return replace(self, **changes)
 
     def n_averaged(self, n_rows: float) -> int:

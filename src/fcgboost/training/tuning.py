@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.dictionaries import UnionDictionary
 from fcgboost.greedy.path import Trace
-from fcgboost.stopping import Status, Step, StoppingRule
+from fcgboost.stopping import StoppingRule
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data
 from fcgboost.training.fit import Fit, lay_out
-from fcgboost.training.settings import Settings
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
 # single split leaves the choice to chance.
@@ -29,21 +27,6 @@ _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
 _PATIENCE = 20
 # The numbers of steps that are compared where paths of several splits have a vote.
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
-
-
-class Hopeless:
-    """End a path that has not come near a score, which another one has reached, after k0 steps."""
-
-    def __init__(self, score: float, k0: int) -> None:
-        self._score, self._k0 = score, k0
-        self._best = -np.inf
-
-    def __call__(self, step: Step) -> Status | None:
-        """Return VALIDATION where the other path is as good as chosen."""
-        if step.validation_score is None:
-            return None
-        self._best = max(self._best, step.validation_score)
-        return Status.VALIDATION if step.k >= self._k0 and self._best < self._score else None
 
 
 def n_trials(n_rows: float, has_validation_data: bool) -> int:
@@ -57,7 +40,7 @@ def n_paths(fit: Fit) -> int:
         return 1
     m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
     goes_on = fit.state.path is not None and fit.state.l2 is not None
-    trials = 0 if goes_on else n_trials(m, is_scored) * len(fit.kinds)
+    trials = 0 if goes_on else n_trials(m, is_scored)
     return trials + fit.settings.n_averaged(m * len(fit.layout.targets))
 
 
@@ -66,7 +49,7 @@ def _n_splits(n_rows: float) -> int:
 
 
 def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
-    """Return the fit with the set-up, the ridge and the steps that do best.
+    """Return the fit with the ridge and the steps that do best.
 
     Some of the training rows are set aside where the fit has no validation data. The user's rules
     end every path.
@@ -77,15 +60,14 @@ def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
         n_steps = None if is_scored else len(state.path)
         return fit.with_ridge(state.l2, n_steps, _patience(fit) if is_scored else None)
     if is_scored:
-        chosen, best, _ = _compare_kinds(fit, rules, _patience(fit))
-        return chosen.with_ridge(chosen.ridges[best], patience=_patience(fit))
+        best = _best(fit, _compare(fit, rules, _patience(fit)))
+        return fit.with_ridge(fit.ridges[best], patience=_patience(fit))
     train = fit.layout.train
     assert train is not None
     if not can_be_split(train, needs_all=fit.settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
-    is_union = isinstance(fit.kinds[-1].dictionary, UnionDictionary)
-    return (_vote if is_union else _choose)(fit, train, rules)
+    return (_choose if fit.settings.dictionary.corrects_leaves else _vote)(fit, train, rules)
 
 
 def _patience(fit: Fit) -> int:
@@ -93,47 +75,22 @@ def _patience(fit: Fit) -> int:
 
 
 def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
-    """Choose the set-up, the ridge and the number of steps that did best on rows set aside."""
-    split = _of_kind(fit, fit.settings, _split(fit, train, 0))
-    is_free = fit.settings.has_free_steps
-    trial, best, trace = _compare_kinds(split, rules, _patience(split) if is_free else None)
-    k = trial.n_kept(trace) if is_free else len(trace)
-    own = _of_kind(fit, trial.settings)
-    held_out = [trial.predicted(trial.model(trace, k))]
-    trial.layout.design.forget()
-    return replace(own.with_ridge(own.ridges[best], trace[k - 1].k), held_out=held_out)
+    """Choose the ridge and the number of steps that did best on rows set aside, of many rows."""
+    split, is_free = _split(fit, train, 0), fit.settings.has_free_steps
+    traces = _compare(split, rules, _patience(split) if is_free else None)
+    best = _best(split, traces)
+    k = split.n_kept(traces[best]) if is_free else len(traces[best])
+    held_out = [split.predicted(split.model(traces[best], k))]
+    split.layout.design.forget()
+    n_steps = traces[best][k - 1].k if k else 0
+    return replace(fit.with_ridge(fit.ridges[best], n_steps), held_out=held_out)
 
 
-def _compare_kinds(
-    fit: Fit, rules: list[StoppingRule], patience: int | None
-) -> tuple[Fit, int, Trace]:
-    """Return the fit of the best set-up, the number of its best ridge, and that one's steps.
-
-    The last one, which is meant for more rows and is the quickest, comes first: another one must be
-    better than it by a standard error, and is given up where it is behind by as much.
-    """
-    found, top = list[tuple[Fit, int, Trace]](), -np.inf
-    for kind in reversed(fit.kinds):
-        trial = _of_kind(fit, kind)
-        error = trial.error(top)
-        traces = _compare(trial, [*rules, Hopeless(top - error, trial.k0)], patience)
-        best = _best(trial, traces)
-        score = float(np.nanmax(traces[best].scores, initial=-np.inf))
-        if not found or score > top + error:
-            found, top = [(trial, best, traces[best])], score
-    return found[0]
-
-
-def _of_kind(fit: Fit, kind: Settings, data: Data | None = None) -> Fit:
-    """Return the fit with other settings, or to other data."""
-    layout = fit.layout
-    if data is None:
-        if kind is fit.settings:
-            return fit
-        assert layout.train is not None
-        data = Data(layout.classes, layout.train, layout.validation)
-    state = replace(fit.state, path=None)
-    return replace(Fit.of(kind, lay_out(kind, data), state), kinds=fit.kinds)
+def _split(fit: Fit, train: DataSet, number: int) -> Fit:
+    """Return the fit to some of the rows, with the others to choose by."""
+    parts = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - number) >> 33)
+    layout = lay_out(fit.settings, Data(fit.layout.classes, *parts))
+    return Fit.of(fit.settings, layout, replace(fit.state, path=None))
 
 
 def _compare(fit: Fit, rules: list[StoppingRule], patience: int | None) -> list[Trace]:
@@ -162,17 +119,11 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     return min(sizes, key=sizes.__getitem__, default=0)
 
 
-def _split(fit: Fit, train: DataSet, number: int) -> Data:
-    """Set rows aside for the choice."""
-    key = hashing.derive(fit.state.key, -1 - number) >> 33
-    return Data(fit.layout.classes, *split_data(train, _SHARE, key))
-
-
 def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside, once or more."""
     settings, splits = fit.settings, []
     for i in range(_n_splits(fit.layout.design.total_weight)):
-        split = _of_kind(fit, settings, _split(fit, train, i))
+        split = _split(fit, train, i)
         is_free = settings.has_free_steps
         traces = _compare(split, rules, _patience(split) if is_free else None)
         if not is_free:
