@@ -35,7 +35,7 @@ def make_data(n=60, d=3, seed=0):
     frame = Sample(X[:1], shift, scale, X.min(axis=0), X.max(axis=0), 1.0, float(d))
     weights = rng.integers(0, 3, n).astype(float)
     residual = weights * (np.tanh(2.0 * X[:, 0]) + 0.5 * rng.standard_normal(n)) / n
-    return _Data(X, frame, float(n)), residual, weights
+    return _Data(X, frame, np.ones(n)), residual, weights
 
 
 def search_of(family, size, most=4, low=0.0, high=0.0):

@@ -442,7 +442,7 @@ def check_subsamples_are_rows_with_their_residuals(place: Place) -> None:
         assert len(rows) == min(n, M)
         places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
         assert len(set(places)) == len(places)
-        assert subsample.weight == pytest.approx(weights[places].sum())
+        assert subsample.weights.sum() == pytest.approx(weights[places].sum())
         residuals, active = subsample.residuals(points)
         np.testing.assert_allclose(np.asarray(residuals), R[places], atol=1e-14)
         np.testing.assert_allclose(

@@ -55,13 +55,13 @@ static double weight_unit(int64_t n, const double *weights, int *is_exact) {
     return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * (double)n));
 }
 
-/* Set the sums of all rows, and the order of those that have a residual; returns their number. */
+/* Set the sums of all rows, and the order of those that have a weight; returns their number. */
 static int64_t set_rows(growth *tree, const double *residual, const double *weights) {
     int64_t n = tree->bins->n_rows, n_active = 0;
     int exponent;
     double total = 0.0;
     for (int64_t i = 0; i < n; i++) {
-        if (residual[i] == 0.0 || !(weights[i] > 0.0)) continue;
+        if (!(weights[i] > 0.0)) continue;
         tree->order[n_active++] = (int32_t)i;
         total += fabs(residual[i]);
     }

@@ -233,16 +233,16 @@ class ClusterSubsample(Subsample):
         order[kept] = np.arange(len(kept))
         places = order[data.positions]
         self._places = places[places >= 0]
-        self._weights = np.bincount(data.positions, weights)[kept]
+        self.weights = np.bincount(data.positions, weights)[kept]
         self._design, self._key, self._width = design, key, width
-        self.rows, self.weight = data.X[kept], float(self._weights.sum())
+        self.rows = data.X[kept]
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Put together what the partitions have of the rows."""
         parts = self._design.at(points, "residuals", self._key, self._width)
-        residuals = np.zeros((len(self._weights), len(points)))
+        residuals = np.zeros((len(self.weights), len(points)))
         np.add.at(residuals, self._places, np.concatenate(parts))
-        return residuals, (residuals != 0.0) * self._weights[:, None]
+        return residuals, (residuals != 0.0) * self.weights[:, None]
 
 
 class ClusterCandidates(ScoredCandidates):

@@ -256,8 +256,8 @@ class Subsample(ABC):
 
     #: ndarray, CSR matrix or tensor: raw rows, in an order that only their values decide.
     rows: Any
-    #: Their weight.
-    weight: float
+    #: Their weights, an array or a tensor.
+    weights: Any
 
     def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
         """Hear which leaves of a tree, known by its fingerprint, these rows belong to."""

@@ -298,8 +298,7 @@ class MemorySubsample(Subsample):
     def __init__(self, design: MemoryDesign, positions: Any) -> None:
         self._design, self._positions = design, positions
         self.rows = design.inputs[positions]
-        self._weights = design.weights[positions]
-        self.weight = float(self._weights.sum())
+        self.weights = design.weights[positions]
 
     def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
         """Keep the leaves of all rows for the tree that may enter."""
@@ -309,7 +308,7 @@ class MemorySubsample(Subsample):
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
         """Return residuals, and the weights where they are not zero."""
         residuals = self._design.residuals(points)[self._positions]
-        return residuals, (residuals != 0.0) * self._weights[:, None]
+        return residuals, (residuals != 0.0) * self.weights[:, None]
 
 
 def _word(atom: Any) -> int:

@@ -257,8 +257,10 @@ class TreeGrower(Grower):
             self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
             self._held = _kernels.refer_to_bins(self._bins)
             self._rows, self._depth_of_room = rows, 0
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
         residual = np.ascontiguousarray(residual, dtype=np.float64)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if not trees.corrects_leaves:
+            weights = weights * (residual != 0.0)
         # Weights may be those of the rows that have a residual alone.
         depth = trees.levels(max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0))
         if depth > self._depth_of_room:

@@ -107,7 +107,7 @@ class _Learner:
         if dictionary.corrects_leaves:
             n_rows = np.iinfo(np.int64).max  # bins of all of them take an eighth of the memory
         self._subsample = design.subsample(n_rows, key)
-        data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weight)
+        data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weights)
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
         self._families = [
             (_Grown if isinstance(family, GrownDictionary) else _Drawn)(family, selection, data)
@@ -170,11 +170,15 @@ def _take_best(scores: Array) -> tuple[int, float]:
 
 @dataclass(frozen=True)
 class _Data:
-    """The rows that atoms are learned on, raw, the shape of the data, and the rows' weight."""
+    """The rows that atoms are learned on, raw, the shape of the data, and the rows' weights."""
 
     rows: Any
     frame: Sample
-    weight: float
+    weights: Any
+
+    @cached_property
+    def weight(self) -> float:
+        return float(self.weights.sum())
 
     @cached_property
     def standardized(self) -> Any:
@@ -191,12 +195,15 @@ class _Grown:
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._rows = np.ascontiguousarray(host(data.rows))
+        self._weights = host(data.weights) if family.corrects_leaves else None
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         if not isinstance(residual, np.ndarray):
             residual, active = host(residual), host(active)
-        return self._grower.grow(self._rows, residual, active, key)
+        # A leaf moves all its rows, also those that have no residual, and may bring it back.
+        weights = active if self._weights is None else self._weights
+        return self._grower.grow(self._rows, residual, weights, key)
 
     @property
     def leaves(self) -> NDArray[np.uint16] | None:

@@ -86,7 +86,7 @@ FOREST = Preset(
     clip=None,
     max_steps=62,
     growth=1.5,
-    solver=NewtonSolver(tol=1e-3, max_iter=2),
+    solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
 AUTO = Preset(
     "auto",
