@@ -39,7 +39,7 @@ def walk(limit: TimeLimit, clock: Clock, seconds: float, n_steps: int = 1000) ->
 def make_limit(seconds: float, n_paths: int) -> tuple[TimeLimit, Clock]:
     clock = Clock()
     limit = TimeLimit(seconds, clock)
-    limit.plan(n_paths)
+    limit.plan([1.0] * n_paths)
     return limit, clock
 
 
@@ -49,6 +49,14 @@ def test_paths_share_the_time_of_the_whole_fit() -> None:
     assert max(steps) <= 1.1 * min(steps)
     assert 57.0 < clock.now - 100.0 <= 60.0
     assert limit.is_reached
+
+
+def test_paths_that_take_longer_have_more_of_the_time() -> None:
+    clock = Clock()
+    limit = TimeLimit(60.0, clock)
+    limit.plan([2.0, 1.0])
+    first, second = (walk(limit, clock, 0.1) for _ in range(2))
+    assert 1.9 < first / second < 2.1
 
 
 def test_what_one_path_does_not_need_the_others_have() -> None:
@@ -71,7 +79,7 @@ def test_data_that_take_too_long_to_read_are_told() -> None:
     limit = TimeLimit(2.0, clock)
     clock.now += 5.0
     with pytest.warns(UserWarning, match="the data took 5 s, longer than time_limit=2"):
-        limit.plan(2)
+        limit.plan([1.0, 1.0])
     assert [walk(limit, clock, 0.1), walk(limit, clock, 0.1)] == [1, 1]
 
 

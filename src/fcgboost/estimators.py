@@ -15,11 +15,11 @@ from fcgboost.stopping import Status
 from fcgboost.threads import blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
-from fcgboost.training.dataset import check_data
+from fcgboost.training.dataset import check_data, some_rows
 from fcgboost.training.fit import all_or_nothing, prepare
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
-from fcgboost.training.tuning import n_paths, tune
+from fcgboost.training.tuning import paths_of, tune
 
 
 class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
@@ -264,10 +264,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
             data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
+            if limit is not None and last is None and settings.checkpoint is None:
+                data = some_rows(data, limit.share_of_rows())
             fit = prepare(settings, data, last)
             rules = self.stopping_rules()
             if limit is not None:
-                limit.plan(n_paths(fit))
+                limit.plan(paths_of(fit))
                 rules = [*rules, limit]
             if settings.chooses:
                 fit = tune(fit, rules)

@@ -7,18 +7,7 @@ function does. Calls release Python's lock.
 from __future__ import annotations
 
 import ctypes
-from ctypes import (
-    Structure,
-    addressof,
-    byref,
-    c_char,
-    c_char_p,
-    c_double,
-    c_int32,
-    c_int64,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import Structure, byref, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,16 +47,11 @@ _FUNCTIONS = {
 }
 
 
-_byte_of = c_char.from_buffer
-
-
 class ArrayPointer:
     @staticmethod
     def from_param(array: NDArray[Any]) -> c_void_p:
         """Return where an array lies; what is no plain array in one piece is our mistake."""
         assert array.flags.c_contiguous
-        if array.flags.writeable and array.size:  # the quick way
-            return c_void_p(addressof(_byte_of(array)))  # type: ignore[arg-type]
         return c_void_p(array.__array_interface__["data"][0])
 
 

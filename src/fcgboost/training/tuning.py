@@ -25,6 +25,8 @@ _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
 # A path whose score has not risen for k0 steps, but at least so many, is given up: that costs
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
+# What a trial takes of trees with corrected leaves beside the last path.
+_TRIAL_OF_LEAVES = 2.0
 # The numbers of steps that are compared where paths of several splits have a vote.
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
@@ -34,14 +36,16 @@ def n_trials(n_rows: float, has_validation_data: bool) -> int:
     return 1 if has_validation_data else _n_splits(n_rows)
 
 
-def n_paths(fit: Fit) -> int:
-    """Return how many paths a fit makes at most."""
+def paths_of(fit: Fit) -> list[float]:
+    """Return how long the paths of a fit take beside each other, at most as many as there are."""
     if not fit.settings.chooses:
-        return 1
+        return [1.0]
     m, is_scored = fit.layout.design.total_weight, fit.layout.validator is not None
     goes_on = fit.state.path is not None and fit.state.l2 is not None
     trials = 0 if goes_on else n_trials(m, is_scored)
-    return trials + fit.settings.n_averaged(m * len(fit.layout.targets))
+    # Corrections of leaves take most of the time, and in a trial there are some for every ridge.
+    share = _TRIAL_OF_LEAVES if fit.settings.dictionary.corrects_leaves else 1.0
+    return trials * [share] + fit.settings.n_averaged(m * len(fit.layout.targets)) * [1.0]
 
 
 def _n_splits(n_rows: float) -> int:
