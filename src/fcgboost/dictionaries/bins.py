@@ -27,7 +27,7 @@ N_CODES = 52
 # Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
 _ABOVE_ALL = np.finfo(np.float64).max
 # Rows that thresholds are chosen by, the first ones: canonical rows stand in a random order.
-_THRESHOLD_ROWS = 1 << 17
+_THRESHOLD_ROWS = 1 << 16
 # Rows that are binned at once.
 _AT_ONCE = 1 << 16
 # Features of so few bins with a usual one of so many rows may share a column; of the columns that
