@@ -22,6 +22,8 @@ from fcgboost.training.fit import Fit, lay_out
 # single split leaves the choice to chance.
 _SHARE = 0.25
 _FEW_ROWS, _SPLITS_OF_FEW = 2_000, 4
+# Rows at most that the choice looks at: what does best on so many does on more.
+_ENOUGH_ROWS = 1 << 20
 # A path whose score has not risen for k0 steps, but at least so many, is given up: that costs
 # nothing measurable and saves up to two thirds of the time.
 _PATIENCE = 20
@@ -92,7 +94,10 @@ def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
 
 def _split(fit: Fit, train: DataSet, number: int) -> Fit:
     """Return the fit to some of the rows, with the others to choose by."""
-    parts = split_data(train, _SHARE, hashing.derive(fit.state.key, -1 - number) >> 33)
+    key = hashing.derive(fit.state.key, -1 - number) >> 33
+    if len(train.codes) > _ENOUGH_ROWS:
+        train = split_data(train, _ENOUGH_ROWS / len(train.codes), key >> 1)[1]
+    parts = split_data(train, _SHARE, key)
     layout = lay_out(fit.settings, Data(fit.layout.classes, *parts))
     return Fit.of(fit.settings, layout, replace(fit.state, path=None))
 
