@@ -10,7 +10,7 @@
 static const double SAFE_CONDITION = 1e-10;
 static const double ARMIJO = 1e-4;
 /* A step ends where the next iteration would gain less than this share of the first. */
-static const double LITTLE = 1e-4;
+static const double LITTLE = 1e-9;
 enum { TRIALS = 20, LANES = 4 };
 
 /* Add a few rows to their sums; inlined, so that of four rows none waits for another. */

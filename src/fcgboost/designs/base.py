@@ -35,7 +35,7 @@ Divisor = Literal["none", "max", "norm"]
 TIE = 1e-10
 # How a step of one column is searched; it ends where the next one would gain less than a share of
 # what the first one did.
-_TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-4
+_TRIALS, _ARMIJO, _LITTLE = 20, 1e-4, 1e-9
 
 
 @dataclass(frozen=True)
