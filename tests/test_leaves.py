@@ -1,5 +1,6 @@
 """Trees of which every leaf is corrected: growth, codes, corrections, paths, files, the default."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +29,8 @@ from fcgboost.dictionaries.bins import bin_rows
 from fcgboost.dictionaries.trees import nodes_of
 from fcgboost.losses import CubedHinge, SquaredHinge
 from fcgboost.solvers import NewtonSolver
+from fcgboost.training import presets
+from fcgboost.training.settings import resolve
 
 TREES = TreeDictionary(6, min_leaf=2, smoothing=1.0, max_leaf_nodes=9, corrects_leaves=True)
 
@@ -288,17 +291,92 @@ def test_validation_chooses_among_corrected_steps() -> None:
     assert scores[model.n_iter_ - 1] == np.nanmax(scores)
 
 
-def test_exports_and_importances_know_such_trees() -> None:
-    X, y = make_rows(300, 11)
-    model = exact().fit(X, y)
-    assert model.feature_importances_[0] == model.feature_importances_.max()
-    assert model.predict_proba(X).shape == (300, 2)
+def test_classes_that_grow_the_same_tree_have_leaves_of_their_own() -> None:
+    X = np.repeat([[0.0], [1.0]], 64, axis=0)
+    y = np.concatenate([np.repeat([0, 1], [16, 48]), np.repeat(2, 64)])
+    trees = TreeDictionary(1, min_leaf=1, smoothing=1.0, corrects_leaves=True)
+    model = FCGBoostClassifier(trees, l2=1e-3, max_iter=3).fit(X, y)
+    short = FCGBoostClassifier(trees, l2=1e-3, max_iter=1, warm_start=True).fit(X, y)
+    short.set_params(max_iter=3).fit(X, y)
+    for one in (model, short):
+        for c, objective in enumerate(one.trace_[-1].objectives):
+            gaps = np.maximum(1.0 - np.where(y == c, 1.0, -1.0) * one.decision_function(X)[:, c], 0)
+            ridge = sum(1e-3 * (own**2).sum() for own in leaves_of(one, c))
+            assert objective == pytest.approx((gaps**2).mean() + ridge, rel=1e-9)
+
+
+def leaves_of(model: FCGBoostClassifier, output: int) -> list[np.ndarray]:
+    last = model.trace_[-1]
+    return [own for own, coef in zip(last.leaves, last.coef[output], strict=True) if coef]
+
+
+def test_an_output_may_end_before_its_first_tree() -> None:
+    X = np.repeat([[0.0], [1.0]], 60, axis=0)
+    y = np.concatenate([np.repeat([0, 2], [40, 20]), np.repeat([1, 2], [40, 20])])
+    trees = TreeDictionary(2, min_leaf=1, corrects_leaves=True)
+    model = FCGBoostClassifier(trees, l2=1e-3, max_iter=3).fit(X, y)
+    assert model.score(X, y) == pytest.approx(2 / 3)
+
+
+@pytest.fixture
+def always_deep(monkeypatch) -> None:
+    """Let the default make deep trees of any number of rows."""
+    monkeypatch.setitem(presets.PRESETS, "auto", replace(presets.AUTO, n_many=0))
+
+
+def test_many_rows_have_deep_trees_and_few_have_families() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((10_000, 2))
+    y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0.0).astype(int)
+    for n, is_deep in ((9_999, False), (10_000, True)):
+        model = FCGBoostClassifier(l2=1e-3, max_iter=3, random_state=0).fit(X[:n], y[:n])
+        assert model.model_.dictionary.corrects_leaves is is_deep
+        assert (model.model_.limits is None) is is_deep
+    for one in ({"clip": 4.0}, {"device": "torch"}, {"solver": "newton"}, {"removal": 0.3}):
+        settings = resolve(FCGBoostClassifier(**one), False).at(10**6, False, False)
+        assert not settings.dictionary.corrects_leaves
+    assert resolve(FCGBoostClassifier(), False).at(10**6, True, False).preset is presets.AUTO
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_default_of_many_rows_chooses_ridge_and_trees(n_classes, always_deep, tmp_path) -> None:
+    X, y = make_rows(900, 13)
+    y = y + (X[:, 0] > 1.0) if n_classes == 3 else y
+    model = FCGBoostClassifier(random_state=0).fit(X[:600], y[:600])
+    strengths = model.l2_ * np.sqrt(600)
+    assert np.isclose(presets.FOREST.strengths, strengths).any()
+    assert 1 <= model.n_iter_ <= 62
+    assert model.link_ is not None
+    assert model.score(X[600:], y[600:]) > (0.75 if n_classes == 2 else 0.65)
+    order = np.random.default_rng(0).permutation(600)
+    other = FCGBoostClassifier(random_state=0).fit(X[order], y[order])
+    np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+    file = tmp_path / "path.npz"
+    kept = FCGBoostClassifier(random_state=0, checkpoint=file).fit(X[:600], y[:600])
+    again = FCGBoostClassifier(random_state=0, checkpoint=file).fit(X[:600], y[:600])
+    for one in (kept, again):
+        np.testing.assert_allclose(one.decision_function(X), model.decision_function(X), atol=1e-9)
+    scored = FCGBoostClassifier(random_state=0).fit(
+        X[:600], y[:600], X_val=X[600:], y_val=y[600:], sample_weight=np.full(600, 0.7)
+    )
+    best = np.nanmax(scored.trace_.scores)
+    assert scored.trace_[scored.n_iter_ - 1].validation_score == best
+
+
+def test_the_choice_looks_at_enough_rows_of_all_classes(always_deep, monkeypatch) -> None:
+    monkeypatch.setattr("fcgboost.training.tuning._ENOUGH_ROWS", 200)
+    X, y = make_rows(600, 14)
+    y[5] = 7  # a class of one row
+    model = FCGBoostClassifier(random_state=0, class_weight="balanced").fit(X, y)
+    assert model.classes_.tolist() == [0, 1, 7]
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"scheme": "original"}, "Original"),
+        ({"scheme": "fully_corrective", "solver": "admm"}, "AdmmSolver"),
         ({"removal": 0.1}, "removal=None"),
         ({"device": "torch"}, "device='cpu'"),
     ],

@@ -62,9 +62,7 @@ def results():
     X, residual = rng.normal(size=(500, 7)), rng.normal(size=500) / 500
     weights = rng.integers(0, 4, 500) * 1.0
     for family in (_kernels.RELU, _kernels.GAUSS):
-        search = _kernels.Search(
-            family, 32, 3, 300, 30, 256, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS
-        )
+        search = _kernels.Search(family, 32, 3, 300, 30, 0.01, np.inf, 7, -1.0, 1.0, *CONSTANTS)
         rows = _kernels.in_blocks(X)
         yield _kernels.propose(search, rows, residual, weights, (0.1, 1000.0, True), 5)
     yield _kernels.gauss_values(X, X[:3].copy(), np.full((3, 7), 0.3))

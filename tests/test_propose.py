@@ -39,7 +39,7 @@ def make_data(n=60, d=3, seed=0):
 
 
 def search_of(family, size, most=4, low=0.0, high=0.0):
-    return _kernels.Search(family, size, 1, 100, 8, 1024, 0.3, np.inf, most, low, high, *CONSTANTS)
+    return _kernels.Search(family, size, 1, 100, 8, 0.3, np.inf, most, low, high, *CONSTANTS)
 
 
 @each_family

@@ -7,6 +7,7 @@ from fcgboost import FCGBoostClassifier, Status
 from fcgboost.datasets import make_simulation
 from fcgboost.stopping import Step
 from fcgboost.training import time_limit
+from fcgboost.training.dataset import check_data
 from fcgboost.training.time_limit import TimeLimit
 
 X, Y = make_simulation(200, noise="uniform", level=0.2, random_state=0)
@@ -57,6 +58,24 @@ def test_paths_that_take_longer_have_more_of_the_time() -> None:
     limit.plan([2.0, 1.0])
     first, second = (walk(limit, clock, 0.1) for _ in range(2))
     assert 1.9 < first / second < 2.1
+
+
+def test_rows_that_there_is_no_time_for_are_left_out(monkeypatch) -> None:
+    monkeypatch.setattr(time_limit, "_ENOUGH_ROWS", 50)
+    labels = np.where(np.arange(200) == 0, 2, Y > 0)
+    data = check_data(FCGBoostClassifier(), X, labels, None, (None, None, None))
+    for taken, share in ((0.01, 1.0), (0.5, 1.0 / 12.0 / 24.0 * 11.0), (0.99, 0.25)):
+        clock = Clock()
+        limit = TimeLimit(1.0, clock)
+        clock.now += taken
+        n_rows = max(50, share * 200)
+        if share == 1.0:
+            assert len(limit.some_rows(data).train.codes) == 200
+            continue
+        with pytest.warns(UserWarning, match="time_limit=1 is too short for all rows"):
+            train = limit.some_rows(data).train
+        assert abs(len(train.codes) - n_rows) <= 3
+        assert np.unique(train.codes).tolist() == [0, 1, 2]
 
 
 def test_what_one_path_does_not_need_the_others_have() -> None:

@@ -15,7 +15,7 @@ from fcgboost.stopping import Status
 from fcgboost.threads import blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
-from fcgboost.training.dataset import check_data, some_rows
+from fcgboost.training.dataset import check_data
 from fcgboost.training.fit import all_or_nothing, prepare
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
@@ -27,18 +27,19 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     In every step the atom of a dictionary that is most correlated with the residual enters the
     model, and the coefficients of all atoms are fitted again (in the default whenever the model has
-    grown by a fifth). Several classes are fitted one against the rest, with atoms of their own or
-    the same for all.
+    grown by a fifth or a half). Several classes are fitted one against the rest, with atoms of
+    their own.
 
     Parameters
     ----------
     dictionary : str or Dictionary, default="auto"
         Which atoms exist. Two presets learn atoms, and choose the ridge and the number of steps on
         validation data of their own or given to fit: "auto" of several families in turn, the
-        average of three paths up to 5,000 rows (times classes, if more than two), "compact" for
-        much smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's families;
-        "linear", "step" and "tree" are others. Objects such as `GaussDictionary(width=0.5)` or
-        `UnionDictionary([...])` give full control.
+        average of three paths up to 5,000 rows (times classes, if more than two), and from 10,000
+        rows on deep trees whose leaves are corrected; "compact" for much smaller models. "gauss",
+        "polynomial", "sigmoid" and "relu" are the paper's families; "linear", "step" and "tree" are
+        others. Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full
+        control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -58,7 +59,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     max_iter : int, "auto" or "theory", default="auto"
         The number of steps. "theory" is k0 = ceil(sqrt(m / ln m)); "auto" is 5 k0, and with
         validation data the best of k0, 2 k0, ..., 5 k0, or 10 k0 where atoms may leave. A preset
-        chooses, "auto" at most 10 k0 and "compact" 5 k0; a number asks for one path, no average.
+        chooses, "auto" at most 10 k0, and 230, or 62 trees of many rows, "compact" at most 5 k0; a
+        number asks for one path, no average.
     l2 : float or "auto", default="auto"
         The ridge lambda on the coefficients; "auto" is 1 / m, and in a preset what does best on
         validation data.
@@ -69,7 +71,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     clip : float, "auto" or None, default="auto"
         Inputs count as at most so many deviations from the mean of their column in the training
         data, here and in predictions; None is as they are. Zero stays zero in a column that has
-        it. "auto" is 4 in a preset, else None.
+        it. "auto" is 4 in a preset of fewer than 10,000 rows, else None.
     normalize : bool, default=False
         Whether scores are divided by the atom's empirical norm (orthogonal matching pursuit).
     reselect : bool, default=False
@@ -119,9 +121,9 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     verbose : int, default=0
         1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
     time_limit : float or None, default=None
-        Seconds that the whole fit may take. Paths end early, each with an equal part of the time
-        that is left, and `status_` says so; the result then depends on the machine. Without a limit
-        nothing depends on the clock.
+        Seconds that the whole fit may take. Paths end early, each with its part of the time that
+        is left, and `status_` says so; rows that there is no time for are left out with a warning.
+        The result then depends on the machine. Without a limit nothing depends on the clock.
 
     Attributes
     ----------
@@ -264,8 +266,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
             data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
-            if limit is not None and last is None and settings.checkpoint is None:
-                data = some_rows(data, limit.share_of_rows())
+            if limit is not None and not (settings.warm_start or settings.checkpoint):
+                data = limit.some_rows(data)
             fit = prepare(settings, data, last)
             rules = self.stopping_rules()
             if limit is not None:
@@ -281,5 +283,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             if limit is not None and limit.is_reached:
                 self.status_ = Status.TIME_LIMIT
             self.__dict__.update(fit.attributes(trace, first))
+            fit.layout.design.forget()
             close(trace)
         return self

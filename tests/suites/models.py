@@ -130,6 +130,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "step": lambda: fit(3, dictionary="step"),
     "linear": lambda: fit(dictionary="linear"),
     "trees": lambda: fit(dictionary=TreeDictionary(depth=2)),
+    "corrected leaves": lambda: fit(
+        3, dictionary=TreeDictionary(4, min_leaf=2, max_leaf_nodes=6, corrects_leaves=True)
+    ),
     "trees, three classes": lambda: fit(3, dictionary=TreeDictionary(min_leaf=2)),
     "union": lambda: fit(dictionary=union(), clip=1.5),
     "union, three classes": lambda: fit(3, dictionary=union(), max_iter=9),

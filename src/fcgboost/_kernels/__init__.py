@@ -55,13 +55,7 @@ class ArrayPointer:
         return c_void_p(array.__array_interface__["data"][0])
 
 
-_TYPES: dict[str, Any] = {
-    "a": ArrayPointer,
-    "p": c_void_p,
-    "d": c_double,
-    "i": c_int64,
-    "b": c_int32,
-}
+_TYPES: dict[str, Any] = {"a": ArrayPointer, "p": c_void_p, "d": c_double, "i": c_int64}
 _TYPES |= {"b": c_int32, "u": c_uint64, "s": c_char_p, "-": None}
 
 
@@ -88,7 +82,7 @@ class Search(Structure):
     """How atoms are drawn and refined; `kernels.h` says what every number is."""
 
     _fields_ = _fields(
-        "i: family size n_improved n_rows max_steps n_compared; d: pull pull_times_weight; "
+        "i: family size n_improved n_rows max_steps; d: pull pull_times_weight; "
         "i: max_features; "
         "d: low high; i: memory n_shorter; d: rounding increase shorter little first_step nudge tie"
     )

@@ -86,7 +86,6 @@ typedef struct {
     int64_t family;
     int64_t size, n_improved;  /* atoms that are drawn, and refined: as many, or fewer */
     int64_t n_rows, max_steps; /* rows that are looked at, and steps of BFGS, at most */
-    int64_t n_compared;        /* rows at most that say which atom is the best, whole blocks */
     double pull, pull_times_weight; /* the pull, and what it is at most times the weight of rows */
     int64_t max_features;      /* weights of a ReLU atom that are not zero, at most */
     double low, high;          /* the logarithms of the least and the largest width */
@@ -137,10 +136,10 @@ typedef struct {
 } fcg_tree_rules;
 
 /* Grow a tree; nodes of four numbers are written to `nodes`, which has room for max_nodes, and the
- * number of the leaf that every row belongs to, counted in the order of nodes, to `leaves` unless
- * that is NULL. `room` holds n_room histograms, 256 numbers a column, at least one; with one more
- * for every leaf, larger siblings need not be added up. Returns how many nodes there are, or -1 if
- * there is no memory. */
+ * number of the leaf that every row of some weight belongs to, in the order of nodes, to `leaves`
+ * unless that is NULL. `room` holds n_room histograms, 256 numbers a column, at least one; with one
+ * more for every leaf, larger siblings need not be added up. Returns how many nodes there are, or
+ * -1 if there is no memory. */
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
                               int64_t *room, int64_t max_nodes, double *nodes, uint16_t *leaves);

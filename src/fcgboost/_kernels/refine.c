@@ -295,24 +295,15 @@ static void lay_out(rows *data, int64_t n_rows, const int64_t *numbers, const do
     }
 }
 
-/* Set the scores of all atoms that were drawn, block by block, on the first rows. */
-static void set_scores(const problem *whole, const double *atoms, parts *sums, double *scores) {
-    int64_t n_atoms = whole->search->size, size = whole->data.d + 1;
-    int64_t n_blocks = whole->data.n / BLOCK, n_compared = whole->search->n_compared / BLOCK;
+/* Set the scores of all atoms that were drawn, block by block. */
+static void set_scores(const problem *p, const double *atoms, parts *sums, double *scores) {
+    int64_t n_atoms = p->search->size, size = p->data.d + 1;
     double values[BLOCK];
-    problem p = *whole;
-    if (n_compared < n_blocks) {
-        double active = 0.0;
-        for (int64_t i = 0; i < n_compared * BLOCK; i++) active += p.data.weights[i];
-        p.total_weight *= active / p.data.active;
-        p.data.active = active;
-        n_blocks = n_compared;
-    }
     memset(sums, 0, (size_t)n_atoms * sizeof(parts));
-    for (int64_t block = 0; block < n_blocks; block++)
+    for (int64_t block = 0; block < p->data.n / BLOCK; block++)
         for (int64_t k = 0; k < n_atoms; k++)
-            add_block(&p, atoms + k * size, block, values, sums + k);
-    for (int64_t k = 0; k < n_atoms; k++) scores[k] = score_of(&p, totals_of(sums + k));
+            add_block(p, atoms + k * size, block, values, sums + k);
+    for (int64_t k = 0; k < n_atoms; k++) scores[k] = score_of(p, totals_of(sums + k));
 }
 
 /* The first of those that score as well as the best, which is then out. */

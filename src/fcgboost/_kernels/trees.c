@@ -12,9 +12,8 @@
 #include <string.h>
 
 enum { N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
-/* Rows that are fetched before they are needed, and rows that walk side by side: each waits for the
- * memory, and the others go on meanwhile. */
-enum { AHEAD = 16, LANES = 16 };
+/* Rows that are fetched before they are needed. */
+enum { AHEAD = 16 };
 /* Of so few rows sums are made sooner than empty histograms. */
 enum { FEW = 256 };
 
@@ -236,8 +235,8 @@ static void grow(growth *tree, int64_t n_active) {
     }
 }
 
-/* Write a split down, as the dictionary has it, and as binned rows go. */
-static void write_split(const growth *tree, const node *own, double *row, binned_node *binned) {
+/* Write a split down, as the dictionary has it. */
+static void write_split(const growth *tree, const node *own, double *row) {
     const fcg_bins *bins = tree->bins;
     int64_t left = own->children, j = own->feature;
     int is_category = bins->is_category[j];
@@ -250,21 +249,16 @@ static void write_split(const growth *tree, const node *own, double *row, binned
         for (int code = 0; code < N_CODES; code++)
             row[1] += (own->goes_left[0] >> code) & 1 ? ldexp(1.0, code) : 0.0;
     }
-    binned->column = (int32_t)bins->column[j];
-    binned->left = (int32_t)left;
-    memcpy(binned->goes_left, own->goes_left, sizeof own->goes_left);
 }
 
 /* Write the nodes: leaves with their mean residuals, smoothed, the largest of them the peak. */
-static void write_nodes(const growth *tree, const double *weights, double *nodes,
-                        binned_node *splits) {
+static void write_nodes(const growth *tree, const double *weights, double *nodes) {
     double largest = 0.0;
-    int32_t n_leaves = 0;
     for (int64_t k = 0; k < tree->n_nodes; k++) {
         const node *own = tree->nodes + k;
         double *row = nodes + FIELDS * k, weight = weight_of(own->total) * tree->unit;
         if (own->children) {
-            write_split(tree, own, row, splits + k);
+            write_split(tree, own, row);
             continue;
         }
         memcpy(row, LEAF, sizeof LEAF);
@@ -275,8 +269,6 @@ static void write_nodes(const growth *tree, const double *weights, double *nodes
         weight = fmax(weight + tree->rules->smoothing, DBL_MIN);
         row[1] = (double)(own->total >> WEIGHT_BITS) / weight; /* in steps; the peak is to come */
         largest = fmax(largest, fabs(row[1]));
-        splits[k].left = 0;
-        splits[k].column = n_leaves++;
     }
     if (largest == 0.0) largest = 1.0;
     for (int64_t k = 0; k < tree->n_nodes; k++)
@@ -284,39 +276,14 @@ static void write_nodes(const growth *tree, const double *weights, double *nodes
             nodes[FIELDS * k + 1] = nodes[FIELDS * k + 1] / largest * tree->rules->peak;
 }
 
-/* Write the leaves of a few rows. */
-static void walk(const fcg_bins *bins, const binned_node *splits, int64_t n, const int64_t *rows,
-                 uint16_t *leaves) {
-    int32_t at[LANES] = {0};
-    for (int is_moving = 1; is_moving;) {
-        is_moving = 0;
-        for (int64_t lane = 0; lane < n; lane++) {
-            const binned_node *split = splits + at[lane];
-            if (split->left == 0) continue;
-            uint8_t code = bins->codes[rows[lane] * bins->n_columns + split->column];
-            int32_t is_left = (split->goes_left[code >> 6] >> (code & 63)) & 1;
-            at[lane] = split->left + 1 - is_left;
-            is_moving = 1;
-        }
-    }
-    for (int64_t lane = 0; lane < n; lane++) leaves[rows[lane]] = (uint16_t)splits[at[lane]].column;
-}
-
-/* Write the leaves of all rows; those that the tree was grown on are where it has put them. */
-static void write_leaves(const growth *tree, int64_t n_active, const binned_node *splits,
-                         uint16_t *leaves) {
-    int64_t n_rows = tree->bins->n_rows, rows[LANES], n = 0;
-    for (int64_t i = 0; i < n_rows; i++) leaves[i] = UINT16_MAX;
+/* Write the leaves of the rows that the tree was grown on, in the order of nodes. */
+static void write_leaves(const growth *tree, uint16_t *leaves) {
+    uint16_t number = 0;
     for (int64_t k = 0; k < tree->n_nodes; k++) {
         const node *own = tree->nodes + k;
         if (own->children) continue;
-        for (int64_t i = own->start; i < own->stop; i++)
-            leaves[tree->order[i]] = (uint16_t)splits[k].column;
-    }
-    if (n_active == n_rows) return;
-    for (int64_t i = 0; i <= n_rows; i++) {
-        if (i < n_rows && leaves[i] == UINT16_MAX) rows[n++] = i;
-        if (n == LANES || i == n_rows) walk(tree->bins, splits, n, rows, leaves), n = 0;
+        for (int64_t i = own->start; i < own->stop; i++) leaves[tree->order[i]] = number;
+        number++;
     }
 }
 
@@ -334,16 +301,14 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     tree.order = calloc(n_rows, sizeof(int32_t));
     tree.right = malloc(n_rows * sizeof(int32_t));
     tree.nodes = malloc((size_t)(max_nodes + 2) * sizeof(node));
-    binned_node *splits = malloc((size_t)(max_nodes + 2) * sizeof(binned_node));
     tree.occupied = malloc((size_t)(4 * bins->n_columns + 1) * sizeof(uint64_t));
-    int is_there = tree.rows && tree.order && tree.right && tree.nodes && splits && tree.occupied;
+    int is_there = tree.rows && tree.order && tree.right && tree.nodes && tree.occupied;
     if (is_there) {
-        int64_t n_active = set_rows(&tree, residual, weights);
-        grow(&tree, n_active);
-        write_nodes(&tree, weights, nodes, splits);
-        if (leaves) write_leaves(&tree, n_active, splits, leaves);
+        grow(&tree, set_rows(&tree, residual, weights));
+        write_nodes(&tree, weights, nodes);
+        if (leaves) write_leaves(&tree, leaves);
     }
-    free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes), free(splits);
+    free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes);
     free(tree.occupied);
     return is_there ? tree.n_nodes : -1;
 }

@@ -24,13 +24,6 @@ typedef struct {
     uint64_t goes_left[4];       /* a bit for every code of the feature's column */
 } node;
 
-/* A node as binned rows go: to node `left` if the bit of their code is set, or to the one behind
- * it. A leaf has left 0, and its number as column. */
-typedef struct {
-    int32_t column, left;
-    uint64_t goes_left[4];
-} binned_node;
-
 /* What the growth of one tree needs. */
 typedef struct {
     const fcg_bins *bins;

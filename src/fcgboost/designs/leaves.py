@@ -71,7 +71,8 @@ class LeafColumns(RowColumns):
 
     def leaf_values(self, coef: Array) -> list[Array]:
         """Return the coefficients of every tree."""
-        return np.split(coef[self.has_constant :], self._forest.first[1:-1])
+        ends = self._forest.first[1:-1]
+        return np.split(coef[self.has_constant :], ends) if self._forest.codes else []
 
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None

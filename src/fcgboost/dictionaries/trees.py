@@ -34,14 +34,15 @@ _ENTRIES = 1 << 22
 
 @dataclass(eq=False, repr=False)
 class TreeDictionary(GrownDictionary):
-    """Regression trees, grown level by level on the residual; a row is its nodes, then zeros.
+    """Regression trees, grown on the residual; a row is its nodes, then zeros.
 
     A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
     x <= value go to node `left`, others to the one behind it. Kind is a sum: 1, missing values go
     left; 2, the value is a set of categories, whose codes are the bits that are set.
 
     A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
-    and weights of both sides over the rows that have a residual, and s is the smoothing. Missing
+    and weights of both sides over the rows that have a residual (over all rows where leaves are
+    corrected), and s is the smoothing. Missing
     values go to the better side; where there were none, to that of more rows. Categories are
     ordered by their smoothed mean residuals, and the first ones go left. The value of a leaf is
     S / (n + s), times what makes the largest one the peak.
@@ -198,6 +199,12 @@ class TreeDictionary(GrownDictionary):
         (nodes,) = nodes_of(self.trimmed(atom))
         return np.asarray(nodes[nodes[:, 0] == -1.0, 1])
 
+    def bare(self, atoms: Array) -> Array:
+        """Return trees whose leaves have the value 0."""
+        nodes = nodes_of(atoms).copy()
+        nodes[:, :, 1] *= nodes[:, :, 0] != -1.0
+        return nodes.reshape(len(nodes), -1)
+
     def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
         """Return trees whose leaves have other values."""
         nodes = nodes_of(atoms).copy()
@@ -268,7 +275,9 @@ class TreeGrower(Grower):
         if trees.corrects_leaves:
             self.leaves = np.empty(len(rows), np.uint16)
         smooth = float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
-        rules = depth, trees.max_leaf_nodes or 0, *smooth
+        # Two bytes tell no more leaves apart.
+        has_limit = trees.corrects_leaves and 2**depth > _MOST_LEAVES
+        rules = depth, trees.max_leaf_nodes or has_limit * _MOST_LEAVES, *smooth
         room = self._histograms, self._nodes
         return _kernels.grow_tree(self._held, rules, residual, weights, *room, self.leaves)[None, :]
 

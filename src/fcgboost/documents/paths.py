@@ -97,6 +97,8 @@ def read_path(
     if len(steps) < n_iter:
         refuse(f"{_PLACE}.steps", f"are {len(steps)}, and n_iter is {n_iter}")
     steps = _with_leaves(steps, path, model.dictionary, atoms, max_bytes)
+    if isinstance(model.dictionary, TreeDictionary) and model.dictionary.corrects_leaves:
+        atoms = model.dictionary.bare(atoms)
     trace = Trace(
         steps=tuple(steps),
         atoms=atoms,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design
+from fcgboost.dictionaries import TreeDictionary
 from fcgboost.greedy.choice import Recipe, choose
 from fcgboost.greedy.elimination import eliminate
 from fcgboost.greedy.outputs import Coefficients, Output, make_output
@@ -228,7 +229,14 @@ class _Path:
         if choice is None or output.status is not None:
             return None
         output.first_score = output.first_score or choice.score
-        return output.take(self.registry.place(choice.atom, choice.id, k), choice.atom, choice.id)
+        place = self.registry.place(
+            choice.atom, self._key(choice.id, self.outputs.index(output)), k
+        )
+        return output.take(place, choice.atom, choice.id)
+
+    def _key(self, id_: int, number: int) -> int:
+        """Return what an atom is known by: with leaves of its own it belongs to one output."""
+        return id_ + (number << 64) if self.design.dictionary.corrects_leaves else id_
 
     def _correct_all(
         self, k: int, output: Output, newest: int | None
@@ -299,7 +307,8 @@ class _Path:
             coef[c, output.atoms] = one.atom_coef
             small[1, c], small[2, c] = one.objective, one.intercept
             if choice is not None and output.status is None:
-                chosen[c], small[0, c] = self.registry.positions[choice.id], choice.score
+                chosen[c] = self.registry.positions[self._key(choice.id, c)]
+                small[0, c] = choice.score
         small.setflags(write=False)
         coef.setflags(write=False)
         return Step(
@@ -338,7 +347,9 @@ class _Path:
         """Collect the atoms that entered, and the steps, or those of another ridge."""
         steps = self.steps if steps is None else steps
         entered = np.array(self.registry.entered, dtype=np.intp)
-        atoms = self.registry.atoms(self.no_atoms)
+        atoms, dictionary = self.registry.atoms(self.no_atoms), self.design.dictionary
+        if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
+            atoms = dictionary.bare(atoms)
         endings = tuple(output.status for output in self.outputs)
         return Trace(tuple(steps), atoms, entered, self.start, endings)
 
@@ -348,8 +359,10 @@ class _Path:
         self.steps = list(trace)
         self.started -= last.seconds
         ids = hashing.fingerprint(trace.atoms)
+        owners = {place: c for step in trace for c, place in enumerate(step.chosen.tolist())}
         for position, k in enumerate(trace.entered):
-            self.registry.place(trace.atoms[position : position + 1], int(ids[position]), int(k))
+            key = self._key(int(ids[position]), owners.get(position, 0))
+            self.registry.place(trace.atoms[position : position + 1], key, int(k))
         presence = Presence(len(self.outputs))
         for step in trace:
             presence.take(step.chosen, step.removed.tolist())

@@ -30,7 +30,7 @@ class Trace(Sequence[Step]):
     ----------
     steps : tuple of Step
     atoms : ndarray or CSR matrix of shape (n_atoms, n_parameters)
-        Every atom that entered, in order of entry.
+        Every atom that entered, in order of entry; leaves that are corrected have the value 0.
     entered : ndarray of shape (n_atoms,)
         The step at which each atom entered.
     start : ndarray of shape (n_outputs,)

@@ -32,9 +32,6 @@ from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
 
-# Rows at most on which drawn atoms are compared, so many blocks of the compiled loops: the best of
-# some need not be known for sure, and what is refined is looked at more closely.
-_COMPARED_ROWS = 16 * _kernels.BLOCK
 # Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
 # The pull on few rows; and on n rows so much over n, as of many rows less is learned by heart.
@@ -240,8 +237,7 @@ class _Drawn:
         gain = Gain(gain.ridge, gain.is_centered, weight)
         task = Task(family, data.standardized[rows], residual[rows], active[rows], gain)
         atoms = self._drawn(points, key)
-        first = _first_rows(task, _COMPARED_ROWS)
-        scores = host(first.scores(self._values(data.rows[rows[: len(first.Z)]], atoms)))
+        scores = host(task.scores(self._values(data.rows[rows], atoms)))
         n_improved = min(selection.n_improved, len(atoms))
         atoms = atoms[[_take_best(scores)[0] for _ in range(n_improved)]]
         if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
@@ -275,16 +271,6 @@ class _Drawn:
         return raw if np.isfinite(raw).all() else atom
 
 
-def _first_rows(task: Task, n: int) -> Task:
-    """Return the same task on the first rows, at most all."""
-    if len(task.Z) <= n:
-        return task
-    weights, gain = task.weights[:n], task.gain
-    share = float(weights.sum()) / float(task.weights.sum())
-    gain = replace(gain, total_weight=gain.total_weight * share)
-    return replace(task, Z=task.Z[:n], residual=task.residual[:n], weights=weights, gain=gain)
-
-
 def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | None:
     """Return how the library draws and refines atoms of a family; None if it does not."""
     d, low, high = frame.n_features, 0.0, 0.0
@@ -296,5 +282,5 @@ def _search(family: Any, selection: Any, frame: Sample) -> _kernels.Search | Non
     else:
         return None
     n_improved = min(selection.n_improved, selection.size)
-    counts = selection.size, n_improved, selection.n_rows, int(selection.max_steps), _COMPARED_ROWS
+    counts = selection.size, n_improved, selection.n_rows, int(selection.max_steps)
     return _kernels.Search(number, *counts, *selection.pulls(), d, low, high, *CONSTANTS)

@@ -15,8 +15,6 @@ from fcgboost.clipping import Limits
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
-# Of fewer rows none are left out.
-_ENOUGH_ROWS = 10_000
 # Distinct rows of a class from which on some can be spared for validation.
 _LEAST_ROWS = 4
 
@@ -197,11 +195,9 @@ def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataS
     return data.take(~is_validation), data.take(is_validation)
 
 
-def some_rows(data: Data, share: float) -> Data:
-    """Return a share of the training rows, by their values; all where that leaves too few."""
-    if share >= 1.0 or share * len(data.train.codes) < _ENOUGH_ROWS:
-        return data
-    return data._replace(train=split_data(data.train, share, 0)[1])
+def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
+    """Return a share of the rows by their keyed hashes, and at least one of every class."""
+    return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
 
 
 def can_be_split(data: DataSet, needs_all: bool) -> bool:

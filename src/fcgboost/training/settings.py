@@ -24,6 +24,7 @@ from fcgboost.greedy.schemes import FullyCorrective, Scheme
 from fcgboost.losses import CurvedLoss, Loss
 from fcgboost.selection.fixed import Selection
 from fcgboost.selection.learned import LearnedCandidates
+from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import theory_steps
 from fcgboost.training.checks import check_number, check_word, make_part, make_solver
 from fcgboost.training.presets import PLAIN, Preset, preset_of
@@ -259,11 +260,12 @@ def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal 
 
 def _check_leaves(scheme: Scheme, removal: Removal | None, device: Any) -> None:
     """Raise a ValueError for what cannot be done with trees of which every leaf is corrected."""
-    if not isinstance(scheme, FullyCorrective) or removal is not None or device != "cpu":
+    solver = scheme.solver if isinstance(scheme, FullyCorrective) else scheme
+    if not isinstance(solver, NewtonSolver) or removal is not None or device != "cpu":
         raise ValueError(
-            "Trees with corrects_leaves=True need scheme='fully_corrective', removal=None and "
-            f"device='cpu'; got {type(scheme).__name__}, {removal!r} and {device!r}. Use "
-            "corrects_leaves=False, which gives a tree one coefficient."
+            "Trees with corrects_leaves=True need scheme='fully_corrective' with solver='newton', "
+            f"removal=None and device='cpu'; got {type(solver).__name__}, {removal!r} and "
+            f"{device!r}. Use corrects_leaves=False, which gives a tree one coefficient."
         )
 
 

@@ -7,11 +7,14 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from fcgboost.stopping import Status, Step
+from fcgboost.training.dataset import Data, thinned
 
 # What is left of the limit for the work behind the last path.
 _KEPT = 0.03
 # What the first steps take beside reading and checking the rows, and the least share of these.
 _WORK, _LEAST_SHARE = 24.0, 0.02
+# Of fewer rows none are left out.
+_ENOUGH_ROWS = 10_000
 # The next correction of all coefficients takes longer than the last one, but not this much longer.
 _LONGER = 1.5
 
@@ -46,11 +49,19 @@ class TimeLimit:
                 stacklevel=4,
             )
 
-    def share_of_rows(self) -> float:
-        """Return how many of the rows there is time for, once they are read and checked."""
-        taken = self._clock() - self._started
+    def some_rows(self, data: Data) -> Data:
+        """Return as many training rows as there is time for, once all are read and checked."""
+        taken, n_rows = self._clock() - self._started, len(data.train.codes)
         left = max(0.0, self._seconds - taken)
-        return min(1.0, max(_LEAST_SHARE, left / (_WORK * taken))) if taken > 0.0 else 1.0
+        share = left / (_WORK * taken) if taken > 0.0 else 1.0
+        train = thinned(data.train, max(share, _LEAST_SHARE, _ENOUGH_ROWS / n_rows))
+        if len(train.codes) < n_rows:
+            warnings.warn(
+                f"time_limit={self._seconds:g} is too short for all rows: {len(train.codes):,} of "
+                f"{n_rows:,} are fitted to.",
+                stacklevel=4,
+            )
+        return data._replace(train=train)
 
     def __call__(self, step: Step) -> Status | None:
         """Return TIME_LIMIT once the path has taken its part of the time."""

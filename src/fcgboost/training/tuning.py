@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import StoppingRule
-from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data
+from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.fit import Fit, lay_out
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
@@ -95,8 +95,7 @@ def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
 def _split(fit: Fit, train: DataSet, number: int) -> Fit:
     """Return the fit to some of the rows, with the others to choose by."""
     key = hashing.derive(fit.state.key, -1 - number) >> 33
-    if len(train.codes) > _ENOUGH_ROWS:
-        train = split_data(train, _ENOUGH_ROWS / len(train.codes), key >> 1)[1]
+    train = thinned(train, _ENOUGH_ROWS / len(train.codes), key >> 1)
     parts = split_data(train, _SHARE, key)
     layout = lay_out(fit.settings, Data(fit.layout.classes, *parts))
     return Fit.of(fit.settings, layout, replace(fit.state, path=None))

@@ -236,7 +236,8 @@ def _step(model: FittedModel) -> str:
     n_paths = len(found.trace_[0].objectives) // len(found.model_.intercept) if sizes else 1
     mean = f"The model is the mean of {count(n_paths)} paths. " if n_paths > 1 else ""
     step = f"In every step{' of each' if n_paths > 1 else ''} an atom enters{each}"
-    return f"{mean}{step}, and the coefficients of all are fitted again.{leave}"
+    often = " whenever the model has grown" if _is_preset(found) else ""
+    return f"{mean}{step}, and the coefficients of all are fitted again{often}.{leave}"
 
 
 def _found(model: FittedModel) -> Any:
@@ -246,8 +247,9 @@ def _found(model: FittedModel) -> Any:
 
 def _is_preset(found: Any) -> bool:
     """Whether a name stands for several families, with their ridge and steps to be chosen."""
-    is_union = isinstance(found.model_.dictionary, UnionDictionary)
-    return isinstance(found.dictionary, str) and is_union
+    used = found.model_.dictionary
+    has_chosen = isinstance(used, UnionDictionary) or used.corrects_leaves
+    return isinstance(found.dictionary, str) and has_chosen
 
 
 def _ending(model: FittedModel) -> str:
