@@ -202,7 +202,7 @@ class TreeDictionary(GrownDictionary):
     def bare(self, atoms: Array) -> Array:
         """Return trees whose leaves have the value 0."""
         nodes = nodes_of(atoms).copy()
-        nodes[:, :, 1] *= nodes[:, :, 0] != -1.0
+        nodes[:, :, 1] = np.where(nodes[:, :, 0] == -1.0, 0.0, nodes[:, :, 1])
         return nodes.reshape(len(nodes), -1)
 
     def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
