@@ -64,13 +64,13 @@ def test_rivals_are_made_in_one_folder() -> None:
         for name in imports(path)
         if name in LIBRARIES and PAPER / "rivals" not in path.parents
     }
-    # A machine that did not converge says so itself; a single tree is no classifier; and at all sizes
-    # rivals have the settings of a file of their own, and are watched while they are fitted.
+    # A machine that did not converge says so itself; a single tree is no classifier; and at all
+    # sizes rivals have the settings of a file of their own.
     expected = {
         ("paper/methods.py", "sklearn.svm"),
         ("benchmarks/figures/trees.py", "lightgbm"),
         ("benchmarks/steps.py", "lightgbm"),
-        *((f"benchmarks/{name}.py", "lightgbm") for name in ("curves", "rivals", "tree_speed")),
+        *((f"benchmarks/{name}.py", "lightgbm") for name in ("rivals", "tree_speed")),
         ("benchmarks/rivals.py", "catboost"),
     }
     assert found == expected
