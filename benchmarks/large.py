@@ -51,7 +51,7 @@ HEADINGS = {
 
 
 def measure(data: str, methods: Sequence[str], n_splits: int) -> Iterator[dict[str, Any]]:
-    """Give the rows of all fits to a data set; a fit that fails says so and gives none."""
+    """Yield the rows of all fits to a data set; a fit that fails says so and gives none."""
     for split in range(n_splits):
         for method in methods:
             arguments = {"data": data, "method": method, "split": split}

@@ -198,7 +198,7 @@ class LeafValues(AtomValues):
         self._forests: list[tuple[Forest, list[int]]] = []
 
     def append(self, atoms: Any, step: Step) -> None:
-        """Give every tree to the output that has it."""
+        """Assign every tree to the output that has it."""
         if not self._forests:
             self._forests = [(Forest(self._n_rows), []) for _ in step.intercept]
         for j in range(atoms.shape[0]):
