@@ -59,22 +59,22 @@ def grow(dictionary: TreeDictionary, X: np.ndarray, residual: np.ndarray) -> tup
 def test_features_of_which_one_is_not_zero_share_a_column() -> None:
     X, _ = make_rows(2000)
     X = np.column_stack([X[:, :1], np.eye(8)[np.random.default_rng(0).integers(0, 8, 2000)]])
-    bins = bin_rows(X, np.zeros(9, bool), 250)
-    assert bins.codes.shape == (2000, 2)
+    bins, codes = bin_rows(X, np.zeros(9, bool), 250)
+    assert codes.shape == (2000, 2)
     assert len(set(bins.column[1:])) == 1
     # The usual bin is 0, and every other one has a code of its own.
-    np.testing.assert_array_equal(bins.codes[:, bins.column[1]], X[:, 1:] @ bins.first[1:])
+    np.testing.assert_array_equal(codes[:, bins.column[1]], X[:, 1:] @ bins.first[1:])
 
 
 def test_columns_are_shared_only_if_no_row_at_all_forbids_it(monkeypatch) -> None:
-    monkeypatch.setattr(bins_module, "_THRESHOLD_ROWS", 500)
+    monkeypatch.setattr(bins_module, "THRESHOLD_ROWS", 500)
     X = np.zeros((1000, 3))
     X[::7, 0], X[1::7, 1], X[2::7, 2] = 1.0, 1.0, 1.0
-    assert bin_rows(X, np.zeros(3, bool), 250).codes.shape[1] == 1
+    assert bin_rows(X, np.zeros(3, bool), 250)[1].shape[1] == 1
     X[999, :2] = 1.0  # a row that thresholds are not chosen by
-    bins = bin_rows(X, np.zeros(3, bool), 250)
+    bins, codes = bin_rows(X, np.zeros(3, bool), 250)
     for j in range(3):
-        column, usual = bins.codes[:, bins.column[j]], int(bins.usual[j])
+        column, usual = codes[:, bins.column[j]], int(bins.usual[j])
         code = 1 if usual < 0 else bins.first[j]
         np.testing.assert_array_equal(column == code, X[:, j] == 1.0)
 
