@@ -26,7 +26,7 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries import bins as bins_module
 from fcgboost.dictionaries.bins import bin_rows
-from fcgboost.dictionaries.trees import nodes_of
+from fcgboost.dictionaries.growth import nodes_of
 from fcgboost.losses import CubedHinge, SquaredHinge
 from fcgboost.solvers import NewtonSolver
 from fcgboost.training import presets
@@ -332,7 +332,7 @@ def test_many_rows_have_deep_trees_and_few_have_families() -> None:
         model = FCGBoostClassifier(l2=1e-3, max_iter=3, random_state=0).fit(X[:n], y[:n])
         assert model.model_.dictionary.corrects_leaves is is_deep
         assert (model.model_.limits is None) is is_deep
-    for one in ({"clip": 4.0}, {"device": "torch"}, {"solver": "newton"}, {"removal": 0.3}):
+    for one in ({"clip": 4.0}, {"solver": "newton"}, {"removal": 0.3}):
         settings = resolve(FCGBoostClassifier(**one), False).at(10**6, False, False)
         assert not settings.dictionary.corrects_leaves
     assert resolve(FCGBoostClassifier(), False).at(10**6, True, False).preset is presets.AUTO
@@ -378,7 +378,6 @@ def test_the_choice_looks_at_enough_rows_of_all_classes(always_deep, monkeypatch
         ({"scheme": "original"}, "Original"),
         ({"scheme": "fully_corrective", "solver": "admm"}, "AdmmSolver"),
         ({"removal": 0.1}, "removal=None"),
-        ({"device": "torch"}, "device='cpu'"),
     ],
 )
 def test_what_leaves_cannot_do_is_refused(changes, words) -> None:

@@ -303,8 +303,8 @@ def grow_tree(
     """Return the nodes of a tree, four numbers each; write the number of every row's leaf.
 
     The bins are what `refer_to_bins` returned; the rules are the depth, the most leaves (0 is no
-    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step, and whether it
-    tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes,
+    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step, and whether
+    it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes,
     (most_nodes, 4), are memory to work in.
     """
     data = bins, byref(_TreeRules(*rules)), residual, weights

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fcgboost import _kernels
 from fcgboost._kernels import Array, Rows, Splits
+from fcgboost.arrays import host
 from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, Codes
 
 # The numbers of a node.
@@ -30,6 +31,14 @@ _WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
 # at most.
 _STEPS_A_ROW, _LEAST_STEPS, _WEIGHT_STEPS = 64.0, 2.0**17, 2.0**27
 _TINY = np.finfo(np.float64).tiny
+
+
+def nodes_of(atoms: Any) -> Array:
+    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
+    dense = host(atoms)
+    n_nodes = dense.shape[1] // FIELDS
+    rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
+    return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
 class Weights(NamedTuple):

@@ -22,7 +22,14 @@ from fcgboost.dictionaries.bins import (
     bin_rows,
     is_code,
 )
-from fcgboost.dictionaries.growth import CATEGORIES, FIELDS, MISSING_LEFT, Rules, Weights
+from fcgboost.dictionaries.growth import (
+    CATEGORIES,
+    FIELDS,
+    MISSING_LEFT,
+    Rules,
+    Weights,
+    nodes_of,
+)
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
 # "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
@@ -236,14 +243,6 @@ class TreeDictionary(GrownDictionary):
         """Return rows up to the end of the longest tree, which is a leaf."""
         used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
-
-
-def nodes_of(atoms: Any) -> Array:
-    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
-    dense = host(atoms)
-    n_nodes = dense.shape[1] // FIELDS
-    rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
-    return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
 def _walk(X: Any, nodes: Any, depth: int) -> Any:

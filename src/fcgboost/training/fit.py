@@ -84,7 +84,8 @@ def lay_out(settings: Settings, data: Data, other: Layout | None = None) -> Layo
     if validation is not None:
         rows = validation.as_scored
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
-        validator = make_validator(rows.within(limits).X, design.dictionary, design.scale, score)
+        where = rows.within(limits).X, design.dictionary, design.scale
+        validator = make_validator(*where, score, design.device)
     targets = make_targets(train.codes, len(classes))
     return Layout(classes, design, targets, validator, limits, train, validation, per_class)
 
