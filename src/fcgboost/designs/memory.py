@@ -17,7 +17,8 @@ from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import Host, TorchDevice
-from fcgboost.designs.forests import DeviceGrower, make_forest
+from fcgboost.designs.forests import make_forest
+from fcgboost.designs.growing import DeviceGrower
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.moments import Frame, Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores, is_worth_storing

@@ -1,8 +1,8 @@
-"""The fused Gauss pass on a GPU: distance, exponential and sum without a value in memory.
+"""Passes over rows on a GPU that keep in registers what separate operations write to memory.
 
 Imports Triton, which comes with torch for CUDA, so it is itself imported only where that is there.
-Separate operations write every value to memory and read it back several times; here a value lives
-in a register. Sums are float32 over a block of rows and float64 between blocks.
+Sums of Gauss atoms are float32 over a block of rows and float64 between blocks; those of trees are
+of whole numbers, in whatever order threads add them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import triton.language as tl
 _BLOCK, _SPAN = 512, 8192
 # Candidates and rows of a tile, and warps.
 _ATOMS, _ROWS, _WARPS = 128, 64, 4
+# How many copies of sums threads share.
+_COPIES = 64
 _LOG2_E = 1.4426950408889634
 
 
@@ -84,5 +86,109 @@ def gauss_sums(Z: Any, centers: Any, steepness: Any, r: Any) -> Any:
         SPAN=_SPAN,
         BLOCK=_BLOCK,
         num_warps=_WARPS,
+    )
+    return sums.sum(0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _send_rows(  # type: ignore[no-untyped-def]
+    codes,
+    steps,
+    nodes,
+    slots,
+    parents,
+    added,
+    columns,
+    goes_left,
+    sums,
+    first,
+    n_rows,
+    n_columns,
+    n_splits,
+    n_copies,
+    BLOCK: tl.constexpr,
+):
+    """As `send_rows`; sums of a few splits are made in several copies, so that threads meet less."""
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_row = i < n_rows
+    node = tl.load(nodes + i, mask=is_row, other=0)
+    slot = tl.load(slots + node, mask=is_row, other=-1)
+    is_row = is_row & (slot >= 0)
+    parent = tl.load(parents + slot, mask=is_row, other=0)
+    column = tl.load(columns + parent, mask=is_row, other=0)
+    code = tl.load(codes + column * n_rows + i, mask=is_row, other=0).to(tl.int64)
+    is_right = 1 - tl.load(goes_left + parent * 256 + code, mask=is_row, other=0).to(tl.int64)
+    tl.store(nodes + i, first + 2 * slot + is_right, mask=is_row)
+    is_row = is_row & (is_right == tl.load(added + slot, mask=is_row, other=0))
+    step = tl.load(steps + i, mask=is_row, other=0)
+    copy = (tl.program_id(0) % n_copies).to(tl.int64)
+    place = (copy * n_splits + slot) * n_columns * 256
+    for j in range(n_columns):
+        code = tl.load(codes + tl.cast(j, tl.int64) * n_rows + i, mask=is_row, other=0)
+        tl.atomic_add(sums + place + j * 256 + code.to(tl.int64), step, mask=is_row, sem="relaxed")
+
+
+def send_rows(
+    codes: Any, steps: Any, nodes: Any, tables: tuple[Any, ...], n_splits: int, first: int
+) -> Any:
+    """Send rows to their children, and return histograms of those that are added up.
+
+    Parameters
+    ----------
+    codes : uint8 tensor of shape (n_columns, n_rows)
+    steps, nodes : int64 tensors of shape (n_rows,)
+        The nodes are overwritten.
+    tables : tuple of tensors
+        Slots of nodes, parents and added sides of splits, columns and codes that go left of nodes.
+    n_splits, first : int
+    """
+    n_columns, n_rows = codes.shape
+    n_copies = max(1, _COPIES // n_splits)
+    sums = steps.new_zeros((n_copies, n_splits, n_columns * 256))
+    _send_rows[triton.cdiv(n_rows, _BLOCK),](
+        *(codes, steps, nodes, *tables, sums, first, n_rows, n_columns, n_splits, n_copies),
+        BLOCK=_BLOCK,
+        num_warps=_WARPS,
+    )
+    return sums.sum(0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _leaf_values(codes, first, values, f, n_rows, n_trees, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_row = i < n_rows
+    total = tl.load(f + i, mask=is_row, other=0.0)
+    for t in range(n_trees):
+        code = tl.load(codes + tl.cast(t, tl.int64) * n_rows + i, mask=is_row, other=0)
+        total += tl.load(values + tl.load(first + t) + code.to(tl.int64), mask=is_row, other=0.0)
+    tl.store(f + i, total, mask=is_row)
+
+
+def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
+    """Add the values of all trees' leaves to f; `first` is where those of a tree begin."""
+    n_trees, n_rows = codes.shape
+    _leaf_values[triton.cdiv(n_rows, _BLOCK),](
+        *(codes, first, values, f, n_rows, n_trees), BLOCK=_BLOCK, num_warps=_WARPS
+    )
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _leaf_sums(codes, steps, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    step = tl.load(steps + i, mask=i < n_rows, other=0)
+    # Of most sums half the rows are zero.
+    is_row = step != 0
+    sums += (tl.program_id(0) % n_copies).to(tl.int64) * n_trees * width
+    for t in range(n_trees):
+        code = tl.load(codes + tl.cast(t, tl.int64) * n_rows + i, mask=is_row, other=0)
+        tl.atomic_add(sums + t * width + code.to(tl.int64), step, mask=is_row, sem="relaxed")
+
+
+def leaf_sums(codes: Any, steps: Any, width: int) -> Any:
+    """Return the sums of whole numbers over every leaf, of shape (n_trees, width)."""
+    n_trees, n_rows = codes.shape
+    sums = steps.new_zeros((_COPIES, n_trees, width))
+    _leaf_sums[triton.cdiv(n_rows, _BLOCK),](
+        *(codes, steps, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
     )
     return sums.sum(0)
