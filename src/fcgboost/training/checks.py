@@ -211,7 +211,8 @@ def check_labels(
     if known is None:
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-    labels, codes = np.unique(y, return_inverse=True)
+    labels = np.unique(y)
+    codes = np.searchsorted(labels, y)
     if known is None:
         return labels, codes
     known_codes = {label: code for code, label in enumerate(known.tolist())}
