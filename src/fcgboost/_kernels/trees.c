@@ -29,8 +29,8 @@ void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double
     double padded[N_BINS];
     for (int64_t k = 0; k < N_BINS; k++) padded[k] = k < n_thresholds ? thresholds[k] : INFINITY;
     /* Searches side by side need not wait for each other, and a product makes no branch. */
-    for (int64_t start = 0; start < n; start += FCG_BLOCK, values += FCG_BLOCK, codes += FCG_BLOCK) {
-        int64_t found[FCG_BLOCK] = {0}, size = n - start < FCG_BLOCK ? n - start : FCG_BLOCK;
+    for (; n > 0; n -= FCG_BLOCK, values += FCG_BLOCK, codes += FCG_BLOCK) {
+        int64_t found[FCG_BLOCK] = {0}, size = n < FCG_BLOCK ? n : FCG_BLOCK;
         for (int step = N_BINS / 2; step; step /= 2)
             for (int64_t i = 0; i < size; i++)
                 found[i] += step * (values[i] > padded[found[i] + step - 1]);
