@@ -213,8 +213,11 @@ def check_labels(
         assert_all_finite(y, input_name="y")
         # Of text nothing is refused, and to sort it as objects takes long.
         check_classification_targets(y[:1] if is_text else y)
-    labels = np.unique(np.array(list(set(y.tolist())), dtype=object) if is_text else y)
-    codes = np.searchsorted(labels, y)
+    if is_text:
+        labels = np.unique(np.array(list(set(y.tolist())), dtype=object))
+        codes = np.searchsorted(labels, y)
+    else:
+        labels, codes = np.unique(y, return_inverse=True)
     if known is None:
         return labels, codes
     known_codes = {label: code for code, label in enumerate(known.tolist())}
