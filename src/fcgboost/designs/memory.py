@@ -139,8 +139,7 @@ class MemoryDesign(Design):
         """Return all rows, or those with the smallest hashes."""
         if n >= self.n_rows:
             return MemorySubsample(self, slice(None))
-        order = np.argsort(hashing.keyed(self.words, key), kind="stable")
-        return MemorySubsample(self, order[:n])
+        return MemorySubsample(self, hashing.order_of(hashing.keyed(self.words, key))[:n])
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]
