@@ -108,7 +108,7 @@ def _send_rows(  # type: ignore[no-untyped-def]
     n_copies,
     BLOCK: tl.constexpr,
 ):
-    """As `send_rows`; sums of a few splits are made in several copies, so that threads meet less."""
+    """As `send_rows`; sums of a few splits are made in copies, so that threads meet less."""
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     is_row = i < n_rows
     node = tl.load(nodes + i, mask=is_row, other=0)
@@ -124,8 +124,8 @@ def _send_rows(  # type: ignore[no-untyped-def]
     copy = (tl.program_id(0) % n_copies).to(tl.int64)
     place = (copy * n_splits + slot) * n_columns * 256
     for j in range(n_columns):
-        code = tl.load(codes + tl.cast(j, tl.int64) * n_rows + i, mask=is_row, other=0)
-        tl.atomic_add(sums + place + j * 256 + code.to(tl.int64), step, mask=is_row, sem="relaxed")
+        bins = tl.load(codes + tl.cast(j, tl.int64) * n_rows + i, mask=is_row, other=0)
+        tl.atomic_add(sums + place + j * 256 + bins.to(tl.int64), step, mask=is_row, sem="relaxed")
 
 
 def send_rows(
