@@ -101,9 +101,9 @@ class TorchDevice(Host):
         return [part.reshape(tuple(a.shape)) for part, a in zip(parts, arrays, strict=True)]
 
 
-def kernels() -> Any:
-    """Return the kernels for GPUs, which only some machines can import."""
-    return import_module("fcgboost.designs.triton_kernels")
+def kernels(name: str) -> Any:
+    """Return kernels for GPUs, "gauss" or "trees", which only some machines can import."""
+    return import_module(f"fcgboost.designs.triton_{name}")
 
 
 def find_device(name: str) -> Host:

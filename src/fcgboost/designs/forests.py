@@ -74,7 +74,7 @@ class DeviceForest:
         """Add the values of the leaves of all trees to those of the rows."""
         values = self._device.put(values)
         if self._device.has_kernels:
-            kernels().leaf_values(self._codes[: self.n_trees], self._begin, values, f)
+            kernels("trees").leaf_values(self._codes[: self.n_trees], self._begin, values, f)
             return f
         for some in self._blocks():
             f += values[self._codes[some].long() + self._begin[some]].sum(0)
@@ -90,7 +90,7 @@ class DeviceForest:
     def _sums(self, steps: Any) -> Any:
         """Return the sums of whole numbers, of shape (n_trees, width)."""
         if self._device.has_kernels:
-            return kernels().leaf_sums(self._codes[: self.n_trees], steps, self._width)
+            return kernels("trees").leaf_sums(self._codes[: self.n_trees], steps, self._width)
         sums = steps.new_zeros((self.n_trees, self._width))
         for some in self._blocks():
             codes = self._codes[some].long()

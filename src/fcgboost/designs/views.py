@@ -82,5 +82,5 @@ class View:
     def gauss_sums(self, atoms: Any, W: Any) -> Any:
         """Return values^T W of Gauss atoms by that kernel."""
         centers, steepness = atoms[:, :-1], 0.5 / atoms[:, -1] ** 2
-        outputs = [kernels().gauss_sums(self.inputs, centers, steepness, w) for w in W.T]
+        outputs = [kernels("gauss").gauss_sums(self.inputs, centers, steepness, w) for w in W.T]
         return self.device.xp.stack(outputs, 1)
