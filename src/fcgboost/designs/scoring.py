@@ -232,10 +232,11 @@ class MemoryCandidates(ScoredCandidates):
                 places = view.device.put(left, "int64")
                 found = [array[places] for array in found]
         sums, *extents = (device.put(array) for array in found)
-        dots, masses, *extents = device.fetch(sums * unit, device.xp.abs(R).sum(0), *extents)
-        if dtype not in self._errors:
+        waiting = sums * unit, device.xp.abs(R).sum(0), *extents
+        if dtype not in self._errors:  # found while a device adds up
             self._errors[dtype] = design.rounding(self.atoms, dtype)
         errors = self._errors[dtype]
+        dots, masses, *extents = device.fetch(*waiting)
         if errors is None:
             slack = np.full_like(dots, _UNKNOWN * np.abs(dots).max(initial=0.0))
         else:
