@@ -59,7 +59,8 @@ class Fits:
     device : Device
     sizes : Sizes
     covtype : path or None
-        An .npz with X and y, the classes 1 to 7: the second is told from the rest.
+        An .npz with X and y, the classes 1 to 7, of which the second is told from the rest; or
+        with rows that are dealt already, X, y and, for tests, Xt, yt.
     has_cpu : bool
         Whether the default is also fitted on the processor.
     """
@@ -83,11 +84,12 @@ class Fits:
             return None
         if "covtype" not in self._rows:
             with np.load(self._covtype) as arrays:
-                X, y = arrays["X"], (arrays["y"] == 2).astype(np.int64)
-            order, n = np.random.default_rng(0).permutation(len(y)), self.sizes.covtype_rows
-            own, tests = order[:n], order[-min(100_000, len(y) - n) :]
-            name = f"covtype, {n:,} x {X.shape[1]}"
-            self._rows["covtype"] = Rows(name, X[own], y[own], X[tests], y[tests])
+                given = dict(arrays)
+            parts = _dealt(given["X"], given["y"], self.sizes.covtype_rows)
+            if "Xt" in given:
+                parts = tuple(given[name] for name in ("X", "y", "Xt", "yt"))
+            name = f"covtype, {parts[0].shape[0]:,} x {parts[0].shape[1]}"
+            self._rows["covtype"] = Rows(name, *parts)
         return self._rows["covtype"]
 
     def ours(self, rows: Rows, where: str) -> Fit:
@@ -113,6 +115,13 @@ class Fits:
         details["predictions (s)"] = time.perf_counter() - start
         fit = self._fits[rows.name, name] = Fit(statistics.median(times), accuracy, details)
         return fit
+
+
+def _dealt(X: Any, y: Any, n_rows: int) -> tuple[Any, ...]:
+    """Shuffle rows once and for all; the last ones are for tests."""
+    order, labels = np.random.default_rng(0).permutation(len(y)), (y == 2).astype(np.int64)
+    own, tests = order[:n_rows], order[-min(100_000, len(y) - n_rows) :]
+    return X[own], labels[own], X[tests], labels[tests]
 
 
 #: Makes a classifier, by name.
