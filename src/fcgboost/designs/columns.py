@@ -225,10 +225,7 @@ class MemoryColumns(RowColumns):
         for j in range(position, self.n_columns):
             self._storage[j] = self._storage[j + 1]
         self._states.clear()
-        for output, (matrix, h, peaks, n) in self._grams.items():
-            if position < len(peaks):
-                matrix = np.delete(np.delete(matrix, position, 0), position, 1)
-                self._grams[output] = _Gram(matrix, h, np.delete(peaks, position), n)
+        self._grams.clear()
         for sums in self._sums:
             sums.drop(position)
 
@@ -238,35 +235,35 @@ class MemoryColumns(RowColumns):
         """Return the sums at points, in one wait; the Gram matrix of all columns is left out."""
         if self._sums and places is None:
             return [Look(*self._sums[output].look(coef)) for output, coef in points]
-        A, is_curved = self.A, isinstance(self.loss, CurvedLoss)
         asked = [(output, self._state(output, coef)) for output, coef in points]
         arrays: list[Any] = []
         for output, state in asked:
-            own = A[:, len(state.gradient) :] if places is None else A[:, places]
+            own = self.A[:, len(state.gradient) :] if places is None else self.A[:, places]
             arrays += [self._design.shares @ state.losses, state.slopes @ own]
-            if is_curved and places is None:
-                arrays.append(self._n_changed(output, state))
-            elif is_curved:
-                arrays.append(self._gram(own, state.curvatures))
-        found = iter(self._read(*arrays))
+            arrays.append(
+                self._n_changed(output, state)
+                if places is None
+                else self._gram(own, state.curvatures)
+            )
+        found = self._read(*arrays)
         looks = [
-            Look(float(next(found)), next(found), next(found) if is_curved else None) for _ in asked
+            Look(float(r), *rest) for r, *rest in zip(*(found[i::3] for i in range(3)), strict=True)
         ]
         return looks if places is not None else [*map(self._noted, asked, looks)]
 
     def _n_changed(self, output: int, state: _State) -> Any:
         """Count the rows that the Gram matrix has with other curvatures."""
-        last, h = self._grams.get(output), state.curvatures
-        return (h != (h if last is None else last.curvatures)).sum()
+        last = self._grams.get(output)
+        is_changed = state.f[:0] if last is None else state.curvatures != last.curvatures
+        return is_changed.sum()
 
-    def _noted(self, asked: tuple[int, _State], look: Look) -> Look:
-        """Take down what a look found of new columns, and of changes; return it for all columns."""
-        output, state = asked
-        gradient = np.append(state.gradient, look.gradient)
+    def _noted(self, asked: tuple[int, _State], found: Look) -> Look:
+        """Take down the gradient, which is that of new columns, and how many rows changed."""
+        (output, state), gradient = asked, np.append(asked[1].gradient, found.gradient)
         if self._states.get(output) is state:
-            n = np.inf if look.gram is None else float(look.gram)
-            self._states[output] = state._replace(gradient=gradient.copy(), n_changed=n)
-        return Look(look.risk, gradient, None)
+            n_changed = int(found.gram or 0)
+            self._states[output] = state._replace(gradient=gradient.copy(), n_changed=n_changed)
+        return Look(found.risk, gradient, None)
 
     def gram(self, output: int, coef: Array) -> Array:
         """Let the last matrix follow the rows, or make it anew, in one wait."""
@@ -283,26 +280,25 @@ class MemoryColumns(RowColumns):
 
         Subtracting loses digits: None where it has to be made anew, or where that takes less time.
         """
-        h, A, n, k = state.curvatures, self.A, len(last.matrix), self.n_columns
-        n_changed = 0.0 if h is last.curvatures else state.n_changed
+        h, n, k = state.curvatures, len(last.matrix), self.n_columns
+        n_changed = 0 if h is last.curvatures else state.n_changed
         if n_changed > _FEW * len(h) or last.n_updates == _UPDATES:
             return None
-        arrays = [(last.curvatures * A[:, j]) @ A for j in range(n, k)]
+        arrays = [(last.curvatures * new) @ self.A for new in self._storage[n:k]]
         if n_changed:
             changes = h - last.curvatures
             places = self._device.places(changes, int(n_changed))
             arrays.append(self._gram(self._storage[:k][:, places].T, changes[places]))
         found = self._read(*arrays) if arrays else []
-        matrix = np.zeros((k, k))
-        matrix[:n, :n] = last.matrix
-        for j in range(n, k):
-            matrix[j] = matrix[:, j] = found[j - n]
+        matrix = np.pad(last.matrix, (0, k - n))
+        for j, column in zip(range(n, k), found, strict=False):
+            matrix[j] = matrix[:, j] = column
         peaks = np.append(last.peaks, np.diag(matrix)[n:])
         if n_changed:
             matrix += found[-1]
-        is_lost = np.diag(matrix) < _LOSS * peaks
         peaks = np.maximum(peaks, np.diag(matrix))
-        return None if is_lost.any() else _Gram(matrix, h, peaks, last.n_updates + (n_changed > 0))
+        is_lost = (np.diag(matrix) < _LOSS * peaks).any()
+        return None if is_lost else _Gram(matrix, h, peaks, last.n_updates + (n_changed > 0))
 
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int

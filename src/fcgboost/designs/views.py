@@ -87,10 +87,10 @@ class View:
         if not (is_known and self.dtype == "float32" and isinstance(self.device, TorchDevice)):
             return False
         n_rows, n_features = self.inputs.shape
-        is_worth_it = n_rows * n_atoms >= _WORTH_FUSING and n_features <= _MOST_FEATURES
-        is_able = is_worth_it and max(n_rows, n_atoms) * (n_features + 1) < _MOST_NUMBERS
-        is_there = self.device.device.type == "cuda" and is_able
-        return is_there and importlib.util.find_spec("triton") is not None
+        is_worth_it = n_rows * n_atoms >= _WORTH_FUSING and self.device.device.type == "cuda"
+        is_able = max(n_rows, n_atoms) * (n_features + 1) < _MOST_NUMBERS
+        is_able = is_able and n_features <= _MOST_FEATURES
+        return is_worth_it and is_able and importlib.util.find_spec("triton") is not None
 
     def fused_sums(self, atoms: Any, W: Any) -> Any:
         """Return values^T W by that kernel."""
