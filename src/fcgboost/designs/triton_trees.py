@@ -1,6 +1,6 @@
 """Trees on a GPU: passes over rows, and the search for splits, each in one launch.
 
-Imports Triton, as `triton_gauss` does. Sums are of whole numbers, which do not depend on the order
+Imports Triton, as `triton_scores` does. Sums are of whole numbers, which do not depend on the order
 in which threads add, and scores are computed as `splits.c` does: a tree is the same to the bit.
 """
 
