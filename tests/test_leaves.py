@@ -21,6 +21,8 @@ from fcgboost import (
     save_model,
 )
 from fcgboost._kernels.forest import Forest
+from fcgboost.designs.devices import Host, find_device
+from fcgboost.designs.forests import make_forest
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Sample
@@ -158,37 +160,76 @@ def test_leaves_of_rows_with_any_weights_are_smoothed_means(scale) -> None:
     np.testing.assert_allclose(trees.leaf_values(atom), means / abs(means).max(), rtol=1e-6)
 
 
+def make_device(name: str) -> Host:
+    if name == "torch":
+        pytest.importorskip("torch")
+    return find_device(name)
+
+
+DEVICES = ["cpu", pytest.param("torch", marks=pytest.mark.extras)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sizes", [(3,), (256, 1), (5, 300, 2)], ids=str)
 @pytest.mark.parametrize("n", [1, 2047, 5001])
-def test_forests_are_products_with_ones_and_zeros(sizes, n) -> None:
-    rng, forest, columns = np.random.default_rng(n), Forest(n), []
+def test_forests_are_products_with_ones_and_zeros(sizes, n, device) -> None:
+    where, rng, columns = make_device(device), np.random.default_rng(n), []
+    forest = make_forest(n, where)
     for size in sizes:
         codes = rng.integers(0, size, n)
-        forest.append(codes, size)
+        forest.append(where.put(codes, "int64"), size)
         columns.append(np.eye(size)[codes])
-    assert [codes.itemsize for codes in forest.codes] == [1 + (size > 256) for size in sizes]
     A = np.concatenate(columns, axis=1)
     values, r = rng.standard_normal(A.shape[1]), rng.standard_normal(n) * (rng.random(n) < 0.6)
-    f = rng.standard_normal(n)
-    np.testing.assert_allclose(forest.add_values(values, f.copy()), f + A @ values, atol=1e-12)
-    np.testing.assert_allclose(forest.sums(r), A.T @ r, atol=1e-11)
-    np.testing.assert_allclose(forest.last().sums(r), columns[-1].T @ r, atol=1e-11)
-    one = forest.first_trees(1)
-    np.testing.assert_allclose(one.sums(r), columns[0].T @ r, atol=1e-11)
+    f, there = rng.standard_normal(n), where.put(r)
+    added = forest.add_values(values, where.put(f.copy()))
+    np.testing.assert_allclose(added, f + A @ values, atol=1e-12)
+    np.testing.assert_allclose(forest.sums(there), A.T @ r, atol=1e-11)
+    np.testing.assert_allclose(forest.last().sums(there), columns[-1].T @ r, atol=1e-11)
+    np.testing.assert_allclose(forest.first_trees(1).sums(there), columns[0].T @ r, atol=1e-11)
 
 
+@pytest.mark.parametrize("sizes", [(3,), (256, 1), (5, 300, 2)], ids=str)
+def test_a_leaf_is_one_byte_as_long_as_that_is_enough(sizes) -> None:
+    forest = Forest(9)
+    for size in sizes:
+        forest.append(np.zeros(9), size)
+    assert [codes.itemsize for codes in forest.codes] == [1 + (size > 256) for size in sizes]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_default_on_torch_is_that_of_the_processor(n_classes, monkeypatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setitem(presets.PRESETS, "auto", replace(presets.AUTO, n_many=500))
+    X, y = make_rows(1200, 11)
+    y = y + (X[:, 0] > 1.0) if n_classes == 3 else y
+    here, there, again = (
+        FCGBoostClassifier(device=device, random_state=0).fit(X[:700], y[:700])
+        for device in ("cpu", "torch", "torch")
+    )
+    assert here.model_.dictionary.corrects_leaves
+    assert (there.l2_, there.n_iter_) == (here.l2_, here.n_iter_)
+    np.testing.assert_array_equal(there.trace_.atoms, here.trace_.atoms)
+    probabilities = there.predict_proba(X)
+    np.testing.assert_allclose(probabilities, here.predict_proba(X), atol=1e-7)
+    np.testing.assert_array_equal(again.predict_proba(X), probabilities)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("loss", [SquaredHinge(), CubedHinge()], ids=repr)
 @pytest.mark.parametrize("has_constant", [True, False])
-def test_leaves_are_columns_like_others(loss, has_constant) -> None:
+def test_leaves_are_columns_like_others(loss, has_constant, device) -> None:
     X, y = make_rows(200, 3)
     weights = np.random.default_rng(0).integers(1, 4, 200).astype(float)
-    design = MemoryDesign(TREES, np.nan_to_num(X), weights, standardize=True)
+    where = make_device(device)
+    design = MemoryDesign(TREES, np.nan_to_num(X), weights, standardize=True, device=where)
     columns = design.columns([2.0 * y - 1.0], loss, 5, has_constant)
     assert isinstance(columns, LeafColumns)
     for seed in range(3):
         residual = np.random.default_rng(seed).standard_normal(200)
         columns.append(grow(TREES, design.X, residual)[0])
-    A, labels, _ = columns.arrays(0)
+    A, labels = map(np.asarray, columns.arrays(0)[:2])
     assert A.shape[1] == columns.n_columns == has_constant + 27
     rng, shares = np.random.default_rng(1), weights / weights.sum()
     coef, direction = rng.standard_normal((2, columns.n_columns))
