@@ -24,7 +24,7 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.loop import fit_paths
-from fcgboost.greedy.path import Trace, fresh
+from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
@@ -34,7 +34,13 @@ from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
 from fcgboost.training.checks import Array, check_number, check_word, make_part
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds
-from fcgboost.training.fit import Layout, all_or_nothing, fitted_attributes, lay_out, make_recipe
+from fcgboost.training.fit import (
+    MemoryLayout,
+    all_or_nothing,
+    fitted_attributes,
+    lay_out,
+    make_recipe,
+)
 from fcgboost.training.presets import preset_of
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import draw_key
@@ -281,7 +287,7 @@ def _score_fold(
     """Return the scores of settings on a fold's test part after some numbers of steps."""
     (train, test), (X, y, weights) = fold, data
     scores, before = [], b""
-    layout: Layout | None = None
+    layout: MemoryLayout | None = None
     with blas.one_thread():
         held_out = X[test], y[test], weights[test]
         parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
@@ -296,7 +302,7 @@ def _score_fold(
     return scores
 
 
-def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
+def _fit_ridges(layout: MemoryLayout, ridges: Sequence[Settings]) -> list[Trace]:
     """Fit settings that differ in l2 alone, as many at a time as the memory budget has room for."""
     design, key = layout.design, draw_key(ridges[0].random_state)
     assert isinstance(design, MemoryDesign)
@@ -314,7 +320,7 @@ def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
     return [traces[recipe.l2] for recipe in recipes]
 
 
-def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
+def _score_steps(trace: Trace, settings: Settings, layout: MemoryLayout) -> list[float]:
     """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
 
     A path that ended early keeps its last score.
@@ -322,7 +328,7 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     unit, n_units = theory_steps(layout.design.total_weight), 5
     if not isinstance(settings.max_iter, str):
         unit, n_units = 1, int(settings.max_iter)
-    validator, validation = fresh(layout.validator), layout.validation
+    validator, validation = layout.validator, layout.validation
     assert validator is not None
     assert validation is not None
     if len(trace) == 0:
@@ -331,6 +337,6 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
         return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
-    steps = {k: trace[k - 1] for k in ks}
-    scores = {k: validator(step, atoms[: step.n_entered]) for k, step in steps.items()}
+    steps, validator = {k: trace[k - 1] for k in ks}, validator.anew()
+    scores = {k: validator([step], atoms[: step.n_entered])[0] for k, step in steps.items()}
     return [scores[k] for k in ks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -92,12 +93,16 @@ class DataSet:
         """Whether a value is NaN."""
         return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())
 
-    def imputed(self) -> Any:
-        """Return X with the median of their column for missing values, 0 if all are missing."""
+    def medians(self) -> Array:
+        """Return the medians of the columns, 0 where all values are missing."""
+        X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
+        return np.asarray(np.nanmedian(X, axis=0))
+
+    def imputed(self, medians: Array | None = None) -> Any:
+        """Return X with medians for missing values, those of these rows where none are given."""
         if not self.has_missing:
             return self.X
-        X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
-        return np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+        return np.where(np.isnan(self.X), self.medians() if medians is None else medians, self.X)
 
     def digest(self) -> hashing.Digest:
         """Return words for all rows with their labels and weights, in any order."""
@@ -200,11 +205,19 @@ def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
     return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
 
 
-def can_be_split(data: DataSet, needs_all: bool) -> bool:
-    """Whether every class, or two of them, have a few rows for training and for validation."""
-    counts = [len(np.unique(data.words[data.codes == code])) for code in np.unique(data.codes)]
-    n_large = sum(count >= _LEAST_ROWS for count in counts)
-    return n_large == len(counts) if needs_all else n_large >= 2
+def some_words(data: DataSet, n_classes: int) -> tuple[list[hashing.Words], ...]:
+    """Return a few of the fingerprints of every class, as many as `are_enough` counts."""
+    words = [np.unique(data.words[data.codes == code]) for code in range(n_classes)]
+    return tuple([own[:_LEAST_ROWS]] for own in words)
+
+
+def are_enough(words: Sequence[Sequence[hashing.Words]], needs_all: bool) -> bool:
+    """Whether every class, or two of them, have a few rows for training and for validation.
+
+    Of every class there are some fingerprints of every part of the rows.
+    """
+    is_large = [len(np.unique(np.concatenate(own))) >= _LEAST_ROWS for own in words]
+    return all(is_large) if needs_all else sum(is_large) >= 2
 
 
 def counts_of(weights: Array) -> Array:
