@@ -155,7 +155,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
     "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
     "time_limit .*rounds have no clock: use max_iter": {"time_limit": 5.0},
-    "link='power'.*: use link='theory'": {"link": "power"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
     r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},
     r"AdmmSolver\(.*: use solver='newton'": {"solver": "admm"},
@@ -260,7 +259,7 @@ def test_a_worker_lost_after_the_last_step_does_not_prolong_the_path(client, mon
     assert model.status_ is Status.CALLBACK
 
 
-@pytest.mark.parametrize("method", ["set_aside", "look", "estimates", "exact", "hits"])
+@pytest.mark.parametrize("method", ["split", "look", "estimates", "exact", "scores"])
 def test_whatever_is_lost_the_model_is_the_same(client, monkeypatch, method):
     changes = {"validation_fraction": 0.2, "n_candidates": 80, "selection": "all"}
     expected = FCGBoostClassifier(
@@ -270,7 +269,7 @@ def test_whatever_is_lost_the_model_is_the_same(client, monkeypatch, method):
 
     def is_time(*question: Any) -> bool:
         rounds.append(method in [word for word in question if isinstance(word, str)])
-        return sum(rounds) == 3 or (rounds[-1] and method == "set_aside")
+        return sum(rounds) == 3 or (rounds[-1] and method == "split")
 
     lose_once(monkeypatch, is_time)
     # The generator gives another number the next time.

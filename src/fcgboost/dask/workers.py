@@ -290,7 +290,15 @@ def share_out(
     Neighbours go together, in the order of the names, as their sums are added up where they are;
     and shares are of a size, because in every round all wait for the largest.
     """
-    futures = client.compute(list(parts))
+    # Where they will be used, as far as that can be said before their sizes are known.
+    planned = _runs(np.arange(len(parts) + 1), 0, len(parts), names)
+    futures = [
+        future
+        for name, run in planned.items()
+        for future in client.compute(
+            [parts[i] for i in run], workers=[name], allow_other_workers=True
+        )
+    ]
     await_all(client, futures)
     keys = [future.key for future in futures]
     who_has = _ask(client, lambda: client.who_has(futures))
