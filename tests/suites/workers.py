@@ -51,6 +51,11 @@ class LocalWorkers(Workers):
         first, *others = map(cloudpickle.loads, replies)
         return first.with_others(others)
 
+    def held(self) -> list[tuple[int, int]]:
+        """Return the places of all partitions with rows, and how many sets of columns they have."""
+        places = [place for shard in self._shards for place in shard._places.items()]
+        return [(i, len(part._columns)) for i, some in places for part in some.values() if part]
+
     def _answer(self, branch: Sequence[Shard], message: bytes) -> bytes:
         """Let the first shard of a branch ask the others, and answer for all."""
         head, below = branch[0], branches(branch[1:])
@@ -92,10 +97,12 @@ def make_workers(
     return LocalWorkers([(*some, *options) for some in dealt], losses)
 
 
-def fit_on(workers: Workers, has_validation_data: bool = False, **parameters: Any) -> Any:
-    """Fit a classifier to the rows of workers."""
+def fit_on(
+    workers: Workers, has_validation_data: bool = False, last: Any = None, **parameters: Any
+) -> Any:
+    """Fit a classifier to the rows of workers; it may go on from the last one."""
     model = FCGBoostClassifier(**parameters)
-    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, None)
+    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, last)
     model._follow(fit, {})
     model.n_features_in_ = len(model.model_.scale)
     return model
