@@ -22,7 +22,8 @@ from benchmarks.large_sets import Part, covtype, made_up
 from benchmarks.measure import MissingError
 from benchmarks.rivals import timed
 from fcgboost.dictionaries import Sample
-from fcgboost.dictionaries.trees import FIELDS, TreeDictionary
+from fcgboost.dictionaries.growth import FIELDS
+from fcgboost.dictionaries.trees import TreeDictionary
 
 N_LEAVES, N_TREES, RUNS = 255, 20, 3
 RATE = 0.1

@@ -26,7 +26,7 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries import bins as bins_module
 from fcgboost.dictionaries.bins import bin_rows
-from fcgboost.dictionaries.trees import nodes_of
+from fcgboost.dictionaries.growth import nodes_of
 from fcgboost.losses import CubedHinge, SquaredHinge
 from fcgboost.solvers import NewtonSolver
 from fcgboost.training import presets
@@ -59,22 +59,22 @@ def grow(dictionary: TreeDictionary, X: np.ndarray, residual: np.ndarray) -> tup
 def test_features_of_which_one_is_not_zero_share_a_column() -> None:
     X, _ = make_rows(2000)
     X = np.column_stack([X[:, :1], np.eye(8)[np.random.default_rng(0).integers(0, 8, 2000)]])
-    bins = bin_rows(X, np.zeros(9, bool), 250)
-    assert bins.codes.shape == (2000, 2)
+    bins, codes = bin_rows(X, np.zeros(9, bool), 250)
+    assert codes.shape == (2000, 2)
     assert len(set(bins.column[1:])) == 1
     # The usual bin is 0, and every other one has a code of its own.
-    np.testing.assert_array_equal(bins.codes[:, bins.column[1]], X[:, 1:] @ bins.first[1:])
+    np.testing.assert_array_equal(codes[:, bins.column[1]], X[:, 1:] @ bins.first[1:])
 
 
 def test_columns_are_shared_only_if_no_row_at_all_forbids_it(monkeypatch) -> None:
-    monkeypatch.setattr(bins_module, "_THRESHOLD_ROWS", 500)
+    monkeypatch.setattr(bins_module, "THRESHOLD_ROWS", 500)
     X = np.zeros((1000, 3))
     X[::7, 0], X[1::7, 1], X[2::7, 2] = 1.0, 1.0, 1.0
-    assert bin_rows(X, np.zeros(3, bool), 250).codes.shape[1] == 1
+    assert bin_rows(X, np.zeros(3, bool), 250)[1].shape[1] == 1
     X[999, :2] = 1.0  # a row that thresholds are not chosen by
-    bins = bin_rows(X, np.zeros(3, bool), 250)
+    bins, codes = bin_rows(X, np.zeros(3, bool), 250)
     for j in range(3):
-        column, usual = bins.codes[:, bins.column[j]], int(bins.usual[j])
+        column, usual = codes[:, bins.column[j]], int(bins.usual[j])
         code = 1 if usual < 0 else bins.first[j]
         np.testing.assert_array_equal(column == code, X[:, j] == 1.0)
 
@@ -332,7 +332,7 @@ def test_many_rows_have_deep_trees_and_few_have_families() -> None:
         model = FCGBoostClassifier(l2=1e-3, max_iter=3, random_state=0).fit(X[:n], y[:n])
         assert model.model_.dictionary.corrects_leaves is is_deep
         assert (model.model_.limits is None) is is_deep
-    for one in ({"clip": 4.0}, {"device": "torch"}, {"solver": "newton"}, {"removal": 0.3}):
+    for one in ({"clip": 4.0}, {"solver": "newton"}, {"removal": 0.3}):
         settings = resolve(FCGBoostClassifier(**one), False).at(10**6, False, False)
         assert not settings.dictionary.corrects_leaves
     assert resolve(FCGBoostClassifier(), False).at(10**6, True, False).preset is presets.AUTO
@@ -378,7 +378,6 @@ def test_the_choice_looks_at_enough_rows_of_all_classes(always_deep, monkeypatch
         ({"scheme": "original"}, "Original"),
         ({"scheme": "fully_corrective", "solver": "admm"}, "AdmmSolver"),
         ({"removal": 0.1}, "removal=None"),
-        ({"device": "torch"}, "device='cpu'"),
     ],
 )
 def test_what_leaves_cannot_do_is_refused(changes, words) -> None:

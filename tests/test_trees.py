@@ -176,9 +176,9 @@ def test_half_of_the_thresholds_are_quantiles_of_rows() -> None:
 
 def test_bins_say_on_which_side_of_every_threshold_a_value_lies() -> None:
     data = make_data(3, n=500)
-    bins = bin_rows(data.rows, data.is_category, 20)
+    bins, every = bin_rows(data.rows, data.is_category, 20)
     for j in (0, 1, 3):
-        column, codes = data.rows[:, j], bins.codes[:, bins.column[j]]
+        column, codes = data.rows[:, j], every[:, bins.column[j]]
         is_missing = np.isnan(column)
         assert (codes[is_missing] == bins.n_numbers[j]).all()
         edges = bins.edges[j, : bins.n_numbers[j] - 1]

@@ -13,7 +13,8 @@ from suites.naive_trees import naive_value
 from fcgboost import _kernels
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries import trees as trees_module
-from fcgboost.dictionaries.trees import TreeDictionary, nodes_of
+from fcgboost.dictionaries.growth import nodes_of
+from fcgboost.dictionaries.trees import TreeDictionary
 
 ONES = np.ones(4)
 LEAF = [-1.0, 0.25, 0.0, 0.0]

@@ -14,7 +14,7 @@ from fcgboost.dictionaries import (
     SmoothDictionary,
     TreeDictionary,
 )
-from fcgboost.dictionaries.trees import FIELDS, nodes_of
+from fcgboost.dictionaries.growth import FIELDS, nodes_of
 from fcgboost.model import Model, by_family
 
 # Numbers that slopes look at in one go.

@@ -37,6 +37,8 @@ _FUNCTIONS = {
     "propose": "bpiiaaaddbua",
     "bin": "-iaiaia",
     "grow_tree": "ippaaiaiap",
+    "find_splits": "-ppiaaa",
+    "split_rows": "-paaaaa",
     "leaf_values": "-paa",
     "leaf_sums": "-paa",
     "check_trees": "iiiaiaa",
@@ -95,15 +97,28 @@ class _Bins(Structure):
     )
 
 
-def refer_to_bins(tables: Any) -> Any:
-    """Return a reference to `dictionaries.bins.Bins`, whose owner keeps them while it is used."""
-    arrays = (getattr(tables, name) for name, _ in _Bins._fields_[3:])
-    sizes = *tables.codes.shape, len(tables.column)
-    return byref(_Bins(*sizes, *map(ArrayPointer.from_param, arrays)))
+def refer_to_bins(bins: Any, codes: NDArray[np.uint8] | None = None) -> Any:
+    """Return a reference to `dictionaries.bins.Bins` and codes; whoever has it keeps both."""
+    arrays = (getattr(bins, name) for name, _ in _Bins._fields_[4:])
+    where = None if codes is None else ArrayPointer.from_param(codes)
+    sizes = 0 if codes is None else len(codes), bins.n_columns, len(bins.column)
+    return byref(_Bins(*sizes, where, *map(ArrayPointer.from_param, arrays)))
 
 
 class _TreeRules(Structure):
-    _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak")
+    _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak unit; i: is_exact")
+
+
+#: A split of a node, as `fcg_split` has it.
+SPLIT = np.dtype(
+    [
+        *((name, np.int64) for name in ("feature", "place", "is_missing_left", "left")),
+        ("score", np.float64),
+        ("goes_left", np.uint64, 4),
+        *((name, np.int64) for name in ("column", "children", "added")),
+    ]
+)
+Splits = NDArray[np.void]
 
 
 @cache
@@ -288,13 +303,29 @@ def grow_tree(
     """Return the nodes of a tree, four numbers each; write the number of every row's leaf.
 
     The bins are what `refer_to_bins` returned; the rules are the depth, the most leaves (0 is no
-    limit), the least weight of a leaf, the smoothing and the peak. Room for histograms, of shape
-    (n_histograms, 256 * n_columns), and nodes, (most_nodes, 4), are memory to work in.
+    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step, and whether
+    it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes,
+    (most_nodes, 4), are memory to work in.
     """
     data = bins, byref(_TreeRules(*rules)), residual, weights
     where = None if leaves is None else ArrayPointer.from_param(leaves)
     n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes, where)
     return nodes[: _checked(n_nodes)].flatten()
+
+
+def find_splits(bins: Any, rules: tuple[float, ...], totals: Rows, histograms: Rows) -> Splits:
+    """Return the best splits of nodes; bins and rules as in `grow_tree`."""
+    splits, histograms = np.zeros(len(totals), SPLIT), np.ascontiguousarray(histograms)
+    rules_of = byref(_TreeRules(*rules))
+    library().fcg_find_splits(bins, rules_of, len(totals), totals, histograms, splits)
+    return splits
+
+
+def split_rows(
+    bins: Any, slots: Rows, splits: Splits, sums: Rows, nodes: NDArray[np.int32], histograms: Rows
+) -> None:
+    """Send rows to the children of their nodes, and add up one child of every split."""
+    library().fcg_split_rows(bins, slots, splits, sums, nodes, histograms)
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:

@@ -45,6 +45,11 @@ class Forest:
         #: Where the leaves of a tree begin if those of all trees stand in one line, and the end.
         self.first = np.zeros(1, np.int64)
 
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        return len(self.codes)
+
     def append(self, codes: NDArray[Any], n_leaves: int) -> None:
         """Add a tree."""
         self.codes.append(np.ascontiguousarray(codes, np.uint8 if n_leaves <= 256 else np.uint16))

@@ -133,6 +133,8 @@ FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
 typedef struct {
     int64_t depth, max_leaves; /* no limit of leaves if 0: then the tree grows level by level */
     double min_leaf, smoothing, peak;
+    double unit;      /* the weight of a step */
+    int64_t is_exact; /* whether it tells all weights */
 } fcg_tree_rules;
 
 /* Grow a tree; nodes of four numbers are written to `nodes`, which has room for max_nodes, and the
@@ -143,6 +145,25 @@ typedef struct {
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
                               int64_t *room, int64_t max_nodes, double *nodes, uint16_t *leaves);
+
+/* The best split of a node that is grown in rounds, and what becomes of its rows. */
+typedef struct {
+    int64_t feature, place, is_missing_left; /* feature -1 if there is no split */
+    int64_t left;            /* the sums of the left side */
+    double score;            /* less that of no split */
+    uint64_t goes_left[4];   /* a bit for every code of the column */
+    int64_t column;          /* that of the feature */
+    int64_t children, added; /* the number of the left child; 0 or 1: that child is added up */
+} fcg_split;
+
+/* Find the best splits of n nodes from their totals and histograms; the last two fields are left
+ * alone. */
+FCG_API void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
+                             const int64_t *totals, const int64_t *histograms, fcg_split *splits);
+/* Send rows to the children of their nodes, and add up one child of every split by bin. `slots` has
+ * the number of a node's split, or -1; histograms are empty, one for every split. */
+FCG_API void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
+                            const int64_t *sums, int32_t *nodes, int64_t *histograms);
 
 /* leaves.c */
 

@@ -162,3 +162,20 @@ void fcg_find_split(const growth *tree, node *own, const pair *histogram,
     }
     own->score -= none;
 }
+
+void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t n,
+                     const int64_t *totals, const int64_t *histograms, fcg_split *splits) {
+    growth tree = fcg_growth(bins, rules);
+    for (int64_t i = 0; i < n; i++) {
+        node own = {.total = totals[i], .feature = -1};
+        fcg_find_split(&tree, &own, histograms + i * tree.n_pairs, NULL);
+        fcg_split *found = splits + i;
+        found->feature = own.feature;
+        found->place = own.place;
+        found->is_missing_left = own.is_missing_left;
+        found->left = own.left;
+        found->score = own.score;
+        found->column = own.feature < 0 ? 0 : bins->column[own.feature];
+        memcpy(found->goes_left, own.goes_left, sizeof own.goes_left);
+    }
+}

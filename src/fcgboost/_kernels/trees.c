@@ -19,9 +19,6 @@ enum { FEW = 256 };
 
 /* The sizes of all residuals add up to fewer steps than that power of two. */
 enum { RESIDUAL_BITS = 34 };
-/* Weights that are not whole have so many steps a row on average, but together so many at least,
- * and at most. */
-static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
 static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
 
 void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
@@ -34,24 +31,6 @@ void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double
             code += values[i] > padded[code + step - 1] ? step : 0;
         codes[i] = (uint8_t)(values[i] == values[i] ? code : n_numbers);
     }
-}
-
-/* Return the weight of a step: 1 if all weights are whole, or what all of them are. */
-static double weight_unit(int64_t n, const double *weights, int *is_exact) {
-    double total = 0.0, first = 0.0;
-    int is_whole = 1, is_equal = 1;
-    for (int64_t i = 0; i < n; i++) {
-        if (weights[i] <= 0.0) continue;
-        if (first == 0.0) first = weights[i];
-        is_whole &= weights[i] == floor(weights[i]);
-        is_equal &= weights[i] == first;
-        total += weights[i];
-    }
-    *is_exact = 1;
-    if (is_whole && total <= WEIGHT_STEPS) return 1.0;
-    if (is_equal && total <= WEIGHT_STEPS * first) return first;
-    *is_exact = 0;
-    return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * (double)n));
 }
 
 /* Set the sums of all rows, and the order of those that have a weight; returns their number. */
@@ -68,7 +47,8 @@ static int64_t set_rows(growth *tree, const double *residual, const double *weig
     double steps = ldexp(1.0, RESIDUAL_BITS - exponent);
     for (int64_t k = 0; k < n_active; k++) {
         int64_t i = tree->order[k], pull = (int64_t)rint(residual[i] * steps);
-        tree->rows[i] = pull * ((int64_t)1 << WEIGHT_BITS) + (int64_t)rint(weights[i] / tree->unit);
+        int64_t weight = (int64_t)rint(weights[i] / tree->rules->unit);
+        tree->rows[i] = pull * ((int64_t)1 << WEIGHT_BITS) + weight;
     }
     return n_active;
 }
@@ -96,6 +76,23 @@ static void fill_histogram(const growth *tree, const node *own, pair *restrict h
             column[3 * N_BINS + row[j + 3]] += value;
         }
         for (; j < n_columns; j++, column += N_BINS) column[row[j]] += value;
+    }
+}
+
+void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
+                    const int64_t *sums, int32_t *nodes, int64_t *histograms) {
+    int64_t n_columns = bins->n_columns;
+    for (int64_t i = 0; i < bins->n_rows; i++) {
+        int64_t slot = slots[nodes[i]];
+        if (slot < 0) continue;
+        const fcg_split *own = splits + slot;
+        const uint8_t *row = bins->codes + i * n_columns;
+        uint8_t code = row[own->column];
+        int right = !((own->goes_left[code >> 6] >> (code & 63)) & 1);
+        nodes[i] = (int32_t)(own->children + right);
+        if (right != own->added) continue;
+        pair *column = histograms + slot * n_columns * N_BINS;
+        for (int64_t j = 0; j < n_columns; j++, column += N_BINS) column[row[j]] += sums[i];
     }
 }
 
@@ -256,13 +253,13 @@ static void write_nodes(const growth *tree, const double *weights, double *nodes
     double largest = 0.0;
     for (int64_t k = 0; k < tree->n_nodes; k++) {
         const node *own = tree->nodes + k;
-        double *row = nodes + FIELDS * k, weight = weight_of(own->total) * tree->unit;
+        double *row = nodes + FIELDS * k, weight = weight_of(own->total) * tree->rules->unit;
         if (own->children) {
             write_split(tree, own, row);
             continue;
         }
         memcpy(row, LEAF, sizeof LEAF);
-        if (!tree->is_exact) {
+        if (!tree->rules->is_exact) {
             weight = 0.0;
             for (int64_t i = own->start; i < own->stop; i++) weight += weights[tree->order[i]];
         }
@@ -291,10 +288,7 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
                       const double *weights, int64_t n_room, int64_t *room, int64_t max_nodes,
                       double *nodes, uint16_t *leaves) {
     size_t n_rows = (size_t)bins->n_rows + AHEAD;
-    growth tree = {.bins = bins, .rules = rules, .n_pairs = bins->n_columns * N_BINS};
-    tree.unit = weight_unit(bins->n_rows, weights, &tree.is_exact);
-    tree.smoothing = rules->smoothing / tree.unit;
-    tree.min_leaf = (int32_t)fmin(fmax(1.0, ceil(rules->min_leaf / tree.unit)), 0x1p29);
+    growth tree = fcg_growth(bins, rules);
     tree.room = room;
     tree.n_room = n_room;
     tree.rows = malloc(n_rows * sizeof(pair));

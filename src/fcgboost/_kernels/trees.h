@@ -4,6 +4,8 @@
 
 #include "kernels.h"
 
+#include <math.h>
+
 enum { N_BINS = 256, WEIGHT_BITS = 28 };
 
 /* A sum of residuals, in the upper bits, and a sum of weights in the others, both in steps. */
@@ -28,8 +30,6 @@ typedef struct {
 typedef struct {
     const fcg_bins *bins;
     const fcg_tree_rules *rules;
-    double unit;         /* the weight of a step, and whether it tells all weights exactly */
-    int is_exact;
     double smoothing;    /* in steps of weights, as is the least weight of a leaf */
     int32_t min_leaf;
     int64_t n_pairs;     /* of a histogram */
@@ -42,6 +42,16 @@ typedef struct {
     int64_t n_room;
     uint64_t *occupied;  /* (n_columns, 4): which codes of the columns rows of a node have */
 } growth;
+
+/* Return a growth that has what bins and rules say. */
+static inline growth fcg_growth(const fcg_bins *bins, const fcg_tree_rules *rules) {
+    double least = fmin(fmax(1.0, ceil(rules->min_leaf / rules->unit)), 0x1p29);
+    return (growth){.bins = bins,
+                    .rules = rules,
+                    .smoothing = rules->smoothing / rules->unit,
+                    .min_leaf = (int32_t)least,
+                    .n_pairs = bins->n_columns * N_BINS};
+}
 
 /* Find the best split of a node from its sums by bin; of equal ones, that of the first feature.
  * `occupied` has a bit for every code of a column that some row has, unless it is NULL. */

@@ -103,6 +103,10 @@ class ClusterDesign(Design):
         total: Sums = self.at(points, "sums", atoms)
         return total
 
+    def grow(self, points: Sequence[Point]) -> Any:
+        """Refuse to: leaves are not corrected on workers."""
+        raise TypeError("Leaves are not corrected on workers.")
+
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> ClusterColumns:

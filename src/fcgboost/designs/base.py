@@ -10,8 +10,9 @@ wait for a device, one round for a cluster (two for `Candidates.best`). A step o
     Columns.look       sums at coefficients, once a trial        one round each
 
 or, where atoms are learned, `Subsample.residuals` and `Design.sums` in place of the first two, one
-round each. Where every leaf of a tree is a column there are too many for a Gram matrix, and a
-correction takes a `Columns.product` for every step of conjugate gradients, one round each.
+round each. Where every leaf of a tree is a column, `Design.grow` takes a round for about every
+level of the tree; a correction, for which there are too many columns for a Gram matrix, takes a
+`Columns.product` for every step of conjugate gradients, one round each.
 """
 
 from __future__ import annotations
@@ -259,10 +260,6 @@ class Subsample(ABC):
     #: Their weights, an array or a tensor.
     weights: Any
 
-    def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
-        """Hear which leaves of a tree, known by its fingerprint, these rows belong to."""
-        return None
-
     @abstractmethod
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
         """Return the residuals at these rows, and the weights where they are not zero.
@@ -320,6 +317,10 @@ class Design(ABC):
     @abstractmethod
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Return what the gains of a few atoms are made of, in float64 over all rows."""
+
+    @abstractmethod
+    def grow(self, points: Sequence[Point]) -> Any:
+        """Grow a tree whose leaves are corrected on the residual of every point, over all rows."""
 
     @abstractmethod
     def columns(

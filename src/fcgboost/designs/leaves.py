@@ -1,40 +1,31 @@
 """Trees whose leaves are columns: a row has a one in the column of the leaf that it belongs to.
 
-The columns are kept as the numbers of leaves, one byte for a row and tree (two where a tree has
+The columns are kept as the numbers of leaves, one byte for a row and tree (more where a tree has
 more than 256 leaves): an eighth of the memory of one column of numbers for the whole tree.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcgboost._kernels.forest import Forest
-from fcgboost.designs.base import Array, Look
+from fcgboost.designs.base import Array, Columns, Look
 from fcgboost.designs.columns import RowColumns
+from fcgboost.designs.forests import make_forest
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss
 
 if TYPE_CHECKING:
     from fcgboost.designs.memory import MemoryDesign
 
 
-class LeafColumns(RowColumns):
-    """The leaves of trees, tree after tree, in NumPy's memory."""
+class TreeColumns(Columns):
+    """The leaves of trees, tree after tree, wherever the rows are."""
 
-    # Of many rows those of every ridge are too much.
-    _keeps_all = False
-
-    def __init__(
-        self, design: MemoryDesign, targets: Sequence[Any], loss: Loss, has_constant: bool
-    ) -> None:
-        super().__init__(design, targets, loss, has_constant)
-        self.n_columns = int(has_constant)
-        self._forest = Forest(design.n_rows, design.each)
-        #: The shares of columns, and their gradients where all coefficients are 0, by tree.
-        self._shares: list[Array] = [np.ones(self.n_columns)]
-        self._gradients = [self._first_slopes.sum(axis=1)[:, None][:, : self.n_columns]]
+    #: Of every tree, the shares of its leaves.
+    _shares: list[Array]
 
     @property
     def factors(self) -> Array:
@@ -44,7 +35,72 @@ class LeafColumns(RowColumns):
     @property
     def norms(self) -> Array:
         """The roots of the shares of the weight."""
-        return np.sqrt(np.concatenate(self._shares))
+        shares: Array = np.concatenate([np.ones(int(self.has_constant)), *self._shares])
+        return np.sqrt(shares)
+
+    def drop(self, position: int) -> None:
+        """Refuse to: nothing chooses among leaves."""
+        raise TypeError("Trees whose leaves are corrected do not leave.")
+
+    def atom_coef(self, coef: Array) -> Array:
+        """Return ones: all is in the leaves."""
+        return np.ones(len(self._shares))
+
+    def leaf_values(self, coef: Array) -> list[Array]:
+        """Return the coefficients of every tree."""
+        ends = np.cumsum([len(shares) for shares in self._shares])[:-1]
+        return np.split(coef[self.has_constant :], ends) if self._shares else []
+
+    def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
+        """Refuse to: there are too many columns."""
+        raise TypeError("Leaves are too many for a factorisation.")
+
+    @abstractmethod
+    def terms(self, output: int, coef: Array) -> Array:
+        """Return losses, slopes and curvatures, added up over every leaf of the last tree.
+
+        All are times the shares, of shape (3, n_leaves); one round.
+        """
+
+    def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
+        """Make a Newton step for every leaf of the last tree, whose rows no other leaf has.
+
+        A leaf where that would raise the loss, because rows that were beyond the hinge come back,
+        takes the step that cannot. Two rounds, or three.
+        """
+        if not isinstance(self.loss, CurvedLoss):
+            return None
+        before, gradient, bend = self.terms(output, coef)
+        bend = bend + 2.0 * l2
+        values = -gradient / np.where(bend > 0.0, bend, np.inf)
+        end = np.append(coef[:newest], values)
+        after = self.terms(output, end)[0]
+        is_worse = after + l2 * values**2 > before
+        if is_worse.any():
+            bound = self.loss.curvature_bound if isinstance(self.loss, SmoothLoss) else np.inf
+            safe = -gradient / (bound * self._shares[-1] + 2.0 * l2)
+            end = np.append(coef[:newest], np.where(is_worse, safe, values))
+            after = self.terms(output, end)[0]
+        return end, float(after.sum())
+
+
+class LeafColumns(TreeColumns, RowColumns):
+    """The leaves of trees over rows in one memory."""
+
+    # Of many rows those of every ridge are too much.
+    _keeps_all = False
+
+    def __init__(
+        self, design: MemoryDesign, targets: Sequence[Any], loss: Loss, has_constant: bool
+    ) -> None:
+        super().__init__(design, targets, loss, has_constant)
+        self.n_columns = int(has_constant)
+        self._forest = make_forest(design.n_rows, design.device, design.each)
+        self._last = self._forest
+        self._shares = []
+        (constants,) = self._device.fetch(self._first_slopes.sum(1)[:, None])
+        #: The gradients of columns where all coefficients are 0, by tree.
+        self._gradients = [constants[:, : self.n_columns]]
 
     @property
     def first_gradients(self) -> Array:
@@ -57,79 +113,54 @@ class LeafColumns(RowColumns):
             codes, n_leaves = self._design.leaves(atoms[j : j + 1])
             self._forest.append(codes, n_leaves)
             self.n_columns += n_leaves
-            tree = self._forest.last()
-            self._shares.append(tree.sums(self._design.shares))
-            self._gradients.append(np.stack([tree.sums(own) for own in self._first_slopes]))
-
-    def drop(self, position: int) -> None:
-        """Refuse to: nothing chooses among leaves."""
-        raise TypeError("Trees whose leaves are corrected do not leave.")
-
-    def atom_coef(self, coef: Array) -> Array:
-        """Return ones: all is in the leaves."""
-        return np.ones(len(self._forest.codes))
-
-    def leaf_values(self, coef: Array) -> list[Array]:
-        """Return the coefficients of every tree."""
-        ends = self._forest.first[1:-1]
-        return np.split(coef[self.has_constant :], ends) if self._forest.codes else []
+            self._last = self._forest.last()
+            known = map(self._last.sums, (self._design.shares, *self._first_slopes))
+            shares, *gradients = self._device.fetch(*known)
+            self._shares.append(shares)
+            self._gradients.append(np.stack(gradients))
 
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points; of the Hessian the diagonal alone."""
-        kept, looks = slice(None) if places is None else places, []
+        """Return the sums at points, in one wait; of the Hessian the diagonal alone."""
+        arrays, is_curved = list[Any](), isinstance(self.loss, CurvedLoss)
         for output, coef in points:
             state = self._state(output, coef)
-            is_curved = isinstance(self.loss, CurvedLoss)
-            diagonal = self._back(state.curvatures)[kept] if is_curved else None
-            risk = float(self._design.shares @ state.losses)
-            looks.append(Look(risk, self._back(state.slopes)[kept], diagonal))
-        return looks
+            arrays += [self._design.shares @ state.losses, self._back(state.slopes)]
+            arrays += [self._back(state.curvatures)] * is_curved
+        found, kept = iter(self._device.fetch(*arrays)), slice(None) if places is None else places
+        return [
+            Look(float(next(found)), next(found)[kept], next(found)[kept] if is_curved else None)
+            for _ in points
+        ]
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
         """Go forth and back over the rows."""
-        return self._back(self._state(output, coef).curvatures * self._values(direction))
+        bent = self._state(output, coef).curvatures * self._values(direction)
+        (product,) = self._device.fetch(self._back(bent))
+        return np.asarray(product)
 
-    def step(self, output: int, coef: Array, newest: int, l2: float) -> tuple[Array, float] | None:
-        """Make a Newton step for every leaf of the last tree, whose rows no other leaf has.
-
-        A leaf where that would raise the loss, because rows that were beyond the hinge come back,
-        takes the step that cannot.
-        """
-        if not isinstance(self.loss, CurvedLoss):
-            return None
-        shares, tree, state = self._design.shares, self._forest.last(), self._state(output, coef)
-        gradient, bend = tree.sums(state.slopes), tree.sums(state.curvatures) + 2.0 * l2
-        values = -gradient / np.where(bend > 0.0, bend, np.inf)
-        f = tree.add_values(values, state.f.copy())
-        losses = self._terms(self._y[output], f)[0]
-        before, after = tree.sums(shares * state.losses), tree.sums(shares * losses)
-        is_worse = after + l2 * values**2 > before
-        if is_worse.any():
-            bound = self.loss.curvature_bound if isinstance(self.loss, SmoothLoss) else np.inf
-            safe = -gradient / (bound * self._shares[-1] + 2.0 * l2)
-            values = np.where(is_worse, safe, values)
-            f = tree.add_values(values, state.f.copy())
-        state = self._keep(output, np.append(coef[:newest], values), f)
-        return state.coef, float(shares @ state.losses)
-
-    def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
-        """Refuse to: there are too many columns."""
-        raise TypeError("Leaves are too many for a factorisation.")
+    def terms(self, output: int, coef: Array) -> Array:
+        """Add up over the rows; a point that differs in the last tree alone takes one pass."""
+        kept, newest = self._states.get(output), self.n_columns - len(self._shares[-1])
+        if kept is not None and np.array_equal(kept.coef[:newest], coef[:newest]):
+            there = np.append(kept.coef, np.zeros(self.n_columns))[: self.n_columns]
+            if (added := (coef - there)[newest:]).any():
+                self._keep(output, coef, self._last.add_values(added, kept.f + 0.0))
+        state = self._state(output, coef)
+        every = self._design.shares * state.losses, state.slopes, state.curvatures
+        return np.stack(self._device.fetch(*map(self._last.sums, every)))
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A as it is meant, with ones and zeros: small data alone have room for it."""
-        A = np.zeros((self._design.n_rows, self.n_columns))
-        A[:, : self.has_constant] = 1.0
-        for codes, first in zip(self._forest.codes, self._forest.first, strict=False):
-            A[np.arange(len(A)), int(self.has_constant) + first + codes] = 1.0
-        return A, self._y[output], self._design.weights
+        columns = self._device.xp.stack([self._values(one) for one in np.eye(self.n_columns)])
+        return columns.T, self._y[output], self._design.weights
 
     def _values(self, coef: Array) -> Any:
-        f = np.full(self._design.n_rows, coef[: self.has_constant].sum())
+        f = 0.0 * self._design.weights + float(coef[: self.has_constant].sum())
         return self._forest.add_values(np.ascontiguousarray(coef[self.has_constant :]), f)
 
-    def _back(self, r: Array) -> Array:
-        """Return A^T r."""
-        return np.append(np.full(int(self.has_constant), r.sum()), self._forest.sums(r))
+    def _back(self, r: Any) -> Any:
+        """Return A^T r, where the rows are."""
+        constant = r.sum(0, keepdims=True)[: int(self.has_constant)]
+        return self._device.xp.concatenate([constant, self._forest.sums(r)])

@@ -17,11 +17,19 @@ from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import Host, TorchDevice
+from fcgboost.designs.forests import DeviceGrower, make_forest
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.moments import Frame, Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores, is_worth_storing
 from fcgboost.designs.views import View
-from fcgboost.dictionaries import Dictionary, Sample, ScreenedDictionary, TreeDictionary
+from fcgboost.dictionaries import (
+    Dictionary,
+    Sample,
+    ScreenedDictionary,
+    TreeDictionary,
+    stack_rows,
+)
+from fcgboost.dictionaries.trees import TreeGrower
 from fcgboost.losses import Loss
 
 # Columns at most that are kept between an atom's exact score and its entry.
@@ -56,7 +64,7 @@ class MemoryDesign(Design):
         Those of all rows, where X is only a part of them.
     """
 
-    _made_of_data = ("_made", "_residuals")
+    _made_of_data = ("_made", "_residuals", "_grower")
 
     def __init__(
         self,
@@ -92,7 +100,7 @@ class MemoryDesign(Design):
         #: Values of atoms that were scored in this step, and may enter.
         self._columns: dict[bytes, Any] = {}
         #: The leaves that rows belong to in trees that were grown in this step, by fingerprint.
-        self.known_leaves: dict[int, NDArray[np.uint16]] = {}
+        self._leaves: dict[int, Any] = {}
 
     @property
     def fingerprints(self) -> hashing.Words:
@@ -116,8 +124,8 @@ class MemoryDesign(Design):
     def with_dictionary(self, dictionary: Dictionary) -> MemoryDesign:
         """Lay another dictionary over the same data; what the data alone decides is shared."""
         other = copy.copy(self)
-        other.dictionary, other._columns, other.known_leaves = dictionary, {}, {}
-        for name in ("_made", "is_screenable"):
+        other.dictionary, other._columns, other._leaves = dictionary, {}, {}
+        for name in ("_made", "_grower", "is_screenable"):
             vars(other).pop(name, None)
         return other
 
@@ -141,11 +149,26 @@ class MemoryDesign(Design):
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
         """Add up over the rows; the columns are kept for whoever enters."""
-        R, values = self.residuals(points), self.evaluate(atoms)
+        R = self.residuals(points)
         active = (R != 0.0) * self.weights[:, None]
+        if self.dictionary.corrects_leaves:
+            return self._tree_sums(atoms, R, active)
+        values = self.evaluate(atoms)
         sums = (values.T @ R, values.T @ active, (values * values).T @ active, active.sum(0))
         self._keep(atoms, values.T)
         return Sums(*self.device.fetch(*sums))
+
+    def _tree_sums(self, atoms: Any, R: Any, active: Any) -> Sums:
+        """Return the same of trees, of which sums by leaf are enough."""
+        xp, found = self.device.xp, []
+        for j in range(atoms.shape[0]):
+            forest = make_forest(self.n_rows, self.device, self.each)
+            forest.append(*self.leaves(atoms[j : j + 1]))
+            pulls, counts = (xp.stack([forest.sums(own) for own in W.T]) for W in (R, active))
+            values = self.device.put(self.dictionary.leaf_values(atoms[j : j + 1]))
+            found.append(xp.stack([pulls @ values, counts @ values, counts @ values**2]))
+        sums = xp.stack(found, 1)
+        return Sums(*self.device.fetch(*sums, active.sum(0)))
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return scores of atoms, each evaluated alone; the columns are kept for whoever enters."""
@@ -239,30 +262,39 @@ class MemoryDesign(Design):
         # Each of them contiguous: sums over the rows are several times faster so.
         R = vectors[0][:, None] if len(vectors) == 1 else self.device.xp.stack(vectors).T
         # In another step: whoever was chosen in the last one has entered.
-        self._residuals, self._columns, self.known_leaves = (points, R), {}, {}
+        self._residuals, self._columns, self._leaves = (points, R), {}, {}
         return R
 
-    def leaves(self, atom: Any) -> tuple[NDArray[np.uint16], int]:
+    @cached_property
+    def _grower(self) -> TreeGrower | DeviceGrower:
+        trees = self.dictionary
+        assert isinstance(trees, TreeDictionary)
+        if self.device.is_torch:
+            return DeviceGrower(trees, self.inputs, self.weights, self.device)
+        return TreeGrower(trees, self.X.shape[1])
+
+    def grow(self, points: Sequence[Point]) -> Any:
+        """Grow trees on all rows; the leaves that these belong to are kept for whoever enters."""
+        R, trees = self.residuals(points), []
+        for c in range(len(points)):
+            trees.append(self._grower.grow(self.inputs, R[:, c], self.weights, 0))
+            self._leaves[_word(trees[-1])] = self._grower.leaves
+        return stack_rows(trees)
+
+    def leaves(self, atom: Any) -> tuple[Any, int]:
         """Return the leaves of a tree that rows belong to, and how many there are."""
         trees = self.dictionary
         assert isinstance(trees, TreeDictionary)
-        known, n_leaves = self.known_leaves.get(_word(atom)), len(trees.leaf_values(atom))
+        known, n_leaves = self._leaves.get(_word(atom)), len(trees.leaf_values(atom))
         if known is not None:
             return known, n_leaves
-        codes = np.empty(self.n_rows, np.uint16)
-
-        def fill(block: slice) -> None:
-            codes[block] = trees.leaves(self.X[block], atom)
-
-        self.each(fill, row_blocks(self.n_rows, self.device.block_entries // self.X.shape[1]))
-        return codes, n_leaves
+        blocks = row_blocks(self.n_rows, self.device.block_entries // self.X.shape[1])
+        parts = self.each(lambda block: trees.leaves(self.inputs[block], atom), blocks)
+        return self.device.xp.concatenate(parts), n_leaves
 
     def evaluate(self, atoms: Any) -> Any:
         """Return the values of atoms at all rows, of shape (n_rows, n_atoms)."""
-        X, device, trees = self.inputs, self.device, self.dictionary
-        if isinstance(trees, TreeDictionary) and trees.corrects_leaves:
-            each = [atoms[j : j + 1] for j in range(atoms.shape[0])]
-            return np.stack([trees.leaf_values(atom)[self.leaves(atom)[0]] for atom in each]).T
+        X, device = self.inputs, self.device
         here = device.put(atoms) if device.is_torch else atoms
         # Dense inputs are copied on the way to the values.
         width = 1 if is_sparse(X) else X.shape[1]
@@ -299,11 +331,6 @@ class MemorySubsample(Subsample):
         self._design, self._positions = design, positions
         self.rows = design.inputs[positions]
         self.weights = design.weights[positions]
-
-    def keep_leaves(self, id_: int, leaves: NDArray[np.uint16]) -> None:
-        """Keep the leaves of all rows for the tree that may enter."""
-        if isinstance(self._positions, slice):
-            self._design.known_leaves[id_] = leaves
 
     def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
         """Return residuals, and the weights where they are not zero."""

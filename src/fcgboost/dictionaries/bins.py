@@ -6,15 +6,14 @@ distinct rows alone, so weights, repetitions and the order of rows do not move t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import Array, namespace
+from fcgboost.arrays import Array, beside, host, is_tensor, namespace
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -26,8 +25,8 @@ N_BINS = 256
 N_CODES = 52
 # Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
 _ABOVE_ALL = np.finfo(np.float64).max
-# Rows that thresholds are chosen by, the first ones: canonical rows stand in a random order.
-_THRESHOLD_ROWS = 1 << 16
+#: Rows that thresholds are chosen by, the first ones: canonical rows stand in a random order.
+THRESHOLD_ROWS = 1 << 16
 # Rows that are binned at once.
 _AT_ONCE = 1 << 16
 # Features of so few bins with a usual one of so many rows may share a column; of the columns that
@@ -37,10 +36,8 @@ _FEW_BINS, _USUAL_SHARE, _TRIED = 128, 0.8, 16
 
 @dataclass(frozen=True)
 class Bins:
-    """Binned rows; `kernels.h` says how features share columns."""
+    """What turns values into bins; `kernels.h` says how features share columns."""
 
-    #: Of shape (n_rows, n_columns).
-    codes: Codes
     column: IntArray
     first: IntArray
     usual: IntArray
@@ -51,76 +48,152 @@ class Bins:
     #: The threshold between a bin and the next one, of shape (n_features, 256).
     edges: Array
     is_category: BoolArray
-    #: The number of distinct rows; of very many rows, of all.
+    #: The number of distinct rows that thresholds were chosen by.
     n_distinct: int
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return int(self.column.max(initial=-1)) + 1
 
-class _Columns(NamedTuple):
-    """Where the bins of features are: as in `Bins`."""
-
-    column: IntArray
-    first: IntArray
-    usual: IntArray
-
-
-@dataclass(frozen=True)
-class _Binning:
-    """What turns values into bins."""
-
-    thresholds: Sequence[Array]
-    n_numbers: IntArray
-    is_category: BoolArray
-
-    def codes(self, rows: Any) -> Codes:
+    def numbers(self, rows: Any) -> Any:
         """Return the bins of values, of shape (n_features, n_rows)."""
+        if is_tensor(rows):
+            return self._numbers_there(rows.T.contiguous())
         values = np.ascontiguousarray(rows.T, dtype=np.float64)
-        codes = np.empty(values.shape, np.uint8)
-        for j, (own, n) in enumerate(zip(self.thresholds, self.n_numbers.tolist(), strict=True)):
+        numbers = np.empty(values.shape, np.uint8)
+        for j, n in enumerate(self.n_numbers.tolist()):
             if self.is_category[j]:
-                codes[j] = np.where(is_code(values[j]), values[j], n)
+                numbers[j] = np.where(is_code(values[j]), values[j], n)
             else:
-                _kernels.bin_values(values[j], own, n, codes[j])
-        return codes
+                _kernels.bin_values(values[j], self.edges[j, : n - 1], n, numbers[j])
+        return numbers
+
+    def _numbers_there(self, values: Any) -> Any:
+        """Return the bins of values on a device, of shape (n_features, n_rows)."""
+        xp, edges = namespace(values), beside(self.edges[:, :-1], values)
+        n_numbers = beside(self.n_numbers, values)[:, None]
+        numbers = xp.searchsorted(edges, values, out_int32=True).clamp(max=n_numbers - 1)
+        numbers = xp.where(xp.isnan(values), n_numbers, numbers)
+        levels = xp.where(is_code(values), values, n_numbers.to(values.dtype))
+        is_category = beside(self.is_category, values)[:, None]
+        return xp.where(is_category, levels.to(numbers.dtype), numbers).to(xp.uint8)
+
+    def codes(self, rows: Any) -> tuple[Any, NDArray[np.intp]]:
+        """Return codes by column and row, and the columns that some row may not share."""
+        numbers = self.numbers(rows)
+        codes = 0 * numbers[: self.n_columns]
+        clash = []
+        for j, own in enumerate(numbers):
+            column, usual = int(self.column[j]), int(self.usual[j])
+            if usual < 0:
+                codes[column] = own
+                continue
+            is_other = own != usual
+            clash.append((column, (is_other & (codes[column] != 0)).any()))
+            # In one byte: less one above the usual bin.
+            moved = own + int(self.first[j] - 1) + (own < usual)
+            codes[column] = namespace(own).where(is_other, moved, codes[column])
+        return codes, np.array([column for column, is_bad in clash if is_bad], np.intp)
+
+    def unshared(self, columns: NDArray[np.intp], sample: Array) -> Bins:
+        """Return bins of which the features of some columns share none."""
+        usual = np.where(np.isin(self.column, columns), -1, self.usual)
+        alone = replace(self, column=np.arange(len(usual)), usual=usual)
+        return alone._shared(self.numbers(sample), usual)
+
+    def _shared(self, numbers: Codes, usual: IntArray) -> Bins:
+        """Put features into one column of which no row has two other bins than usual ones."""
+        column, first = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
+        shared: list[tuple[int, BoolArray]] = []
+        n_columns, sizes = 0, dict[int, int]()
+        for j in range(len(numbers)):
+            is_other = numbers[j] != usual[j] if usual[j] >= 0 else np.ones(0, bool)
+            room = [
+                i
+                for i, (place, is_taken) in enumerate(
+                    shared[-_TRIED:], max(0, len(shared) - _TRIED)
+                )
+                if usual[j] >= 0
+                and sizes[place] + self.n_bins[j] - 1 <= N_BINS
+                and not (is_taken & is_other).any()
+            ]
+            if room:
+                place, is_taken = shared[room[0]]
+                shared[room[0]] = place, is_taken | is_other
+            else:
+                place, n_columns = n_columns, n_columns + 1
+                sizes[place] = 1
+                if usual[j] >= 0:
+                    shared.append((place, is_other))
+            column[j], first[j] = place, sizes[place]
+            sizes[place] += int(self.n_bins[j]) - 1
+        # A feature that is alone has its bins as codes.
+        is_alone = np.bincount(column, minlength=n_columns)[column] == 1
+        first, usual = np.where(is_alone, 0, first), np.where(is_alone, -1, usual)
+        return replace(self, column=column, first=first, usual=usual)
 
 
-def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> Bins:
-    """Find thresholds for every feature, and the bin of every value."""
-    sample = rows[:_THRESHOLD_ROWS]
+class Levels(NamedTuple):
+    """Of every feature: whether a value is missing, and the largest code of a category."""
+
+    is_missing: BoolArray
+    top: IntArray
+
+    @classmethod
+    def of(cls, rows: Any, is_category: BoolArray) -> Levels:
+        """Look at rows."""
+        missing, top = namespace(rows).isnan(rows).any(0), np.zeros(rows.shape[1], np.int64)
+        missing = np.array(host(missing))
+        for j in np.flatnonzero(is_category):
+            values = host(rows[:, int(j)])
+            missing[j] = not is_code(values).all()
+            top[j] = np.where(is_code(values), values, 0.0).max(initial=0.0)
+        return cls(missing, top)
+
+    def joined(self, other: Levels) -> Levels:
+        """Return the same of the rows of both."""
+        return Levels(self.is_missing | other.is_missing, np.maximum(self.top, other.top))
+
+
+def find_bins(sample: Any, levels: Levels, is_category: BoolArray, n_thresholds: int) -> Bins:
+    """Find thresholds for every feature, and columns, by a sample of the rows."""
     distinct = np.asarray(sample[_distinct(sample)], dtype=np.float64)
-    thresholds = [
-        np.zeros(0) if is_category[j] else find_thresholds(distinct[:, j], n_thresholds)
-        for j in range(rows.shape[1])
-    ]
-    n_numbers = np.array([len(own) + 1 for own in thresholds], np.int64)
-    for j in np.flatnonzero(is_category):
-        n_numbers[j] += int(np.where(is_code(rows[:, j]), rows[:, j], 0.0).max(initial=0.0))
-    edges = np.full((rows.shape[1], N_BINS), _ABOVE_ALL)
-    for row, own in zip(edges, thresholds, strict=True):
-        row[: len(own)] = own
-    binning, n_bins = _Binning(thresholds, n_numbers, is_category), n_numbers.copy()
-    for block in _blocks(rows):
-        n_bins = np.maximum(n_bins, n_numbers + _is_missing(rows[block], is_category).any(axis=0))
-    first_codes = binning.codes(sample)
-    usual = _find_usual(first_codes, n_bins, is_category)
+    n_numbers = np.where(is_category, levels.top + 1, 1)
+    edges = np.full((len(is_category), N_BINS), _ABOVE_ALL)
+    for j in np.flatnonzero(~is_category):
+        own = find_thresholds(distinct[:, j], n_thresholds)
+        edges[j, : len(own)] = own
+        n_numbers[j] = len(own) + 1
+    alone, n_bins = np.arange(len(is_category)), n_numbers + levels.is_missing
+    facts = n_bins, n_numbers, edges, is_category, len(distinct)
+    bins = Bins(alone, np.zeros_like(alone), np.full_like(alone, -1), *facts)
+    numbers = bins.numbers(sample)
+    return bins._shared(numbers, _find_usual(numbers, bins))
+
+
+def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins, Any]:
+    """Return bins, and codes: by row and column, or by column and row on a device."""
+    sample = np.ascontiguousarray(host(rows[:THRESHOLD_ROWS]))
+    bins = find_bins(sample, Levels.of(rows, is_category), is_category, n_thresholds)
     while True:
-        columns, clash = _share_columns(first_codes, usual, n_bins), np.zeros(0, np.intp)
-        codes = np.empty((len(rows), int(columns.column.max(initial=-1)) + 1), np.uint8)
-        for block in _blocks(rows):
-            is_known = block.stop <= len(sample)
-            some = first_codes[:, block] if is_known else binning.codes(rows[block])
-            codes[block], found = _compose(some, columns)
-            clash = np.union1d(clash, found)
+        codes, clash = codes_of(bins, rows)
         if len(clash) == 0:
-            break
+            return bins, codes
         # Of very many rows, some that were not looked at have two of them.
-        usual[np.isin(columns.column, clash)] = -1
-    n_distinct = len(distinct) if len(sample) == len(rows) else len(rows)
-    return Bins(codes, *columns, n_bins, n_numbers, edges, is_category, n_distinct)
+        bins = bins.unshared(clash, sample)
 
 
-def _blocks(rows: Any) -> list[slice]:
-    n = len(rows)
-    return [slice(start, min(start + _AT_ONCE, n)) for start in range(0, n, _AT_ONCE)]
+def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
+    """Return codes, block by block in NumPy's memory, and the columns that clash."""
+    if is_tensor(rows):
+        return bins.codes(rows)
+    codes, clash = np.empty((len(rows), bins.n_columns), np.uint8), np.zeros(0, np.intp)
+    for start in range(0, len(rows), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        some, found = bins.codes(rows[block])
+        codes[block], clash = some.T, np.union1d(clash, found)
+    return codes, clash
 
 
 def _distinct(rows: Any) -> NDArray[np.intp]:
@@ -131,66 +204,14 @@ def _distinct(rows: Any) -> NDArray[np.intp]:
     return np.asarray(np.unique(words, return_index=True)[1])
 
 
-def _is_missing(rows: Any, is_category: BoolArray) -> BoolArray:
-    missing: BoolArray = np.isnan(rows)
-    for j in np.flatnonzero(is_category):
-        missing[:, j] = ~is_code(rows[:, j])
-    return missing
-
-
-def _find_usual(codes: Codes, n_bins: IntArray, is_category: BoolArray) -> IntArray:
+def _find_usual(numbers: Codes, bins: Bins) -> IntArray:
     """Return the bin that most rows have, for features that may share a column; else -1."""
-    usual = np.full(len(codes), -1)
-    for j in np.flatnonzero(~is_category & (n_bins <= _FEW_BINS)):
-        counts = np.bincount(codes[j])
-        if counts.max(initial=0) >= _USUAL_SHARE * codes.shape[1]:
+    usual = np.full(len(numbers), -1)
+    for j in np.flatnonzero(~bins.is_category & (bins.n_bins <= _FEW_BINS)):
+        counts = np.bincount(numbers[j])
+        if counts.max(initial=0) >= _USUAL_SHARE * numbers.shape[1]:
             usual[j] = counts.argmax()
     return usual
-
-
-def _share_columns(codes: Codes, usual: IntArray, n_bins: IntArray) -> _Columns:
-    """Put features into one column of which no row has two other bins than usual ones."""
-    column, first = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
-    shared: list[tuple[int, BoolArray]] = []
-    n_columns, sizes = 0, dict[int, int]()
-    for j in range(len(codes)):
-        is_other = codes[j] != usual[j] if usual[j] >= 0 else np.ones(0, bool)
-        room = [
-            i
-            for i, (number, is_taken) in enumerate(shared[-_TRIED:], max(0, len(shared) - _TRIED))
-            if usual[j] >= 0
-            and sizes[number] + n_bins[j] - 1 <= N_BINS
-            and not (is_taken & is_other).any()
-        ]
-        if room:
-            number, is_taken = shared[room[0]]
-            shared[room[0]] = number, is_taken | is_other
-        else:
-            number, n_columns = n_columns, n_columns + 1
-            sizes[number] = 1
-            if usual[j] >= 0:
-                shared.append((number, is_other))
-        column[j], first[j] = number, sizes[number]
-        sizes[number] += int(n_bins[j]) - 1
-    # A feature that is alone has its bins as codes.
-    is_alone = np.bincount(column, minlength=n_columns)[column] == 1
-    return _Columns(column, np.where(is_alone, 0, first), np.where(is_alone, -1, usual))
-
-
-def _compose(codes: Codes, columns: _Columns) -> tuple[Codes, NDArray[np.intp]]:
-    """Return codes by row and column, and the columns of which some row has two other bins."""
-    column, first, usual = columns
-    composed = np.zeros((int(column.max(initial=-1)) + 1, codes.shape[1]), np.uint8)
-    clash = []
-    for j, own in enumerate(codes):
-        if usual[j] < 0:
-            composed[column[j]] = own
-            continue
-        places = np.flatnonzero(own != usual[j])
-        if composed[column[j], places].any():
-            clash.append(column[j])
-        composed[column[j], places] = first[j] + own[places] - (own[places] > usual[j])
-    return composed.T, np.array(clash, np.intp)
 
 
 def is_code(values: Any) -> Any:

@@ -11,15 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels
-from fcgboost.arrays import Array, host, is_sparse, is_tensor, namespace
+from fcgboost.arrays import Array, beside, host, is_sparse, is_tensor, namespace
 from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
-from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, BoolArray, bin_rows, is_code
+from fcgboost.dictionaries.bins import (
+    N_BINS,
+    N_CODES,
+    THRESHOLD_ROWS,
+    Bins,
+    BoolArray,
+    bin_rows,
+    is_code,
+)
+from fcgboost.dictionaries.growth import (
+    CATEGORIES,
+    FIELDS,
+    MISSING_LEFT,
+    Rules,
+    Weights,
+    nodes_of,
+)
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
-# The numbers of a node.
-FIELDS = 4
-# Bits of a node's kind: missing values go left; the value is a set of categories.
-MISSING_LEFT, CATEGORIES = 1, 2
 # "shallow" trees have that many levels fewer: as good beside other families, a tenth of the size.
 _SHALLOW = 3
 _DEEPEST = 30
@@ -124,6 +136,14 @@ class TreeDictionary(GrownDictionary):
         fewer = _SHALLOW if self.depth == "shallow" else 0
         return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
 
+    def rules(self, weights: Weights, n_rows: int) -> Rules:
+        """Return what a tree may be; weights may be those of the rows that have a residual."""
+        depth, most = self.levels(max(weights.total, n_rows, 1.0)), self.max_leaf_nodes or 0
+        if self.corrects_leaves and not most and 2**depth > _MOST_LEAVES:
+            most = _MOST_LEAVES  # two bytes tell no more leaves apart
+        smooth = float(self.min_leaf), float(self.smoothing), float(self.peak)
+        return Rules(depth, most, *smooth, *weights.unit)
+
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
         for column in np.flatnonzero(self.categories(X.shape[1])):
@@ -159,9 +179,13 @@ class TreeDictionary(GrownDictionary):
             size = max(1, _ENTRIES // max(1, len(nodes)))
             table = namespace(atoms).as_tensor(nodes, device=atoms.device)
             deepest = int(depths.max(initial=0))
-            return lambda X: namespace(X).concatenate(
-                [_walk(rows, table, deepest) for rows in X.split(size)]
-            )
+
+            def values_there(X: Any) -> Any:
+                places = namespace(X).arange(len(nodes), device=X.device)
+                parts = [table[places, _walk(rows, table, deepest), 1] for rows in X.split(size)]
+                return namespace(X).concatenate(parts).to(X.dtype)
+
+            return values_there
 
         def values(X: Any) -> Array:
             trees = nodes
@@ -187,12 +211,15 @@ class TreeDictionary(GrownDictionary):
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
         return int(FIELDS * (2 * min(2**depth, self.max_leaf_nodes or 2**depth) - 1))
 
-    def leaves(self, X: Any, atom: Array) -> NDArray[np.uint16]:
+    def leaves(self, X: Any, atom: Array) -> Any:
         """Return the number of the leaf of one tree that every row belongs to."""
-        (nodes,) = nodes_of(atom)
+        nodes = nodes_of(atom)
+        (depth,) = _kernels.check_trees(nodes, X.shape[1])
+        if is_tensor(X):
+            numbers = beside(np.cumsum(nodes[0, :, 0] == -1.0) - 1, X)
+            return numbers[_walk(X, beside(nodes, X), int(depth))[:, 0]]
         rows = np.ascontiguousarray(host(X), dtype=np.float64)
-        (depth,) = _kernels.check_trees(nodes[None], rows.shape[1])
-        return _kernels.walk_to_leaves(rows, nodes, int(depth))
+        return _kernels.walk_to_leaves(rows, nodes[0], int(depth))
 
     def leaf_values(self, atom: Array) -> Array:
         """Return the values of the leaves of one tree, in the order of their numbers."""
@@ -218,16 +245,8 @@ class TreeDictionary(GrownDictionary):
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
-def nodes_of(atoms: Any) -> Array:
-    """Return the nodes of rows, of shape (n_trees, n_nodes, 4), in NumPy's memory."""
-    dense = host(atoms)
-    n_nodes = dense.shape[1] // FIELDS
-    rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
-    return rows.reshape(len(rows), n_nodes, FIELDS)
-
-
 def _walk(X: Any, nodes: Any, depth: int) -> Any:
-    """Go down one level after the other, with all rows and trees at once."""
+    """Go down one level after the other, with all rows and trees at once; return their nodes."""
     xp = namespace(X)
     rows = xp.arange(len(X), device=X.device)[:, None]
     trees = xp.arange(len(nodes), device=X.device)[None, :]
@@ -242,7 +261,7 @@ def _walk(X: Any, nodes: Any, depth: int) -> Any:
         is_other = xp.where(is_level, ((value.long() >> codes) & 1) == 0, is_missing_right)
         is_right = xp.where((kind & CATEGORIES) != 0, is_other, is_right)
         at = xp.where(feature < 0.0, at, left.long() + is_right)
-    return nodes[trees, at, 1].to(X.dtype)
+    return at
 
 
 class TreeGrower(Grower):
@@ -261,29 +280,26 @@ class TreeGrower(Grower):
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
         trees = self._dictionary
         if rows is not self._rows:
-            self._bins = bin_rows(np.asarray(rows), self._is_category, int(trees.n_thresholds))
-            self._held = _kernels.refer_to_bins(self._bins)
+            given = np.asarray(rows), self._is_category, int(trees.n_thresholds)
+            self._bins, self._codes = bin_rows(*given)
+            self._held = _kernels.refer_to_bins(self._bins, self._codes)
             self._rows, self._depth_of_room = rows, 0
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if not trees.corrects_leaves:
             weights = weights * (residual != 0.0)
-        # Weights may be those of the rows that have a residual alone.
-        depth = trees.levels(max(float(np.add.reduce(weights)), self._bins.n_distinct, 1.0))
-        if depth > self._depth_of_room:
-            self._make_room(depth)
+        n_rows = len(rows) if len(rows) > THRESHOLD_ROWS else self._bins.n_distinct
+        rules = trees.rules(Weights.of(weights), n_rows)
+        if rules.depth > self._depth_of_room:
+            self._make_room(rules.depth)
         if trees.corrects_leaves:
             self.leaves = np.empty(len(rows), np.uint16)
-        smooth = float(trees.min_leaf), float(trees.smoothing), float(trees.peak)
-        # Two bytes tell no more leaves apart.
-        has_limit = trees.corrects_leaves and 2**depth > _MOST_LEAVES
-        rules = depth, trees.max_leaf_nodes or has_limit * _MOST_LEAVES, *smooth
         room = self._histograms, self._nodes
         return _kernels.grow_tree(self._held, rules, residual, weights, *room, self.leaves)[None, :]
 
     def _make_room(self, depth: int) -> None:
         """Make room for a histogram of every leaf, and for nodes of a row each."""
-        n_rows, n_columns = self._bins.codes.shape
+        n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)

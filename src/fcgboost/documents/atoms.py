@@ -22,7 +22,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.dictionaries.trees import FIELDS, nodes_of
+from fcgboost.dictionaries.growth import FIELDS, nodes_of
 from fcgboost.documents.checking import exact, refuse, sized
 from fcgboost.documents.older import EllipticDictionary
 from fcgboost.documents.schema import AtomRecord, Document, StorageRecord

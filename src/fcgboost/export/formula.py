@@ -13,7 +13,7 @@ from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
-from fcgboost.dictionaries.trees import CATEGORIES, MISSING_LEFT, nodes_of
+from fcgboost.dictionaries.growth import CATEGORIES, MISSING_LEFT, nodes_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.model import Model, by_family

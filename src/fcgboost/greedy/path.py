@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost._kernels.forest import Forest
 from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
+from fcgboost.designs.devices import Host
+from fcgboost.designs.forests import make_forest
 from fcgboost.dictionaries import Dictionary, TreeDictionary, stack_rows
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
@@ -168,51 +170,52 @@ class AtomValues(ABC):
 
 
 class ColumnValues(AtomValues):
-    """Atoms as columns; `evaluate` returns those of parameter rows."""
+    """Atoms as columns; `evaluate` returns those of parameter rows, in the memory of a device."""
 
-    def __init__(self, evaluate: Callable[[Any], Array]) -> None:
-        self._evaluate = evaluate
-        self._values: Array = np.empty((0, 0))
+    def __init__(self, evaluate: Callable[[Any], Any], device: Host | None = None) -> None:
+        self._evaluate, self._device = evaluate, device or Host()
+        #: Column after column.
+        self._values = self._device.empty(0, 0)
 
     def append(self, atoms: Any, step: Step) -> None:
         """Put columns behind those that are there."""
         columns, first = self._evaluate(atoms), self.n_atoms
         self.n_atoms += columns.shape[1]
-        if self.n_atoms > self._values.shape[1]:
+        if self.n_atoms > len(self._values):
             room = max(self.n_atoms, 2 * first, 64 if columns.shape[1] == 1 else 0)
-            larger = np.empty((len(columns), room), order="F")
-            larger[:, :first] = self._values[:, :first].reshape(len(columns), -1)
+            larger = self._device.empty(room, len(columns))
+            larger[:first] = self._values[:first].reshape(-1, len(columns))
             self._values = larger
-        self._values[:, first : self.n_atoms] = columns
+        self._values[first : self.n_atoms] = columns.T
 
     def decision(self, steps: Sequence[Step]) -> list[Array]:
         """Multiply once for several steps, which reads the values once."""
         n_atoms, n_outputs = steps[-1].n_entered, len(steps[-1].intercept)
-        if len(steps) == 1:
-            return [self._values[:, :n_atoms] @ steps[0].coef.T + steps[0].intercept]
         coef = np.zeros((len(steps), n_outputs, n_atoms))
         for rows, step in zip(coef, steps, strict=True):
             rows[:, : step.n_entered] = step.coef
-        decisions = self._values[:, :n_atoms] @ coef.reshape(-1, n_atoms).T
+        flat = self._device.put(coef.reshape(-1, n_atoms))
+        (decisions,) = self._device.fetch(self._values[:n_atoms].T @ flat.T)
         parts = np.split(decisions, len(steps), axis=1)
         return [f + step.intercept for f, step in zip(parts, steps, strict=True)]
 
     def anew(self) -> ColumnValues:
-        return ColumnValues(self._evaluate)
+        return ColumnValues(self._evaluate, self._device)
 
 
 class LeafValues(AtomValues):
     """Trees as the leaves that rows belong to; `leaves` returns those of one tree."""
 
-    def __init__(self, leaves: Callable[[Any], NDArray[np.uint16]], n_rows: int) -> None:
-        self._leaves, self._n_rows = leaves, n_rows
+    def __init__(self, leaves: Callable[[Any], Any], n_rows: int, device: Host) -> None:
+        self._leaves, self._n_rows, self._device = leaves, n_rows, device
         #: For every output its trees, and their positions.
-        self._forests: list[tuple[Forest, list[int]]] = []
+        self._forests: list[tuple[Any, list[int]]] = []
 
     def append(self, atoms: Any, step: Step) -> None:
         """Assign every tree to the output that has it."""
         if not self._forests:
-            self._forests = [(Forest(self._n_rows), []) for _ in step.intercept]
+            empty = partial(make_forest, self._n_rows, self._device)
+            self._forests = [(empty(), []) for _ in step.intercept]
         for j in range(atoms.shape[0]):
             forest, places = self._forests[int(np.argmax(step.coef[:, self.n_atoms] != 0.0))]
             forest.append(self._leaves(atoms[j : j + 1]), len(step.leaves[self.n_atoms]))
@@ -224,19 +227,19 @@ class LeafValues(AtomValues):
         return [self._decide(step) for step in steps]
 
     def _decide(self, step: Step) -> Array:
-        decision = np.empty((len(step.intercept), self._n_rows))
-        for own, constant, (forest, places) in zip(
-            decision, step.intercept, self._forests, strict=True
-        ):
-            own[:] = constant
+        decision = []
+        for constant, (forest, places) in zip(step.intercept, self._forests, strict=True):
             # An earlier step has the first trees.
             values = [step.leaves[place] for place in places if place < step.n_entered]
+            own = self._device.put(np.full(self._n_rows, constant))
             if values:
-                forest.first_trees(len(values)).add_values(np.concatenate(values), own)
-        return decision.T
+                own = forest.first_trees(len(values)).add_values(np.concatenate(values), own)
+            decision.append(own)
+        (found,) = self._device.fetch(self._device.xp.stack(decision).T)
+        return np.asarray(found)
 
     def anew(self) -> LeafValues:
-        return LeafValues(self._leaves, self._n_rows)
+        return LeafValues(self._leaves, self._n_rows, self._device)
 
 
 class Validator(StepScore):

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fcgboost import _kernels, hashing
 from fcgboost.arrays import beside, host, is_tensor, namespace
@@ -27,7 +26,6 @@ from fcgboost.dictionaries import (
     stack_rows,
     wrapped,
 )
-from fcgboost.dictionaries.trees import TreeGrower
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
@@ -85,6 +83,8 @@ class LearnedCandidates(Selection):
 
     def chooser(self, design: Design, n: int, key: int) -> Chooser:
         """Look at rows that stay the same during the fit."""
+        if design.dictionary.corrects_leaves:
+            return partial(_grow, design)
         name = (_Learner, key, *vars(self).values())
         learner = design.once(name, lambda: _Learner(self, design, key))
         return partial(learner.choose, design)
@@ -94,6 +94,15 @@ class LearnedCandidates(Selection):
         return (_PULL, _PULL_TIMES_WEIGHT) if self.pull == "auto" else (self.pull, np.inf)
 
 
+def _grow(design: Design, request: Request) -> list[Choice | None]:
+    """Let a tree grow on all rows for every output."""
+    chosen: list[Choice | None] = [None] * len(request.points)
+    trees = design.grow(request.points)
+    owners = list(range(len(chosen)))
+    _choose_best(trees, owners, design.sums(trees, request.points), request, chosen)
+    return chosen
+
+
 class _Learner:
     """What one fit learns its atoms with; all its paths learn with the same."""
 
@@ -101,8 +110,6 @@ class _Learner:
         self._key, dictionary = key, design.dictionary
         self._is_union = isinstance(dictionary, UnionDictionary)
         n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
-        if dictionary.corrects_leaves:
-            n_rows = np.iinfo(np.int64).max  # bins of all of them take an eighth of the memory
         self._subsample = design.subsample(n_rows, key)
         data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weights)
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
@@ -136,9 +143,6 @@ class _Learner:
         """Return what a family proposes for one output."""
         family = self._families[number]
         rows = family.propose(residual, active, gain, key)
-        if isinstance(family, _Grown) and family.leaves is not None:
-            (word,) = hashing.fingerprint(rows).tolist()
-            self._subsample.keep_leaves(word, family.leaves)
         return wrapped(number, rows) if self._is_union else rows
 
 
@@ -192,20 +196,12 @@ class _Grown:
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._rows = np.ascontiguousarray(host(data.rows))
-        self._weights = host(data.weights) if family.corrects_leaves else None
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         if not isinstance(residual, np.ndarray):
             residual, active = host(residual), host(active)
-        # A leaf moves all its rows, also those that have no residual, and may bring it back.
-        weights = active if self._weights is None else self._weights
-        return self._grower.grow(self._rows, residual, weights, key)
-
-    @property
-    def leaves(self) -> NDArray[np.uint16] | None:
-        """The leaves that the rows belong to in the last tree, if they are wanted."""
-        return self._grower.leaves if isinstance(self._grower, TreeGrower) else None
+        return self._grower.grow(self._rows, residual, active, key)
 
 
 class _Drawn:

@@ -131,7 +131,8 @@ def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -
     if validation is not None:
         rows, weight = validation.as_scored, float(validation.weights.sum())
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
-        validator = make_validator(rows.within(limits).X, design.dictionary, design.scale, score)
+        where = rows.within(limits).X, design.dictionary, design.scale
+        validator = make_validator(*where, score, design.device)
     targets = make_targets(train.codes, len(classes))
     rows_of = (train, validation, per_class)
     return MemoryLayout(classes, design, targets, validator, limits, weight, *rows_of)

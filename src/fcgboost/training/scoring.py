@@ -15,6 +15,7 @@ from sklearn.metrics import check_scoring
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.designs.blocks import row_blocks
+from fcgboost.designs.devices import Host
 from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.greedy.path import AtomValues, ColumnValues, LeafValues, Validator
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
@@ -23,8 +24,6 @@ from fcgboost.training.dataset import DataSet, counts_of
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
 _LOSS_SHARE = 0.5
-# Rows that are evaluated at once hold so many numbers: they stay in the cache.
-_BLOCK_ENTRIES = 1 << 17
 
 
 def winners(decision: Any, classes: NDArray[Any], X: Any = None) -> Any:
@@ -103,25 +102,33 @@ def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
 
 
 def make_validator(
-    X: Any, dictionary: Dictionary, scale: Array, score: Callable[[Array], Any]
+    X: Any,
+    dictionary: Dictionary,
+    scale: Array,
+    score: Callable[[Array], Any],
+    device: Host | None = None,
 ) -> Validator:
     """Return what scores the steps of a path at the rows X, clipped as those of the training."""
+    device = Host() if device is None else device
     width = 1 if sparse.issparse(X) else X.shape[1]
-    blocks = row_blocks(X.shape[0], _BLOCK_ENTRIES // max(1, width))
+    blocks = row_blocks(X.shape[0], device.block_entries // max(1, width))
+    rows, units = (device.put(X), device.put(scale)) if device.is_torch else (X, scale)
 
     def over_rows(function: Callable[[Any], Any]) -> Any:
-        parts = [function(X[rows]) for rows in blocks]
-        return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        parts = [function(rows[block]) for block in blocks]
+        return parts[0] if len(parts) == 1 else device.xp.concatenate(parts)
+
+    def evaluate(atoms: Any) -> Any:
+        here = device.put(atoms) if device.is_torch else atoms
+        return over_rows(lambda some: dictionary.evaluate(some, here, units))
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
         values: AtomValues = LeafValues(
-            lambda atom: over_rows(lambda rows: trees.leaves(rows, atom)), X.shape[0]
+            lambda atom: over_rows(lambda some: trees.leaves(some, atom)), X.shape[0], device
         )
     else:
-        values = ColumnValues(
-            lambda atoms: over_rows(lambda rows: dictionary.evaluate(rows, atoms, scale))
-        )
+        values = ColumnValues(evaluate, device)
     return Validator(values, score)
 
 

@@ -175,7 +175,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         if part is not None:
             part.check_parameters()
     if dictionary.corrects_leaves:
-        _check_leaves(scheme, removal, p.device)
+        _check_leaves(scheme, removal)
     _check_values(p)
     check_score(p.scoring, loss)
     l2 = None if _is_auto(p.l2) else float(p.l2)
@@ -202,7 +202,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
 
 def _is_free(p: Any, loss: Loss) -> bool:
     """Whether nothing is asked for that deep trees with corrected leaves cannot do."""
-    is_default = p.scheme == "fully_corrective" and p.removal is None and p.device == "cpu"
+    is_default = p.scheme == "fully_corrective" and p.removal is None
     is_plain = not (p.normalize or p.reselect)
     given = (p.solver, p.selection, p.clip)
     return isinstance(loss, CurvedLoss) and is_default and is_plain and all(map(_is_auto, given))
@@ -258,14 +258,14 @@ def _removal(value: Any, preset: Preset, loss: Loss, scheme: Scheme) -> Removal 
     return removal
 
 
-def _check_leaves(scheme: Scheme, removal: Removal | None, device: Any) -> None:
+def _check_leaves(scheme: Scheme, removal: Removal | None) -> None:
     """Raise a ValueError for what cannot be done with trees of which every leaf is corrected."""
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else scheme
-    if not isinstance(solver, NewtonSolver) or removal is not None or device != "cpu":
+    if not isinstance(solver, NewtonSolver) or removal is not None:
         raise ValueError(
-            "Trees with corrects_leaves=True need scheme='fully_corrective' with solver='newton', "
-            f"removal=None and device='cpu'; got {type(solver).__name__}, {removal!r} and "
-            f"{device!r}. Use corrects_leaves=False, which gives a tree one coefficient."
+            "Trees with corrects_leaves=True need scheme='fully_corrective' with solver='newton' "
+            f"and removal=None; got {type(solver).__name__} and {removal!r}. Use "
+            "corrects_leaves=False, which gives a tree one coefficient."
         )
 
 
