@@ -34,13 +34,8 @@ from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
 from fcgboost.training.checks import Array, check_number, check_word, make_part
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds
-from fcgboost.training.fit import (
-    MemoryLayout,
-    all_or_nothing,
-    fitted_attributes,
-    lay_out,
-    make_recipe,
-)
+from fcgboost.training.fit import MemoryLayout as Layout
+from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
 from fcgboost.training.presets import preset_of
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import draw_key
@@ -287,7 +282,7 @@ def _score_fold(
     """Return the scores of settings on a fold's test part after some numbers of steps."""
     (train, test), (X, y, weights) = fold, data
     scores, before = [], b""
-    layout: MemoryLayout | None = None
+    layout: Layout | None = None
     with blas.one_thread():
         held_out = X[test], y[test], weights[test]
         parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
@@ -302,7 +297,7 @@ def _score_fold(
     return scores
 
 
-def _fit_ridges(layout: MemoryLayout, ridges: Sequence[Settings]) -> list[Trace]:
+def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
     """Fit settings that differ in l2 alone, as many at a time as the memory budget has room for."""
     design, key = layout.design, draw_key(ridges[0].random_state)
     assert isinstance(design, MemoryDesign)
@@ -320,7 +315,7 @@ def _fit_ridges(layout: MemoryLayout, ridges: Sequence[Settings]) -> list[Trace]
     return [traces[recipe.l2] for recipe in recipes]
 
 
-def _score_steps(trace: Trace, settings: Settings, layout: MemoryLayout) -> list[float]:
+def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
     """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
 
     A path that ended early keeps its last score.

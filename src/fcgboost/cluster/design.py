@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.cluster.sums import Largest
 from fcgboost.cluster.workers import Rows
 from fcgboost.designs.base import Array, Columns, Design, Divisor, Look, Point, Subsample, Sums
 from fcgboost.designs.moments import Frame, Moments
@@ -252,10 +251,10 @@ class ClusterColumns(Columns):
             self.look([(0, np.zeros(self.n_columns))])
         return self._known
 
-    def note(self, squares: Array, largest: Largest, gradients: Array) -> None:
+    def note(self, squares: Array, largest: list[Array], gradients: Array) -> None:
         """Take down what the partitions, which know all now, say of new columns."""
         norms = np.sqrt(squares)
-        sizes = {"max": largest.values, "norm": norms, "none": np.ones_like(norms)}
+        sizes = {"max": np.max(largest, axis=0), "norm": norms, "none": np.ones_like(norms)}
         size = sizes[self._design.dictionary.scaling]
         factors = 1.0 / np.where(size > 0.0, size, 1.0)
         known = np.vstack([factors, norms * factors, gradients * factors])
@@ -285,5 +284,6 @@ class ClusterColumns(Columns):
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
         """Return the triangle of the partitions' triangles."""
         points = [Point(self, output, coef)]
-        triangle, straight = self._design.at(points, "triangle", is_lifted)
-        return triangle.R * np.append(self._known[0], 1.0), straight * self._known[0]
+        triangles, straight = self._design.at(points, "triangle", is_lifted)
+        R = np.asarray(np.linalg.qr(np.vstack(triangles), mode="r"))
+        return R * np.append(self._known[0], 1.0), straight * self._known[0]

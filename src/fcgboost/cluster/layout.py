@@ -64,9 +64,9 @@ def prepare(
     # Leaves are not corrected here yet: many rows are fitted as few.
     settings = replace(settings, is_free=False).at(train.n_rows, is_sparse, has_missing)
     if settings.validation_fraction is not None:
-        parts = _set_aside(train, len(classes), settings.validation_fraction, state.key)
-        workers.round("forget", [train.place], owner=(train.place,))
-        train, validation = parts
+        whole, fraction = train, settings.validation_fraction
+        train, validation = _set_aside(whole, len(classes), fraction, state.key)
+        workers.round("forget", [whole.place], owner=(whole.place,))
     layout = _lay_out(settings, classes, train, validation, has_missing)
     return Fit.of(settings, layout, state)
 
@@ -103,9 +103,9 @@ def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _set_aside(
-    rows: Rows, n_classes: int, fraction: float, key: int, is_aside_kept: bool = True
-) -> tuple[Rows, Rows]:
-    """Set rows aside, as `dataset.split_data` does, without looking at them here, or drop them.
+    rows: Rows, n_classes: int, fraction: float, key: int, n_places: int = 2
+) -> list[Rows]:
+    """Set rows aside, as `dataset.split_data` does, without looking at them here, or leave them.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """
@@ -121,18 +121,16 @@ def _set_aside(
         before = reached[everyone, byte] - counts[everyone, byte]
         last |= byte.astype(np.uint64) << np.uint64(56 - n_bits)
     # Every class keeps its last distinct row for training.
-    largest = rows.ask("largest_hashes", key, n_classes).values
+    largest = np.max(rows.ask("largest_hashes", key, n_classes), axis=0)
     last = np.minimum(last, largest - np.uint64(1))
-    workers = rows.workers
-    kept, aside = workers.new_place(), workers.new_place()
-    question = (rows.place, kept, aside, key, last, is_aside_kept)
-    n_kept, n_aside = workers.round("split", *question, owner=(kept,))
-    if n_aside == 0:
+    places = [next(rows.workers.places) for _ in range(n_places)]
+    sizes = rows.workers.round("split", rows.place, places, key, last, owner=(places[0],))
+    if 0 in sizes:
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
             "least one distinct row for training."
         )
-    return Rows(workers, kept, n_kept), Rows(workers, aside, n_aside)
+    return [Rows(rows.workers, *new) for new in zip(places, sizes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -152,10 +150,10 @@ class ClusterLayout(Layout):
         """Set rows aside twice where there are more than enough."""
         rows, n_classes, kept = self.train, len(self.classes), n_enough / self.train.n_rows
         if kept < 1.0:
-            rows, _ = _set_aside(rows, n_classes, 1.0 - kept, key >> 1, is_aside_kept=False)
-        parts = _set_aside(rows, n_classes, share, key)
-        layout = _lay_out(settings, self.classes, *parts, self.has_missing)
-        places = {rows.place, *(part.place for part in parts)} - {self.train.place}
+            (rows,) = _set_aside(rows, n_classes, 1.0 - kept, key >> 1, n_places=1)
+        train, aside = _set_aside(rows, n_classes, share, key)
+        layout = _lay_out(settings, self.classes, train, aside, self.has_missing)
+        places = {rows.place, train.place, aside.place} - {self.train.place}
         return replace(layout, places=tuple(sorted(places)))
 
     def predicted(self, model: Model) -> HeldOut:

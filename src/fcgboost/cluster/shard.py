@@ -20,7 +20,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.clipping import Flags, Limits, zeros_in
-from fcgboost.cluster.sums import Largest, Pieces, Triangle
+from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import MemoryColumns
 from fcgboost.designs.memory import MemoryDesign
@@ -94,11 +94,11 @@ class Partition:
         """Return the weight of every class."""
         return np.asarray(np.bincount(self._data.codes, self._data.weights, n_classes))
 
-    def largest_hashes(self, key: int, n_classes: int) -> Largest:
+    def largest_hashes(self, key: int, n_classes: int) -> list[hashing.Words]:
         """Return the largest hash of every class."""
         largest = np.zeros(n_classes, dtype=np.uint64)
         np.maximum.at(largest, self._data.codes, hashing.keyed(self._data.words, key))
-        return Largest(largest)
+        return [largest]
 
     def histogram(self, key: int, prefixes: hashing.Words, n_bits: int) -> Array:
         """Return weights by the eight bits of the hashes that follow their class's prefix."""
@@ -110,15 +110,12 @@ class Partition:
         sums = np.bincount(places, self._data.weights[counted], n)
         return np.asarray(sums.reshape(-1, 256))
 
-    def split(self, key: int, last: hashing.Words) -> tuple[Partition | None, Partition | None]:
-        """Return what is left, and the rows whose hashes are at most those of their class."""
+    def part(self, key: int, last: hashing.Words, is_aside: bool) -> Partition | None:
+        """Return the rows whose hashes are at most those of their class, or else the others."""
         data = self._data
         aside = (hashing.keyed(data.words, key) <= last[data.codes]) & (last[data.codes] > 0)
-        kept, gone = (
-            Partition(data.take(mask), self._labels) if mask.any() else None
-            for mask in (~aside, aside)
-        )
-        return kept, gone
+        mask = aside if is_aside else ~aside
+        return Partition(data.take(mask), self._labels) if mask.any() else None
 
     def moments(
         self, per_class: Array, medians: Array | None, limits: Limits | None = None
@@ -199,7 +196,7 @@ class Partition:
 
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
-    ) -> tuple[Array, Largest, Array]:
+    ) -> tuple[Array, list[Array], Array]:
         """Return mean squares, largest values and first gradients from the first new column on."""
         for verb, *args in changes:
             if verb == "make":
@@ -209,18 +206,18 @@ class Partition:
             else:
                 getattr(self._columns[number], verb)(*args)
         columns = self._columns[number]
-        largest = Largest(np.abs(columns.A[:, first:]).max(axis=0))
+        largest = [np.abs(columns.A[:, first:]).max(axis=0)]
         return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
     def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
         """Return risks, gradients and Gram matrices."""
         return tuple(tuple(columns.look([(c, coef)], places)[0]) for columns, c, coef in points)
 
-    def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[Triangle, Array]:
+    def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[list[Array], Array]:
         """Return the triangle, and the sums over straight rows."""
         ((columns, output, coef),) = points
         R, straight = columns.triangle(output, coef, is_lifted)
-        return Triangle(R), straight
+        return [R], straight
 
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
         """Return the residuals of the rows on the first stretch of the circle."""
@@ -307,21 +304,14 @@ class Shard:
         answers = {i: None if part is None else getattr(part, method)(*args) for i, part in parts}
         return Pieces.of(self._n_parts[place], answers)
 
-    def split(
-        self,
-        place: int,
-        kept: int,
-        aside: int,
-        key: int,
-        last: hashing.Words,
-        is_aside_kept: bool,
-    ) -> Pieces:
-        """Make two places of the rows of one, or one of them; return the numbers of rows."""
-        self._n_parts[kept] = self._n_parts[aside] = n_parts = self._n_parts[place]
-        pairs = {i: part and part.split(key, last) for i, part in self._places[place].items()}
-        for new, which in ((kept, 0), (aside, 1))[: 1 + is_aside_kept]:
-            self._places[new] = {i: pair and pair[which] for i, pair in pairs.items()}
-        sizes = {i: pair and tuple(p.n_rows if p else 0 for p in pair) for i, pair in pairs.items()}
+    def split(self, place: int, new: Sequence[int], key: int, last: hashing.Words) -> Pieces:
+        """Make a place of the rows that stay, and maybe one of the others; return their numbers."""
+        parts, n_parts = self._places[place].items(), self._n_parts[place]
+        for number, is_aside in zip(new, (False, True), strict=False):
+            self._n_parts[number] = n_parts
+            self._places[number] = {i: p and p.part(key, last, is_aside) for i, p in parts}
+        made = [self._places[number] for number in new]
+        sizes = {i: tuple(p.n_rows if (p := own[i]) else 0 for own in made) for i, _ in parts}
         return Pieces.of(n_parts, sizes)
 
     def forget(self, places: Sequence[int]) -> Pieces:

@@ -12,10 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
-from fcgboost.designs.base import Array
-
 #: Workers that are asked by one. A hop takes as long as some ten messages at one place, so 256
 #: workers are two hops away; more hops, or more messages, would take longer.
 FAN_OUT = 16
@@ -81,23 +77,3 @@ def whom_they_ask(members: Sequence[_Some]) -> dict[_Some, list[_Some]]:
     for head, *others in branches(members):
         asked |= {head: [branch[0] for branch in branches(others)], **whom_they_ask(others)}
     return asked
-
-
-@dataclass(frozen=True)
-class Largest:
-    """Values of which the largest counts, place by place."""
-
-    values: Any
-
-    def __add__(self, other: Largest) -> Largest:
-        return Largest(np.maximum(self.values, other.values))
-
-
-@dataclass(frozen=True)
-class Triangle:
-    """The triangle R of a QR factorisation of rows; that of more rows is that of both triangles."""
-
-    R: Array
-
-    def __add__(self, other: Triangle) -> Triangle:
-        return Triangle(np.asarray(np.linalg.qr(np.vstack([self.R, other.R]), mode="r")))

@@ -39,23 +39,17 @@ def gathered(answers: Iterable[Callable[[], Pieces]]) -> Pieces:
     return found[0].with_others(found[1:])
 
 
-class _Told(NamedTuple):
-    """What shards remember, for whom, and their answer where it must be the same again."""
-
-    owner: Owner
-    call: tuple[Any, ...]
-    answer: Any
-
-
 class Workers(ABC):
     """The workers that have the rows; where some are lost, others take their places."""
 
     def __init__(self) -> None:
         #: How often they were asked.
         self.n_rounds = 0
-        self._log: list[_Told] = []
+        #: The numbers of places that are not there yet.
+        self.places = count(2)
+        # What shards remember, for whom, and their answer where it must be the same again.
+        self._log: list[tuple[Owner, tuple[Any, ...], Any]] = []
         self._is_connected = False
-        self._numbers = count(2)
 
     @abstractmethod
     def connect(self) -> None:
@@ -110,15 +104,11 @@ class Workers(ABC):
 
     def remember(self, owner: Owner, call: tuple[Any, ...], answer: Any = None) -> None:
         """Keep in mind what to say again."""
-        self._log.append(_Told(owner, call, answer))
+        self._log.append((owner, call, answer))
 
     def drop(self, owner: Owner) -> None:
         """Say again nothing of what belongs to an owner."""
-        self._log = [told for told in self._log if told.owner[: len(owner)] != owner]
-
-    def new_place(self) -> int:
-        """Return a number for other rows."""
-        return next(self._numbers)
+        self._log = [told for told in self._log if told[0][: len(owner)] != owner]
 
     def forget(self, places: Sequence[int]) -> None:
         """Let the workers forget places from which no other one was made."""

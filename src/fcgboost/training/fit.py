@@ -30,14 +30,7 @@ from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.dataset import (
-    Data,
-    DataSet,
-    are_enough,
-    some_words,
-    split_data,
-    thinned,
-)
+from fcgboost.training.dataset import Data, DataSet, are_enough, some_words, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets, make_validator
