@@ -113,5 +113,6 @@ def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) ->
     rows, ones = Rows(workers, 0), np.ones(n_classes)
     rows = rows._replace(n_rows=rows.ask("encode", np.arange(n_classes)).n_rows)
     moments, totals = rows.ask("moments", ones, None), rows.ask("class_totals", n_classes)
-    n_unscreened = rows.round("lay", 2**20, standardize, None, dictionary, moments, ones, False)
+    question = (2**20, standardize, None, dictionary, moments, ones, False)
+    n_unscreened = workers.round("lay", 0, *question)
     return ClusterDesign(rows, dictionary, moments, standardize, totals, n_unscreened == 0)

@@ -189,10 +189,9 @@ def _lay_out(
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
     keeps_rows = settings.chooses and validation is None
     question = (budget, standardize, limits, dictionary, moments, per_class, keeps_rows)
-    n_unscreened = train.round("lay", *question, lasts=True)
-    is_screened = n_unscreened == 0
-    totals = totals * per_class
-    design = ClusterDesign(train, dictionary, moments, standardize, totals, is_screened)
+    n_unscreened = train.workers.round("lay", train.place, *question, owner=(train.place,))
+    known = (moments, standardize, totals * per_class, n_unscreened == 0)
+    design = ClusterDesign(train, dictionary, *known)
     validator, weight = None, 0.0
     if validation is not None:
         validator, weight = _make_validator(settings, design, limits, validation, len(classes))

@@ -126,9 +126,5 @@ class Rows(NamedTuple):
 
     def ask(self, method: str, *args: Any, lasts: bool = False) -> Any:
         """Ask all partitions; what lasts belongs to the place."""
-        return self.round("ask", method, *args, lasts=lasts)
-
-    def round(self, method: str, *args: Any, lasts: bool = False) -> Any:
-        """Call a method of every shard for this place."""
         owner = (self.place,) if lasts else None
-        return self.workers.round(method, self.place, *args, owner=owner)
+        return self.workers.round("ask", self.place, method, *args, owner=owner)

@@ -66,7 +66,9 @@ class _Actor(Shard):
         """
         try:
             waiting = [_begin(address, key, message) for address, key in self._below]
-            return bytes(cloudpickle.dumps(gathered([partial(self._own, message), *waiting])))
+            method, args = cloudpickle.loads(message)
+            own = partial(getattr(self, method), *args)
+            return bytes(cloudpickle.dumps(gathered([own, *waiting])))
         except Exception as error:  # whatever it is, the client should hear of it
             try:
                 told = cloudpickle.dumps(error)
@@ -74,11 +76,6 @@ class _Actor(Shard):
             except Exception:
                 told = cloudpickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
             return bytes(told)
-
-    def _own(self, message: bytes) -> Pieces:
-        method, args = cloudpickle.loads(message)
-        pieces: Pieces = getattr(self, method)(*args)
-        return pieces
 
 
 def _begin(address: str, key: str, message: bytes) -> Callable[[], Pieces]:
