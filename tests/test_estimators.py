@@ -195,7 +195,10 @@ def test_other_numbers_are_taken_as_numbers(dtype):
 
 @pytest.mark.parametrize(
     "labels",
-    [np.array([0, 1]), np.array([False, True]), np.array(["no", "yes"]), np.array([2.0, 7.0])],
+    [
+        *(np.array([0, 1]), np.array([False, True]), np.array([2.0, 7.0])),
+        *(np.array(["no", "yes"]), np.array(["no", "yes"], dtype=object)),
+    ],
     ids=str,
 )
 def test_labels_of_any_kind_come_back_as_they_were(labels):

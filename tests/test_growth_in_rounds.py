@@ -10,9 +10,11 @@ from strategies import seeds
 from suites.marks import also
 
 from fcgboost import TreeDictionary
+from fcgboost.designs.devices import TorchDevice
+from fcgboost.designs.growing import DeviceGrower
 from fcgboost.dictionaries import Sample
 from fcgboost.dictionaries.bins import bin_rows
-from fcgboost.dictionaries.growth import Growth, HostRows, Weights, steps_of
+from fcgboost.dictionaries.growth import Growth, HostRows, SummedRows, Weights, steps_of
 
 RULES = {
     "best first": {"max_leaf_nodes": 31},
@@ -44,7 +46,7 @@ def grow_in_rounds(trees: TreeDictionary, X: Any, residual: Any, weights: Any) -
     bins, codes = bin_rows(X, trees.categories(X.shape[1]), trees.n_thresholds)
     rules = trees.rules(Weights.of(weights), bins.n_distinct)
     rows = HostRows(bins, codes, steps_of(residual, weights, abs(residual).sum(), rules.unit))
-    growth = Growth(rows.split, bins, rules)
+    growth = Growth(SummedRows(rows.split, bins, rules), bins, rules)
     return growth.atom(), growth.leaf_numbers()[rows.nodes]
 
 
@@ -54,14 +56,29 @@ def compiled(trees: TreeDictionary, X: Any, residual: Any, weights: Any) -> tupl
     return grower.grow(X, residual, weights, 0), grower.leaves
 
 
+def grow_on_torch(trees: TreeDictionary, X: Any, residual: Any, weights: Any) -> tuple[Any, Any]:
+    pytest.importorskip("torch")
+    device = TorchDevice("cpu")
+    X, residual, weights = map(device.put, (X, residual, weights))
+    grower = DeviceGrower(trees, X, weights, device)
+    return grower.grow(X, residual, weights, 0), grower.leaves.numpy()
+
+
+WAYS = [
+    pytest.param(grow_in_rounds, id="histograms"),
+    pytest.param(grow_on_torch, id="torch", marks=pytest.mark.extras),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", RULES)
 @given(seed=seeds, n=st.integers(1, 400))
-def test_a_tree_is_that_of_the_compiled_grower(name: str, seed: int, n: int) -> None:
+def test_a_tree_is_that_of_the_compiled_grower(name: str, way: Any, seed: int, n: int) -> None:
     X, residual = make_rows(n, seed)
     given = {"depth": 30, "min_leaf": 2, "categorical_features": [7], **RULES[name]}
     trees = TreeDictionary(corrects_leaves=True, **given)
     weights = np.random.default_rng(seed).integers(1, 4, n).astype(np.float64)
-    tree, leaves = grow_in_rounds(trees, X, residual, weights)
+    tree, leaves = way(trees, X, residual, weights)
     expected, numbers = compiled(trees, X, residual, weights)
     np.testing.assert_array_equal(tree, expected)
     np.testing.assert_array_equal(leaves, numbers)
@@ -79,7 +96,7 @@ def test_a_large_tree_takes_few_rounds() -> None:
         calls.append(len(splits))
         return rows.split(slots, splits)
 
-    growth = Growth(split, bins, rules)
+    growth = Growth(SummedRows(split, bins, rules), bins, rules)
     np.testing.assert_array_equal(growth.atom(), compiled(trees, X, residual, weights)[0])
     # The levels of the tree and a few more, and not much is split in vain.
     assert len(calls) <= 25

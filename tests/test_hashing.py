@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix
+from fcgboost.hashing import Circle, derive, fingerprint, keyed, mix, order_of
 
 entries = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0]),
@@ -56,6 +56,18 @@ def test_stored_zeros_and_unsorted_indices_change_nothing(X):
 def test_minus_zero_is_zero(X):
     np.testing.assert_array_equal(fingerprint(X), fingerprint(np.where(X == 0.0, 0.0, X)))
     np.testing.assert_array_equal(fingerprint(X), fingerprint(np.where(X == 0.0, -0.0, X)))
+
+
+def test_fingerprints_of_many_rows_are_those_of_each():
+    np.testing.assert_array_equal(
+        fingerprint(GRID[:, ::-1]), np.concatenate([fingerprint(x[None, ::-1]) for x in GRID])
+    )
+
+
+@given(st.lists(st.one_of(keys, st.integers(0, 3), st.sampled_from([2**63, 2**56])), max_size=99))
+def test_words_are_put_in_growing_order_and_equal_ones_stay_in_theirs(words):
+    words = np.array(words, np.uint64)
+    np.testing.assert_array_equal(order_of(words), np.argsort(words, kind="stable"))
 
 
 @given(X=matrices, seed=st.integers(0, 2**32 - 1))

@@ -21,6 +21,8 @@ from fcgboost.arrays import is_sparse
 Words = NDArray[np.uint64]
 
 _GOLDEN, _ALL = 0x9E3779B97F4A7C15, 2**64 - 1
+# Rows whose fingerprints are found at once.
+_AT_ONCE = 1 << 12
 
 
 def mix(words: Any) -> Any:
@@ -45,7 +47,10 @@ def fingerprint(X: Any) -> Words:
         entries = np.where(exact == 0.0, np.uint64(0), words)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
         return np.asarray(mix(sums[X.indptr[1:]] - sums[X.indptr[:-1]]))
-    return _kernels.fingerprint(np.ascontiguousarray(X, dtype=np.float64), columns)
+    # In blocks: rows of another precision or order are copied.
+    blocks = (X[i : i + _AT_ONCE] for i in range(0, len(X) or 1, _AT_ONCE))
+    exact_blocks = (np.ascontiguousarray(block, dtype=np.float64) for block in blocks)
+    return np.concatenate([_kernels.fingerprint(block, columns) for block in exact_blocks])
 
 
 @lru_cache(maxsize=8)
@@ -58,6 +63,11 @@ def _column_words(n_columns: int) -> Words:
 def keyed(fingerprints: Words, key: int) -> Words:
     """Return the hash of every fingerprint under a key."""
     return np.asarray(mix(fingerprints ^ derive(key, 0)))
+
+
+def order_of(words: Words) -> NDArray[np.intp]:
+    """Return where words stand in growing order, equal ones as they came."""
+    return _kernels.order(np.ascontiguousarray(words))
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class Circle:
 
     def __init__(self, fingerprints: Words, key: int) -> None:
         self._places = keyed(fingerprints, key)
-        self._order = np.argsort(self._places, kind="stable")
+        self._order = order_of(self._places)
         self._hashes = self._places[self._order]
 
     def after(self, place: int, n: int) -> NDArray[np.intp]:

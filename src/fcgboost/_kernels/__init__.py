@@ -45,6 +45,7 @@ _FUNCTIONS = {
     "walk": "-iiaaiiaa",
     "walk_to_leaves": "-iaiiaaa",
     "fingerprint": "-iiaaa",
+    "order": "-iaaa",
     "gauss_values": "-iiaiaaa",
 }
 
@@ -363,6 +364,13 @@ def fingerprint(X: Array, columns: NDArray[np.uint64]) -> NDArray[np.uint64]:
     words = np.empty(len(X), dtype=np.uint64)
     library().fcg_fingerprint(*X.shape, X, columns, words)
     return words
+
+
+def order(words: NDArray[np.uint64]) -> Rows:
+    """Return where words stand in growing order, equal ones as they came."""
+    found, room = np.empty(len(words), np.int64), np.empty((2, len(words), 2), np.uint64)
+    library().fcg_order(len(words), words, room, found)
+    return found
 
 
 def gauss_values(X: Array, centers: Array, units: Array) -> Array:

@@ -28,6 +28,13 @@ FCG_API int32_t fcg_has_v3(void);
  * with the word of its column; zeros count nothing. */
 FCG_API void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X,
                              const uint64_t *columns, uint64_t *words);
+typedef struct {
+    uint64_t word;
+    int64_t row;
+} fcg_place;
+
+/* Write where words stand in growing order, equal ones as they came; there is room for 2 n. */
+FCG_API void fcg_order(int64_t n, const uint64_t *words, fcg_place *room, int64_t *order);
 /* Write exp(-|(x - c) u|^2), of shape (n_rows, n_atoms); centers and units are rows. */
 FCG_API void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,
                               const double *centers, const double *units, double *values);

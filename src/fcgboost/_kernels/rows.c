@@ -1,4 +1,4 @@
-/* Rows as they are: their fingerprints, and the values of a few Gauss atoms. */
+/* Rows as they are: their fingerprints, the order of these, and the values of a few Gauss atoms. */
 #include "exp.h"
 #include "kernels.h"
 
@@ -21,6 +21,30 @@ void fcg_fingerprint(int64_t n_rows, int64_t n_features, const double *X, const 
         }
         words[i] = mix(total);
     }
+}
+
+void fcg_order(int64_t n, const uint64_t *words, fcg_place *room, int64_t *order) {
+    enum { BITS = 8, N_DIGITS = 64 / BITS, LAST = (1 << BITS) - 1 };
+    int64_t places[N_DIGITS][LAST + 1] = {{0}};
+    fcg_place *from = room, *to = room + n;
+    for (int64_t i = 0; i < n; i++) {
+        from[i] = (fcg_place){words[i], i};
+        for (int k = 0; k < N_DIGITS; k++) places[k][(words[i] >> (BITS * k)) & LAST]++;
+    }
+    /* By the last digit first: what a digit leaves as it is stands in the order of those behind. */
+    for (int k = 0; k < N_DIGITS; k++) {
+        int64_t next = 0;
+        for (int digit = 0; digit <= LAST; digit++) {
+            int64_t count = places[k][digit];
+            places[k][digit] = next;
+            next += count;
+        }
+        for (int64_t i = 0; i < n; i++)
+            to[places[k][(from[i].word >> (BITS * k)) & LAST]++] = from[i];
+        fcg_place *other = from;
+        from = to, to = other;
+    }
+    for (int64_t i = 0; i < n; i++) order[i] = from[i].row;
 }
 
 void fcg_gauss_values(int64_t n_rows, int64_t n_features, const double *X, int64_t n_atoms,

@@ -168,7 +168,8 @@ void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, int64_t 
     growth tree = fcg_growth(bins, rules);
     for (int64_t i = 0; i < n; i++) {
         node own = {.total = totals[i], .feature = -1};
-        fcg_find_split(&tree, &own, histograms + i * tree.n_pairs, NULL);
+        if (weight_of(own.total) >= 2 * tree.min_leaf)
+            fcg_find_split(&tree, &own, histograms + i * tree.n_pairs, NULL);
         fcg_split *found = splits + i;
         found->feature = own.feature;
         found->place = own.place;

@@ -22,7 +22,7 @@ from fcgboost.model import Model
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
 from fcgboost.training.checks import check_labels, class_weights
-from fcgboost.training.dataset import are_enough, check_some_weight, check_two_classes
+from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
 from fcgboost.training.scoring import steadied
@@ -144,7 +144,8 @@ class ClusterLayout(Layout):
     places: tuple[int, ...] = ()
 
     def can_be_split(self, needs_all: bool) -> bool:
-        return are_enough(self.train.ask("some_words", len(self.classes)), needs_all)
+        words = map(np.concatenate, self.train.ask("some_words", len(self.classes)))
+        return can_be_split(np.array([len(np.unique(own)) for own in words]), needs_all)
 
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> ClusterLayout:
         """Set rows aside twice where there are more than enough."""

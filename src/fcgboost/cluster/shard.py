@@ -31,7 +31,7 @@ from fcgboost.greedy.path import Validator
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.threads import blas
-from fcgboost.training.dataset import DataSet, some_words
+from fcgboost.training.dataset import LEAST_ROWS, DataSet
 from fcgboost.training.scoring import make_sums, make_validator
 
 
@@ -88,7 +88,8 @@ class Partition:
 
     def some_words(self, n_classes: int) -> tuple[list[hashing.Words], ...]:
         """Return a few of the fingerprints of every class."""
-        return some_words(self._data, n_classes)
+        words = [np.unique(self._data.words[self._data.codes == code]) for code in range(n_classes)]
+        return tuple([own[:LEAST_ROWS]] for own in words)
 
     def class_totals(self, n_classes: int) -> Array:
         """Return the weight of every class."""

@@ -6,6 +6,8 @@ know the memory: how arrays come and go.
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ class Host:
     has_float64 = True
     #: Whether float32 products are rounded no coarser than float32.
     is_float32_exact = True
+    #: Whether there are kernels of ours for it.
+    has_kernels = False
     #: Temporary blocks hold about this many numbers. 1 MiB of float64: small enough for the cache
     #: to help (half the time of blocks of 8 MiB), large enough that Python's part is nothing.
     block_entries = 1 << 17
@@ -62,6 +66,7 @@ class TorchDevice(Host):
         self.xp = torch
         self.device = torch.device(name)
         self.has_float64 = self.device.type != "mps"
+        self.has_kernels = self.device.type == "cuda" and find_spec("triton") is not None
         # A setting of the process; "high" and "medium" keep ten bits of a product's factors.
         self.is_float32_exact = torch.get_float32_matmul_precision() == "highest"
         # Launching a kernel takes as long as some hundred thousand values: 256 MiB of float32.
@@ -94,6 +99,11 @@ class TorchDevice(Host):
         ends = np.cumsum([array.numel() for array in arrays])
         parts = np.split(host, ends[:-1])
         return [part.reshape(tuple(a.shape)) for part, a in zip(parts, arrays, strict=True)]
+
+
+def kernels(name: str) -> Any:
+    """Return kernels for GPUs, "gauss" or "trees", which only some machines can import."""
+    return import_module(f"fcgboost.designs.triton_{name}")
 
 
 def find_device(name: str) -> Host:

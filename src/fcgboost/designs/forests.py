@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 
 from fcgboost._kernels.forest import Each, Forest, one_by_one
-from fcgboost.arrays import Array, host
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.designs.devices import Host
-from fcgboost.dictionaries import TreeDictionary
-from fcgboost.dictionaries.bins import N_BINS, THRESHOLD_ROWS, bin_rows
-from fcgboost.dictionaries.growth import Growth, Weights, steps_of
+from fcgboost.designs.devices import Host, kernels
 
 # The sizes of all numbers of a sum add up to fewer steps than that power of two.
 _BITS = 61
@@ -77,6 +73,9 @@ class DeviceForest:
     def add_values(self, values: Any, f: Any) -> Any:
         """Add the values of the leaves of all trees to those of the rows."""
         values = self._device.put(values)
+        if self._device.has_kernels:
+            kernels("trees").leaf_values(self._codes[: self.n_trees], self._begin, values, f)
+            return f
         for some in self._blocks():
             f += values[self._codes[some].long() + self._begin[some]].sum(0)
         return f
@@ -86,11 +85,17 @@ class DeviceForest:
         xp = self._device.xp
         unit = xp.ldexp(xp.ones_like(r[:1]), xp.frexp(r.abs().sum())[1] - _BITS)
         steps = (r / unit).round().long()
-        sums = xp.zeros((self.n_trees, self._width), dtype=xp.int64, device=r.device)
+        return self._sums(steps).view(-1)[self._places] * unit
+
+    def _sums(self, steps: Any) -> Any:
+        """Return the sums of whole numbers, of shape (n_trees, width)."""
+        if self._device.has_kernels:
+            return kernels("trees").leaf_sums(self._codes[: self.n_trees], steps, self._width)
+        sums = steps.new_zeros((self.n_trees, self._width))
         for some in self._blocks():
             codes = self._codes[some].long()
             sums[some].scatter_add_(1, codes, steps.expand(codes.shape))
-        return sums.view(-1)[self._places] * unit
+        return sums
 
     def _blocks(self) -> list[slice]:
         n_rows = max(1, self._codes.shape[1])
@@ -100,52 +105,3 @@ class DeviceForest:
 def make_forest(n_rows: int, device: Host, each: Each = one_by_one) -> Any:
     """Return a forest without trees in the memory of a device."""
     return DeviceForest(n_rows, device) if device.is_torch else Forest(n_rows, each)
-
-
-class DeviceGrower:
-    """Grows trees on a device in rounds: bins and histograms stay there, the sums come here."""
-
-    def __init__(self, trees: TreeDictionary, rows: Any, weights: Any, device: Host) -> None:
-        self._device, self._weights = device, weights
-        is_category = trees.categories(rows.shape[1])
-        self._bins, self._codes = bin_rows(rows, is_category, int(trees.n_thresholds))
-        n_rows = len(rows) if len(rows) > THRESHOLD_ROWS else self._bins.n_distinct
-        self._rules = trees.rules(Weights.of(host(weights)), n_rows)
-        self._places = device.xp.arange(len(rows), device=rows.device)
-        #: The numbers of the leaves that rows belong to in the last tree.
-        self.leaves: Any = None
-
-    def grow(self, rows: Any, residual: Any, weights: Any, key: int) -> Array:
-        """Grow one tree, of shape (1, n_parameters), on the rows that it was made for."""
-        (size,) = self._device.fetch(residual.abs().sum())
-        self._steps = steps_of(residual, self._weights, float(size), self._rules.unit)
-        self._nodes = 0 * self._places
-        growth = Growth(self._split, self._bins, self._rules)
-        self.leaves = self._device.put(growth.leaf_numbers(), "int64")[self._nodes]
-        return growth.atom()
-
-    def _split(self, slots: Any, splits: Any) -> Any:
-        """Send rows on, and add up by bin those of one child of every split."""
-        put, xp = self._device.put, self._device.xp
-        slot = put(slots, "int64")[self._nodes]
-        split = slot.clamp(min=0)
-        goes_left = np.unpackbits(
-            np.ascontiguousarray(splits["goes_left"]).view(np.uint8), axis=1, bitorder="little"
-        )
-        column, children, added = (put(splits[n], "int64") for n in ("column", "children", "added"))
-        codes = self._codes[column[split], self._places].long()
-        is_right = 1 - put(goes_left, "int64")[split, codes]
-        is_split = slot >= 0
-        self._nodes = xp.where(is_split, children[split] + is_right, self._nodes)
-        rows = (is_split & (is_right == added[split])).nonzero()[:, 0]
-        return self._histograms(rows, split[rows] * N_BINS, len(splits))
-
-    def _histograms(self, rows: Any, first: Any, n: int) -> Any:
-        """Return sums by bin, of shape (n, n_columns * N_BINS); `first` is the first of a row."""
-        xp, n_columns = self._device.xp, len(self._codes)
-        sums = xp.zeros((n_columns, n * N_BINS), dtype=xp.int64, device=rows.device)
-        steps = self._steps[rows]
-        for some in row_blocks(n_columns, self._device.block_entries // max(1, len(rows))):
-            places = self._codes[some][:, rows].long() + first
-            sums[some].scatter_add_(1, places, steps.expand(places.shape))
-        return sums.view(n_columns, n, N_BINS).transpose(0, 1).reshape(n, -1).cpu().numpy()

@@ -17,7 +17,8 @@ from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
 from fcgboost.designs.devices import Host, TorchDevice
-from fcgboost.designs.forests import DeviceGrower, make_forest
+from fcgboost.designs.forests import make_forest
+from fcgboost.designs.growing import DeviceGrower
 from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.moments import Frame, Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores, is_worth_storing
@@ -138,8 +139,7 @@ class MemoryDesign(Design):
         """Return all rows, or those with the smallest hashes."""
         if n >= self.n_rows:
             return MemorySubsample(self, slice(None))
-        order = np.argsort(hashing.keyed(self.words, key), kind="stable")
-        return MemorySubsample(self, order[:n])
+        return MemorySubsample(self, hashing.order_of(hashing.keyed(self.words, key))[:n])
 
     def candidates(
         self, atoms: Any, *, reuse: bool, store: bool | Literal["auto"]

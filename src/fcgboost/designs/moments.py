@@ -92,9 +92,15 @@ def _dense_moments(X: Any, shares: Array) -> tuple[Array, ...]:
         # In C order: the last digits must not depend on how X lies in memory.
         return ((np.ascontiguousarray(X[rows], np.float64), shares[rows]) for rows in blocks)
 
-    mean = np.sum([own @ part for part, own in parts()], axis=0)
+    # Blocks are compared with each other before rows are: the columns may be few.
+    sums, (low, high) = [], (np.array(X[blocks[0]], np.float64, order="C") for _ in range(2))
+    for part, own in parts():
+        sums.append(own @ part)
+        np.minimum(low[: len(part)], part, out=low[: len(part)])
+        np.maximum(high[: len(part)], part, out=high[: len(part)])
+    mean = np.sum(sums, axis=0)
     variance = np.sum([own @ (part - mean) ** 2 for part, own in parts()], axis=0)
-    return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64), mean, variance
+    return low.min(axis=0), high.max(axis=0), mean, variance
 
 
 def _sparse_moments(X: Any, shares: Array) -> tuple[Array, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from scipy import sparse
 
 from fcgboost.designs.base import Divisor
 from fcgboost.designs.blocks import block_sums
-from fcgboost.designs.devices import Host, TorchDevice
+from fcgboost.designs.devices import Host, kernels
 from fcgboost.designs.moments import Frame
 from fcgboost.dictionaries import Dictionary, GaussDictionary, ScreenedDictionary
 
@@ -76,15 +75,12 @@ class View:
     def is_fused(self, n_values: int) -> bool:
         """Whether Gauss atoms have a kernel here that writes no value to memory."""
         is_gauss = type(self.dictionary) is GaussDictionary and self.dtype == "float32"
-        if not (is_gauss and isinstance(self.device, TorchDevice) and n_values >= _WORTH_FUSING):
+        if not (is_gauss and n_values >= _WORTH_FUSING):
             return False
-        is_able = self.device.device.type == "cuda" and self.inputs.shape[1] <= _MOST_FEATURES
-        return is_able and importlib.util.find_spec("triton") is not None
+        return self.device.has_kernels and self.inputs.shape[1] <= _MOST_FEATURES
 
     def gauss_sums(self, atoms: Any, W: Any) -> Any:
         """Return values^T W of Gauss atoms by that kernel."""
-        from fcgboost.designs.triton_kernels import gauss_sums
-
         centers, steepness = atoms[:, :-1], 0.5 / atoms[:, -1] ** 2
-        outputs = [gauss_sums(self.inputs, centers, steepness, w) for w in W.T]
+        outputs = [kernels("gauss").gauss_sums(self.inputs, centers, steepness, w) for w in W.T]
         return self.device.xp.stack(outputs, 1)

@@ -8,6 +8,7 @@ grower to the bit, wherever and in whatever order rows are added up.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ FIELDS = 4
 MISSING_LEFT, CATEGORIES = 1, 2
 # A sum of residuals, in the upper bits, and one of weights are one whole number; sizes of all
 # residuals add up to fewer steps than that power of two.
-_WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
+WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
 # Weights that are not whole have so many steps a row on average, but together so many at least, and
 # at most.
 _STEPS_A_ROW, _LEAST_STEPS, _WEIGHT_STEPS = 64.0, 2.0**17, 2.0**27
@@ -90,10 +91,28 @@ class Rules(NamedTuple):
     is_exact: bool
 
 
-#: Sends rows, which are all at node 0 at first, to the children of their nodes; takes the number of
-#: every node's split, or -1, and the splits; returns a histogram of one child of every split.
-SplitRows = Callable[[Rows, Splits], Rows]
-_Heap = list[tuple[float, int, int]]
+class GrowingRows(ABC):
+    """Rows, wherever they are, that know which node of a growing tree they belong to."""
+
+    @abstractmethod
+    def start(self) -> tuple[int, Splits]:
+        """Bring all rows to node 0; return the sum of all, and the best split."""
+
+    @abstractmethod
+    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
+        """Send the rows of nodes to their children, and return the best splits of these.
+
+        Parameters
+        ----------
+        parents : list of int
+        first : int
+            The number of the first child; each parent has two.
+        added : list of int
+            0 or 1: which child of each has the smaller weight. Its rows are added up by bin, and
+            those of the other are what that leaves.
+        totals : list of int
+            The sums of the children.
+        """
 
 
 class Growth:
@@ -102,26 +121,18 @@ class Growth:
     Nodes are numbered as they are made; some of them are not in the tree.
     """
 
-    def __init__(self, split_rows: SplitRows, bins: Bins, rules: Rules) -> None:
-        self._split_rows, self._bins, self._rules = split_rows, bins, rules
-        self._held = _kernels.refer_to_bins(bins)
-        # Of every node: its sums, its level, its left child, or 0, what its best split gains.
-        self._totals, self._levels, self._children = [0], [0], [0]
-        self._gains, self._splits = [-np.inf], [np.zeros((), _kernels.SPLIT)]
-        self._histograms: dict[int, Rows] = {}
+    def __init__(self, rows: GrowingRows, bins: Bins, rules: Rules) -> None:
+        self._rows, self._bins, self._rules = rows, bins, rules
+        # Of every node: its sums, its level, its left child, or 0, and what its best split gains.
+        self._totals, self._levels, self._children = list[int](), list[int](), list[int]()
+        self._gains, self._lefts = list[float](), list[int]()
+        self._splits: list[Splits] = []
         #: The nodes of the tree in its order, and where the left children of some stand there.
-        self._order, self._lefts = [0], dict[int, int]()
-        # All rows go to the left, and stay where they are.
-        everybody = np.zeros(1, _kernels.SPLIT)
-        everybody["goes_left"] = 2**64 - 1
-        histogram = split_rows(np.zeros(1, np.int64), everybody).reshape(1, -1)
-        self._totals[0] = int(histogram[0, :N_BINS].sum())
-        self._search([0], histogram)
-        self._grow()
-
-    def _grow(self) -> None:
-        most = self._rules.max_leaves or np.inf
-        heap: _Heap = self._entries(0, 0)
+        self._order, self._places = [0], dict[int, int]()
+        total, splits = rows.start()
+        self._add([total], [0], splits)
+        most = rules.max_leaves or np.inf
+        heap = self._entries(0, 0) if most > 1 else []
         while heap and self._n_leaves < most:
             self._split(self._plan(heap.copy(), most))
             while heap and self._n_leaves < most and self._children[heap[0][-1]]:
@@ -131,21 +142,31 @@ class Growth:
     def _n_leaves(self) -> int:
         return 1 + len(self._order) // 2
 
-    def _entries(self, node: int, number: int) -> _Heap:
+    def _add(self, totals: list[int], levels: list[int], splits: Splits) -> None:
+        """Take down new nodes."""
+        is_able = (splits["feature"] >= 0) & (np.array(levels) < self._rules.depth)
+        self._gains += np.where(is_able, splits["score"], -1.0).tolist()
+        self._lefts += splits["left"].tolist()
+        self._totals += totals
+        self._levels += levels
+        self._children += [0] * len(totals)
+        self._splits.append(splits)
+
+    def _entries(self, node: int, number: int) -> list[tuple[float, int, int]]:
         """Return the place of a node among those that can be split, if it can."""
         gain = self._gains[node]
         return [(-gain if self._rules.max_leaves else 0.0, number, node)] if gain >= 0.0 else []
 
-    def _take(self, heap: _Heap) -> None:
+    def _take(self, heap: list[tuple[float, int, int]]) -> None:
         """Let the next split become a part of the tree."""
         _, number, node = heappop(heap)
-        self._lefts[number] = len(self._order)
+        self._places[number] = len(self._order)
         for child in (self._children[node], self._children[node] + 1):
             for entry in self._entries(child, len(self._order)):
                 heappush(heap, entry)
             self._order.append(child)
 
-    def _plan(self, heap: _Heap, most: float) -> list[int]:
+    def _plan(self, heap: list[tuple[float, int, int]], most: float) -> list[int]:
         """Return the nodes that come next as far as is known, and were not split yet."""
         wanted, n_leaves, number = list[int](), self._n_leaves, len(self._order)
         while heap and n_leaves < most:
@@ -161,67 +182,44 @@ class Growth:
         return wanted
 
     def _split(self, wanted: list[int]) -> None:
-        """Split nodes: the lighter child of each is added up, the other is what that leaves."""
-        splits = np.stack([self._splits[node] for node in wanted])
-        slots, added, others = np.full(len(self._totals), -1), list[int](), list[int]()
-        slots[wanted] = np.arange(len(wanted))
-        for node, left in zip(wanted, splits["left"].tolist(), strict=True):
-            first = self._children[node] = len(self._totals)
-            right = self._totals[node] - left
-            self._totals += [left, right]
-            for column, value in ((self._levels, self._levels[node] + 1), (self._children, 0)):
-                column += [value, value]
-            self._gains += [-np.inf, -np.inf]
-            self._splits += [self._splits[0]] * 2
-            is_right = _weight_of(right) < _weight_of(left)
-            added.append(first + is_right)
-            others.append(first + 1 - is_right)
-        splits["children"] = firsts = [self._children[node] for node in wanted]
-        splits["added"] = np.array(added) - firsts
-        less = self._split_rows(slots, splits).reshape(len(wanted), -1)
-        above = np.stack([self._histograms.pop(node) for node in wanted])
-        self._search(added + others, np.concatenate([less, above - less]))
-
-    def _search(self, nodes: list[int], histograms: Rows) -> None:
-        """Find the best splits of nodes that may be split."""
-        rules, least = self._rules, 2.0 * max(1.0, np.ceil(self._rules.min_leaf / self._rules.unit))
-        is_open = [
-            self._levels[node] < rules.depth and _weight_of(self._totals[node]) >= least
-            for node in nodes
-        ]
-        if rules.max_leaves == 1 or not any(is_open):
-            return
-        if not all(is_open):
-            nodes = [node for node, is_able in zip(nodes, is_open, strict=True) if is_able]
-            histograms = histograms[is_open]
-        totals = np.array([self._totals[node] for node in nodes])
-        splits = _kernels.find_splits(self._held, rules, totals, histograms)
-        found = zip(splits["feature"].tolist(), splits["score"].tolist(), strict=True)
-        for place, (node, (feature, score)) in enumerate(zip(nodes, found, strict=True)):
-            if feature >= 0:
-                self._splits[node], self._gains[node] = splits[place], score
-                self._histograms[node] = histograms[place]
+        """Split nodes that were not split yet."""
+        totals, levels, added, first = list[int](), list[int](), list[int](), len(self._totals)
+        for place, node in enumerate(wanted):
+            left, right = self._lefts[node], self._totals[node] - self._lefts[node]
+            totals += [left, right]
+            levels += [self._levels[node] + 1] * 2
+            added.append(int(_weight_of(right) < _weight_of(left)))
+            self._children[node] = first + 2 * place
+        self._add(totals, levels, self._rows.split(wanted, first, added, totals))
 
     def atom(self) -> Array:
         """Return the tree as a row of a dictionary; the largest value of a leaf is the peak."""
-        rows, rules = np.zeros((len(self._order), FIELDS)), self._rules
+        rows, rules, splits = np.zeros((len(self._order), FIELDS)), self._rules, self._all_splits()
         for number, node in enumerate(self._order):
-            if number in self._lefts:
-                rows[number] = _written(self._bins, self._splits[node], self._lefts[number])
+            if number in self._places:
+                rows[number] = _written(self._bins, splits[node], self._places[number])
                 continue
             total = self._totals[node]
             weight = _weight_of(total) * rules.unit + rules.smoothing
-            rows[number, :2] = -1.0, (total >> _WEIGHT_BITS) / max(weight, _TINY)
+            rows[number, :2] = -1.0, (total >> WEIGHT_BITS) / max(weight, _TINY)
         is_leaf = rows[:, 0] == -1.0
         largest = np.abs(rows[is_leaf, 1]).max()
         rows[is_leaf, 1] = rows[is_leaf, 1] / (largest or 1.0) * rules.peak
         return rows.reshape(1, -1)
 
+    def _all_splits(self) -> list[Any]:
+        """Return feature, place, side of missing values and codes of every node's split."""
+        splits = np.concatenate(self._splits)
+        names = ("feature", "place", "is_missing_left")
+        return list(
+            zip(*(splits[n].tolist() for n in names), splits["goes_left"][:, 0], strict=True)
+        )
+
     def leaf_numbers(self) -> NDArray[np.uint16]:
         """Return the number of the leaf that the rows of every node belong to."""
         numbers, leaf = np.zeros(len(self._totals), np.uint16), 0
         for number, node in enumerate(self._order):
-            if number in self._lefts:
+            if number in self._places:
                 continue
             below = [node]
             while below:
@@ -234,16 +232,16 @@ class Growth:
 
 def _weight_of(total: int) -> int:
     """Return the weight of a sum, in steps."""
-    return total & ((1 << _WEIGHT_BITS) - 1)
+    return total & ((1 << WEIGHT_BITS) - 1)
 
 
-def _written(bins: Bins, split: Any, left: int) -> tuple[float, ...]:
+def _written(bins: Bins, split: tuple[int, int, int, Any], left: int) -> tuple[float, ...]:
     """Return a split as a row of a dictionary has it."""
-    feature, kind = int(split["feature"]), MISSING_LEFT * int(split["is_missing_left"])
+    feature, place, is_missing_left, codes = split
     if not bins.is_category[feature]:
-        return feature, bins.edges[feature, split["place"]], left, kind
-    codes = int(split["goes_left"][0]) & ((1 << N_CODES) - 1)
-    return feature, float(codes), left, kind + CATEGORIES
+        return feature, bins.edges[feature, place], left, MISSING_LEFT * is_missing_left
+    levels = float(int(codes) & ((1 << N_CODES) - 1))
+    return feature, levels, left, MISSING_LEFT * is_missing_left + CATEGORIES
 
 
 def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
@@ -251,13 +249,61 @@ def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
 
     The sizes of all residuals, of these rows and others, add up to `size`.
     """
-    steps = 2.0 ** (_RESIDUAL_BITS - np.frexp(size)[1])
+    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size)[1]))
     pulls, counts = (residual * steps).round(), (weights / unit).round()
     if isinstance(pulls, np.ndarray):
-        pulls, counts = pulls.astype(np.int64), counts.astype(np.int64)
-    else:
-        pulls, counts = pulls.long(), counts.long()
-    return (pulls << _WEIGHT_BITS) + counts
+        return (pulls.astype(np.int64) << WEIGHT_BITS) + counts.astype(np.int64)
+    return (pulls.long() << WEIGHT_BITS) + counts.long()
+
+
+class SummedRows(GrowingRows):
+    """Rows of which only histograms are here.
+
+    Parameters
+    ----------
+    split_rows : callable
+        Sends rows, which are all at node 0 at first, to the children of their nodes. Takes the
+        number of every node's split, or -1, and the splits; returns a histogram of one child of
+        every split.
+    bins : Bins
+    rules : Rules
+    """
+
+    def __init__(
+        self, split_rows: Callable[[Rows, Splits], Rows], bins: Bins, rules: Rules
+    ) -> None:
+        self._split_rows, self._rules = split_rows, rules
+        self._bins, self._held = bins, _kernels.refer_to_bins(bins)
+        self._histograms: list[Rows] = []
+        self._splits: list[Any] = []
+
+    def start(self) -> tuple[int, Splits]:
+        # All rows go to the left, and stay where they are.
+        everybody = np.zeros(1, _kernels.SPLIT)
+        everybody["goes_left"] = 2**64 - 1
+        histogram = self._split_rows(np.zeros(1, np.int64), everybody).reshape(1, -1)
+        total = int(histogram[0, :N_BINS].sum())
+        return total, self._search([total], histogram)
+
+    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
+        splits = np.stack([self._splits[node] for node in parents])
+        splits["children"] = first + 2 * np.arange(len(parents))
+        splits["added"] = added
+        slots = np.full(first, -1)
+        slots[parents] = np.arange(len(parents))
+        less = self._split_rows(slots, splits).reshape(len(parents), -1)
+        children = np.empty((len(parents), 2, less.shape[1]), np.int64)
+        for place, (node, side) in enumerate(zip(parents, added, strict=True)):
+            children[place, side] = less[place]
+            np.subtract(self._histograms[node], less[place], out=children[place, 1 - side])
+            self._histograms[node] = less[:0]
+        return self._search(totals, children.reshape(2 * len(parents), -1))
+
+    def _search(self, totals: list[int], histograms: Rows) -> Splits:
+        splits = _kernels.find_splits(self._held, self._rules, np.array(totals), histograms)
+        self._splits += list(splits)
+        self._histograms += list(histograms)
+        return splits
 
 
 class HostRows:

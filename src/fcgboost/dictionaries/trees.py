@@ -182,7 +182,7 @@ class TreeDictionary(GrownDictionary):
 
             def values_there(X: Any) -> Any:
                 places = namespace(X).arange(len(nodes), device=X.device)
-                parts = [table[places, _walk(rows, table, deepest), 1] for rows in X.split(size)]
+                parts = [table[places, _walk(rows, nodes, deepest), 1] for rows in X.split(size)]
                 return namespace(X).concatenate(parts).to(X.dtype)
 
             return values_there
@@ -217,7 +217,7 @@ class TreeDictionary(GrownDictionary):
         (depth,) = _kernels.check_trees(nodes, X.shape[1])
         if is_tensor(X):
             numbers = beside(np.cumsum(nodes[0, :, 0] == -1.0) - 1, X)
-            return numbers[_walk(X, beside(nodes, X), int(depth))[:, 0]]
+            return numbers[_walk(X, nodes, int(depth))[:, 0]]
         rows = np.ascontiguousarray(host(X), dtype=np.float64)
         return _kernels.walk_to_leaves(rows, nodes[0], int(depth))
 
@@ -245,23 +245,30 @@ class TreeDictionary(GrownDictionary):
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
 
-def _walk(X: Any, nodes: Any, depth: int) -> Any:
+def _walk(X: Any, nodes: Array, depth: int) -> Any:
     """Go down one level after the other, with all rows and trees at once; return their nodes."""
-    xp = namespace(X)
-    rows = xp.arange(len(X), device=X.device)[:, None]
-    trees = xp.arange(len(nodes), device=X.device)[None, :]
-    at = 0 * (rows + trees)
+    xp, (n_trees, n_nodes), flat = namespace(X), nodes.shape[:2], nodes.reshape(-1, FIELDS)
+    is_leaf, kinds = flat[:, 0] == -1.0, flat[:, 3].astype(np.int64)
+    first = np.repeat(n_nodes * np.arange(n_trees), n_nodes)
+    # A leaf sends all rows to itself.
+    left = np.where(is_leaf, np.arange(len(flat)), first + flat[:, 2]).astype(np.int64)
+    is_missing_right = ~is_leaf & (kinds & MISSING_LEFT == 0)
+    is_set = kinds & CATEGORIES != 0
+    facts = flat[:, 0].clip(0.0).astype(np.int64), np.where(is_leaf, np.inf, flat[:, 1])
+    feature, value = (beside(fact, X) for fact in facts)
+    left, is_missing_right = beside(left, X), beside(is_missing_right, X)
+    levels = beside(np.where(is_set, flat[:, 1], 0.0).astype(np.int64), X)
+    rows, at = xp.arange(len(X), device=X.device)[:, None], beside(first[::n_nodes], X)[None, :]
     for _ in range(depth):
-        feature, value, left, kind = (nodes[trees, at, field] for field in range(FIELDS))
-        x, kind = X[rows, feature.long().clamp(min=0)], kind.long()
-        is_missing_right = (kind & MISSING_LEFT) == 0
-        is_right = (x > value.to(x.dtype)) | (xp.isnan(x) & is_missing_right)
-        is_level = is_code(x)
-        codes = xp.where(is_level, x, 0.0).long()
-        is_other = xp.where(is_level, ((value.long() >> codes) & 1) == 0, is_missing_right)
-        is_right = xp.where((kind & CATEGORIES) != 0, is_other, is_right)
-        at = xp.where(feature < 0.0, at, left.long() + is_right)
-    return at
+        x = X[rows, feature[at]]
+        is_right = (x > value[at].to(x.dtype)) | (xp.isnan(x) & is_missing_right[at])
+        if is_set.any():
+            codes = xp.where(is_code(x), x, 0.0).long()
+            is_other = ((levels[at] >> codes) & 1) == 0
+            is_other = xp.where(is_code(x), is_other, is_missing_right[at])
+            is_right = xp.where(beside(is_set, X)[at], is_other, is_right)
+        at = left[at] + is_right
+    return at - beside(first[::n_nodes], X)
 
 
 class TreeGrower(Grower):

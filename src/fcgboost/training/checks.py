@@ -209,10 +209,16 @@ def check_labels(
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the classes, known ones or those of y, sorted, and the code of every label."""
     y = column_or_1d(to_host(y), warn=True)
+    is_text = y.dtype == object and len(y) > 0 and isinstance(y[0], str)
     if known is None:
         assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-    labels, codes = np.unique(y, return_inverse=True)
+        # Of text nothing is refused, and to sort it as objects takes long.
+        check_classification_targets(y[:1] if is_text else y)
+    if is_text:
+        labels = np.unique(np.array(list(set(y.tolist())), dtype=object))
+        codes = np.searchsorted(labels, y)
+    else:
+        labels, codes = np.unique(y, return_inverse=True)
     if known is None:
         return labels, codes
     known_codes = {label: code for code, label in enumerate(known.tolist())}

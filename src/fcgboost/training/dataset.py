@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,8 +15,8 @@ from fcgboost.clipping import Limits
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
-# Distinct rows of a class from which on some can be spared for validation.
-_LEAST_ROWS = 4
+#: Distinct rows of a class from which on some can be spared for validation.
+LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,18 @@ class DataSet:
         Ordinary sums then depend neither on the order in which rows were written nor on whether a
         row was written twice or has the weight 2.
         """
-        order = np.lexsort((self.weights, self.codes, self.words))
-        is_first = np.append(True, ~self._equal(order[1:], order[:-1]))
-        first = order[is_first]
-        weights = np.add.reduceat(self.weights[order], np.flatnonzero(is_first))
-        canonical = DataSet(self.X[first], self.codes[first], weights, self.words[first])
+        order = hashing.order_of(self.words)
+        words = self.words[order]
+        is_first = np.append(True, words[1:] != words[:-1])
+        # Hardly a word is there twice: classes and weights are sorted where one is.
+        again = np.flatnonzero(~is_first)
+        tied = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((self.weights[rows], self.codes[rows], words[tied]))]
+        is_first[again] = ~self._equal(order[again], order[again - 1])
+        starts = np.flatnonzero(is_first)
+        first, weights = order[starts], np.add.reduceat(self.weights[order], starts)
+        canonical = DataSet(_rows(self.X, first), self.codes[first], weights, self.words[first])
         if not keeps_written:
             return canonical
         positions = np.empty_like(order)
@@ -60,9 +66,8 @@ class DataSet:
         return replace(canonical, written=self, positions=positions)
 
     def _equal(self, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Say whether rows equal others in all their values and in their class."""
-        equal = self.words[some] == self.words[others]
-        equal &= self.codes[some] == self.codes[others]
+        """Say whether rows of one word equal others in all their values and in their class."""
+        equal = self.codes[some] == self.codes[others]
         X, Z = self.X[some[equal]], self.X[others[equal]]
         if sparse.issparse(X):
             equal[equal] = np.asarray((X != Z).sum(axis=1)).ravel() == 0
@@ -72,7 +77,8 @@ class DataSet:
 
     def take(self, mask: NDArray[np.bool_]) -> DataSet:
         """Return some of the rows."""
-        part = DataSet(self.X[mask], self.codes[mask], self.weights[mask], self.words[mask])
+        at = np.flatnonzero(mask)
+        part = DataSet(_rows(self.X, at), self.codes[at], self.weights[at], self.words[at])
         if self.written is None or self.positions is None:
             return part
         kept = mask[self.positions]
@@ -107,6 +113,11 @@ class DataSet:
     def digest(self) -> hashing.Digest:
         """Return words for all rows with their labels and weights, in any order."""
         return hashing.Digest.of(self.words, self.codes, self.weights)
+
+
+def _rows(X: Any, at: NDArray[np.intp]) -> Any:
+    """Return some rows; `take` is twice as fast as brackets, and sparse matrices lack it."""
+    return X[at] if sparse.issparse(X) else X.take(at, axis=0)
 
 
 class Data(NamedTuple):
@@ -185,13 +196,15 @@ def split_data(data: DataSet, fraction: float, key: int) -> tuple[DataSet, DataS
     Equal rows of a class stay together. Every class keeps at least one row for training.
     """
     hashes, weights = hashing.keyed(data.words, key), counts_of(data.weights)
-    is_validation = np.zeros(len(hashes), dtype=bool)
-    for code in np.unique(data.codes):
-        rows = np.flatnonzero(data.codes == code)
-        distinct, groups = np.unique(hashes[rows], return_inverse=True)
+    order, is_validation = hashing.order_of(hashes), np.zeros(len(hashes), dtype=bool)
+    codes = data.codes[order]
+    for code in np.flatnonzero(np.bincount(codes)):
+        rows = order[np.flatnonzero(codes == code)]
+        own = hashes[rows]
+        groups = np.cumsum(np.append(False, own[1:] != own[:-1]))
         sizes = np.cumsum(np.bincount(groups, weights[rows]))
         n_taken = 1 + int(np.searchsorted(sizes[:-1], fraction * sizes[-1]))
-        is_validation[rows] = groups < min(n_taken, len(distinct) - 1)
+        is_validation[rows] = groups < min(n_taken, len(sizes) - 1)
     if not is_validation.any():
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
@@ -205,19 +218,10 @@ def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
     return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
 
 
-def some_words(data: DataSet, n_classes: int) -> tuple[list[hashing.Words], ...]:
-    """Return a few of the fingerprints of every class, as many as `are_enough` counts."""
-    words = [np.unique(data.words[data.codes == code]) for code in range(n_classes)]
-    return tuple([own[:_LEAST_ROWS]] for own in words)
-
-
-def are_enough(words: Sequence[Sequence[hashing.Words]], needs_all: bool) -> bool:
-    """Whether every class, or two of them, have a few rows for training and for validation.
-
-    Of every class there are some fingerprints of every part of the rows.
-    """
-    is_large = [len(np.unique(np.concatenate(own))) >= _LEAST_ROWS for own in words]
-    return all(is_large) if needs_all else sum(is_large) >= 2
+def can_be_split(n_distinct: NDArray[np.intp], needs_all: bool) -> bool:
+    """Whether every class, or two of them, have a few rows for training and for validation."""
+    n_large = int((n_distinct >= LEAST_ROWS).sum())
+    return n_large == np.count_nonzero(n_distinct) if needs_all else n_large >= 2
 
 
 def counts_of(weights: Array) -> Array:

@@ -30,7 +30,7 @@ from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.dataset import Data, DataSet, are_enough, some_words, split_data, thinned
+from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets, make_validator
@@ -98,7 +98,7 @@ class MemoryLayout(Layout):
     class_weights: Array
 
     def can_be_split(self, needs_all: bool) -> bool:
-        return are_enough(some_words(self.train, len(self.classes)), needs_all)
+        return can_be_split(np.bincount(self.train.codes), needs_all)  # equal rows are one
 
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> MemoryLayout:
         train = thinned(self.train, n_enough / len(self.train.codes), key >> 1)

@@ -1,0 +1,315 @@
+"""Trees on a GPU: passes over rows, and the search for splits, each in one launch.
+
+Imports Triton, as `triton_gauss` does. Sums are of whole numbers, which do not depend on the order
+in which threads add, and scores are computed as `splits.c` does: a tree is the same to the bit.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# Triton reads the arguments of its kernels, which have no types.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from fcgboost._kernels import SPLIT, Splits
+from fcgboost.designs.devices import Host
+from fcgboost.dictionaries.bins import N_BINS
+from fcgboost.dictionaries.growth import WEIGHT_BITS, GrowingRows
+
+# Rows of a program, numbers of a program, and warps.
+_BLOCK, _NUMBERS, _WARPS = 512, 1024, 4
+# How many copies of sums threads share, so that they meet less.
+_COPIES = 64
+_BINS, _CODES = tl.constexpr(256), tl.constexpr(64)
+_WEIGHT_BITS, _ALL_WEIGHT = tl.constexpr(28), tl.constexpr((1 << 28) - 1)
+_LEVELS, _MANY = tl.constexpr(52), tl.constexpr(1 << 30)
+# Histograms that room is taken for at once.
+_ROOM = 256
+# A split must raise the sum of squares by more than rounding does.
+_FLOOR = 1.0 + 2.0**-40
+
+
+@triton.jit
+def _send_rows(
+    codes, steps, nodes, slots, parents, added, columns, goes_left, sums,
+    first, n_rows, n_columns, n_splits, n_copies, BLOCK: tl.constexpr,
+):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_row = i < n_rows
+    slot = tl.load(slots + tl.load(nodes + i, mask=is_row, other=0), mask=is_row, other=-1)
+    is_row = is_row & (slot >= 0)
+    parent = tl.load(parents + slot, mask=is_row, other=0)
+    column = tl.load(columns + parent, mask=is_row, other=0)
+    code = tl.load(codes + column * n_rows + i, mask=is_row, other=0).to(tl.int64)
+    is_right = 1 - tl.load(goes_left + parent * _BINS + code, mask=is_row, other=0).to(tl.int64)
+    tl.store(nodes + i, first + 2 * slot + is_right, mask=is_row)
+    is_row = is_row & (is_right == tl.load(added + slot, mask=is_row, other=0))
+    step = tl.load(steps + i, mask=is_row, other=0)
+    copy = (tl.program_id(0) % n_copies).to(tl.int64)
+    sums += (copy * n_splits + slot) * n_columns * _BINS
+    for j in range(n_columns):
+        bins = tl.load(codes + tl.cast(j, tl.int64) * n_rows + i, mask=is_row, other=0)
+        tl.atomic_add(sums + j * _BINS + bins.to(tl.int64), step, mask=is_row, sem="relaxed")
+
+
+@triton.jit
+def _settle(copies, sums, kept, free, n_splits, n_copies, n_numbers, BLOCK: tl.constexpr):
+    """Add copies up; what is left of a parent is its heavier child."""
+    split = tl.program_id(0).to(tl.int64)
+    place = tl.program_id(1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_there = place < n_numbers
+    total = tl.zeros([BLOCK], dtype=tl.int64)
+    for copy in range(n_copies):
+        start = (tl.cast(copy, tl.int64) * n_splits + split) * n_numbers
+        total += tl.load(copies + start + place, mask=is_there, other=0)
+    tl.store(sums + (free + split) * n_numbers + place, total, mask=is_there)
+    above = sums + tl.load(kept + split) * n_numbers + place
+    tl.store(above, tl.load(above, mask=is_there, other=0) - total, mask=is_there)
+
+
+@triton.jit
+def _scores(left, total, smoothing, least):
+    a, b = (left >> _WEIGHT_BITS).to(tl.float64), (left & _ALL_WEIGHT).to(tl.float64)
+    c, d = (total >> _WEIGHT_BITS).to(tl.float64) - a, (total & _ALL_WEIGHT).to(tl.float64) - b
+    scores = a * a / (b + smoothing) + c * c / (d + smoothing)
+    return tl.where((b >= least) & (d >= least), scores, -1.0)
+
+
+@triton.jit
+def _is_before(levels, bins, smoothing):
+    """Say which levels, that some row has, come before bins in the order of mean residuals."""
+    counts, others = levels & _ALL_WEIGHT, bins & _ALL_WEIGHT
+    means = ((levels >> _WEIGHT_BITS).to(tl.float64) / (counts + smoothing))[:, None]
+    beside = ((bins >> _WEIGHT_BITS).to(tl.float64) / (others + smoothing))[None, :]
+    is_lower = tl.arange(0, _CODES)[:, None] < tl.arange(0, _BINS)[None, :]
+    return (counts[:, None] > 0) & ((means < beside) | ((means == beside) & is_lower))
+
+
+@triton.jit
+def _search(
+    sums, there, totals, features, scores, facts, tables,
+    smoothing, least, n_features, n_numbers, HAS_CATEGORIES: tl.constexpr,
+):  # fmt: skip
+    """Find the best split of one node by one feature, and which codes of its column go left."""
+    node, j = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    features += j
+    column, first = tl.load(features), tl.load(features + n_features)
+    usual, n_known = tl.load(features + 2 * n_features), tl.load(features + 3 * n_features)
+    n_bins = tl.load(features + 4 * n_features)
+    total = tl.load(totals + node)
+    # Sums by bin; the usual one of a feature that shares its column has what the others leave.
+    b = tl.arange(0, _BINS)
+    is_there = (b < n_bins) & (b != usual)
+    place = column * _BINS + first + b - ((usual >= 0) & (b > usual)).to(tl.int64)
+    start = tl.load(there + node) * n_numbers
+    own = tl.load(sums + start + place, mask=is_there, other=0)
+    own += tl.where(b == usual, total - tl.sum(own, 0), 0)
+    missing = tl.sum(tl.where((b == n_known) & (b < n_bins), own, 0), 0)
+    own = tl.where(b < n_known, own, 0)
+    # The rank of every bin, and the sums up to it.
+    rank, below, has_rows = b, tl.cumsum(own, 0), b < n_known
+    if HAS_CATEGORIES:
+        is_category = tl.load(features + 5 * n_features) != 0
+        levels = tl.arange(0, _CODES)
+        of_level = tl.load(sums + start + column * _BINS + levels, mask=levels < n_known, other=0)
+        before = _is_before(of_level, own, smoothing)
+        at_most = before | (levels[:, None] == b[None, :])
+        rank = tl.where(is_category, tl.sum(before.to(tl.int32), 0), rank)
+        below = tl.where(is_category, tl.sum(tl.where(at_most, of_level[:, None], 0), 0), below)
+        has_rows = tl.where(is_category, (own & _ALL_WEIGHT) > 0, has_rows)
+    # Of equal scores the lowest rank wins, then missing values on the left.
+    with_gaps = _scores(below + missing, total, smoothing, least)
+    without = _scores(below, total, smoothing, least)
+    with_gaps, without = tl.where(has_rows, with_gaps, -1.0), tl.where(has_rows, without, -1.0)
+    best = tl.maximum(tl.max(with_gaps, 0), tl.max(without, 0))
+    keys = tl.where(with_gaps == best, 2 * rank, tl.where(without == best, 2 * rank + 1, _MANY))
+    key = tl.min(keys, 0)
+    at = key // 2
+    left = tl.sum(tl.where(has_rows & (rank == at), below, 0), 0)
+    left += tl.where(key % 2 == 0, missing, 0)
+    is_even = 2 * (left & _ALL_WEIGHT) >= (total & _ALL_WEIGHT)
+    is_left = tl.where((missing & _ALL_WEIGHT) == 0, is_even, key % 2 == 0)
+    # Codes of other features of the column are the usual bin of this one.
+    bins = b - first
+    bins += ((usual >= 0) & (bins >= usual)).to(tl.int64)
+    is_own = (b >= first) & (bins < n_bins)
+    bins = tl.where((usual >= 0) & (is_own == 0), usual, bins)
+    is_below, is_known = bins <= at, bins < n_known
+    if HAS_CATEGORIES:
+        is_below = tl.where(is_category, rank <= at, is_below)
+        is_known = tl.where(is_category, has_rows, is_known)
+    goes_left = tl.where(is_known, is_below, is_left)
+    at_feature = node * n_features + j
+    tl.store(tables + at_feature * _BINS + b, goes_left.to(tl.uint8))
+    tl.store(scores + at_feature, best)
+    tl.store(facts + 3 * at_feature, at.to(tl.int64))
+    tl.store(facts + 3 * at_feature + 1, is_left.to(tl.int64))
+    tl.store(facts + 3 * at_feature + 2, left)
+
+
+@triton.jit
+def _take(
+    scores, facts, tables, features, columns, goes_left, found, best_scores,
+    first, n_features, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """Take the best feature of a node, the first one of equals."""
+    node, n = tl.program_id(0).to(tl.int64), tl.num_programs(0)
+    j = tl.arange(0, WIDTH)
+    own = tl.load(scores + node * n_features + j, mask=j < n_features, other=-2.0)
+    best = tl.max(own, 0)
+    feature = tl.min(tl.where(own == best, j, _MANY), 0).to(tl.int64)
+    at_feature, b = node * n_features + feature, tl.arange(0, _BINS)
+    table = tl.load(tables + at_feature * _BINS + b)
+    tl.store(goes_left + (first + node) * _BINS + b, table)
+    tl.store(columns + first + node, tl.load(features + feature))
+    tl.store(best_scores + node, best)
+    tl.store(found + node, feature)
+    for k in tl.static_range(3):
+        tl.store(found + (k + 1) * n + node, tl.load(facts + 3 * at_feature + k))
+    is_level = b < _LEVELS
+    bits = tl.where(is_level, table, 0).to(tl.int64) << tl.where(is_level, b, 0).to(tl.int64)
+    tl.store(found + 4 * n + node, tl.sum(bits, 0))
+
+
+class GpuRows(GrowingRows):
+    """Rows on a GPU; histograms of nodes that were not split yet are kept there, too.
+
+    Parameters
+    ----------
+    codes : uint8 tensor of shape (n_columns, n_rows)
+    steps : int64 tensor of shape (n_rows,)
+    features : int64 tensor of shape (6, n_features)
+        Columns, first codes, usual bins, how many bins are of values, how many there are, and
+        whether a feature is a category.
+    search : tuple
+        The smoothing, the least weight of a leaf, both in steps, and whether there are categories.
+    device : Host
+    """
+
+    def __init__(
+        self, codes: Any, steps: Any, features: Any, search: tuple[float, float, bool], device: Host
+    ) -> None:
+        self._codes, self._steps, self._features, self._device = codes, steps, features, device
+        self._smoothing, self._least, self._has_categories = search
+        self.nodes = torch.zeros_like(steps)
+        #: Room for histograms, and where that of every node is.
+        self._sums, self._kept = steps.new_zeros((_ROOM, len(codes) * N_BINS)), [0]
+        #: Of every node: the column of its split, and which of its codes go left.
+        self._columns = steps.new_zeros(2 * _ROOM)
+        self._goes_left = torch.ones((2 * _ROOM, N_BINS), dtype=torch.uint8, device=steps.device)
+
+    def start(self) -> tuple[int, Splits]:
+        # All rows go to the left, and stay where they are; the last histogram is of no use yet.
+        here = self._steps.new_zeros(1)
+        self._send(here, here, here, here + (_ROOM - 1), 0)
+        total = int(self._sums[0, :N_BINS].sum())
+        return total, self._open(0, here, here + total, [total])
+
+    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
+        n, free, kept = len(parents), (first + 1) // 2, [self._kept[node] for node in parents]
+        slots, there = np.full(first, -1), list[int]()
+        slots[parents] = np.arange(n)
+        for place, (own, side) in enumerate(zip(kept, added, strict=True)):
+            # The heavier child takes the place of its parent.
+            there += [own, free + place] if side else [free + place, own]
+        self._kept += there
+        while free + n > len(self._sums):
+            self._sums, self._columns, self._goes_left = (
+                torch.cat([held, torch.zeros_like(held)])
+                for held in (self._sums, self._columns, self._goes_left)
+            )
+        packed = np.concatenate([slots, parents, added, kept, there, totals])
+        sent = self._device.put(packed, "int64")
+        *tables, there, sums = sent.split([first, n, n, n, 2 * n, 2 * n])
+        self._send(*tables, first)
+        return self._open(first, there, sums, totals)
+
+    def _send(self, *tables: Any) -> None:
+        """Send rows to their children, and add up those of one child of every split."""
+        slots, parents, added, kept, first = tables
+        (n_columns, n_rows), n, free = self._codes.shape, len(parents), (first + 1) // 2
+        n_copies, n_numbers = max(1, _COPIES // n), n_columns * N_BINS
+        copies = self._steps.new_zeros((n_copies, n, n_numbers))
+        _send_rows[(triton.cdiv(n_rows, _BLOCK),)](
+            *(self._codes, self._steps, self.nodes, slots, parents, added),
+            *(self._columns, self._goes_left, copies, first, n_rows, n_columns, n, n_copies),
+            BLOCK=_BLOCK,
+            num_warps=_WARPS,
+        )
+        _settle[(n, triton.cdiv(n_numbers, _NUMBERS))](
+            *(copies, self._sums, kept, free, n, n_copies, n_numbers), BLOCK=_NUMBERS
+        )
+
+    def _open(self, first: int, there: Any, sums: Any, totals: list[int]) -> Splits:
+        """Find the best splits of nodes, and keep what rows need of them."""
+        n, n_features = len(totals), self._features.shape[1]
+        scores = torch.empty((n, n_features), dtype=torch.float64, device=sums.device)
+        facts, found = sums.new_empty((n, n_features, 3)), sums.new_empty((6, n))
+        tables = self._goes_left.new_empty((n, n_features, N_BINS))
+        _search[(n, n_features)](
+            *(self._sums, there, sums, self._features, scores, facts, tables),
+            *(self._smoothing, self._least, n_features, self._sums.shape[1]),
+            HAS_CATEGORIES=self._has_categories,
+        )
+        _take[(n,)](
+            *(scores, facts, tables, self._features, self._columns, self._goes_left),
+            *(found, found[5].view(torch.float64), first, n_features),
+            WIDTH=triton.next_power_of_2(n_features),
+        )
+        return self._splits(found.cpu().numpy(), np.array(totals))
+
+    def _splits(self, found: Any, totals: Any) -> Splits:
+        """Return splits by what came from the GPU."""
+        pulls, weights = (totals >> WEIGHT_BITS).astype(np.float64), totals & _ALL_WEIGHT.value
+        scores, none = found[5].view(np.float64), pulls * pulls / (weights + self._smoothing)
+        splits = np.zeros(len(totals), SPLIT)
+        splits["feature"] = np.where(scores > none * _FLOOR, found[0], -1)
+        splits["place"], splits["is_missing_left"], splits["left"] = found[1:4]
+        splits["score"], splits["goes_left"][:, 0] = scores - none, found[4]
+        return splits
+
+
+@triton.jit
+def _leaf_values(codes, first, values, f, n_rows, n_trees, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    is_row = i < n_rows
+    total = tl.load(f + i, mask=is_row, other=0.0)
+    for t in range(n_trees):
+        code = tl.load(codes + tl.cast(t, tl.int64) * n_rows + i, mask=is_row, other=0)
+        total += tl.load(values + tl.load(first + t) + code.to(tl.int64), mask=is_row, other=0.0)
+    tl.store(f + i, total, mask=is_row)
+
+
+def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
+    """Add the values of all trees' leaves to f; `first` is where those of a tree begin."""
+    n_trees, n_rows = codes.shape
+    _leaf_values[(triton.cdiv(n_rows, _BLOCK),)](
+        *(codes, first, values, f, n_rows, n_trees), BLOCK=_BLOCK, num_warps=_WARPS
+    )
+
+
+@triton.jit
+def _leaf_sums(codes, steps, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    step = tl.load(steps + i, mask=i < n_rows, other=0)
+    # Of most sums half the rows are zero.
+    is_row = step != 0
+    sums += (tl.program_id(0) % n_copies).to(tl.int64) * n_trees * width
+    for t in range(n_trees):
+        code = tl.load(codes + tl.cast(t, tl.int64) * n_rows + i, mask=is_row, other=0)
+        tl.atomic_add(sums + t * width + code.to(tl.int64), step, mask=is_row, sem="relaxed")
+
+
+def leaf_sums(codes: Any, steps: Any, width: int) -> Any:
+    """Return the sums of whole numbers over every leaf, of shape (n_trees, width)."""
+    n_trees, n_rows = codes.shape
+    sums = steps.new_zeros((_COPIES, n_trees, width))
+    _leaf_sums[(triton.cdiv(n_rows, _BLOCK),)](
+        *(codes, steps, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
+    )
+    return sums.sum(0)
