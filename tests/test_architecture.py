@@ -30,7 +30,8 @@ OPTIONAL = {
 # imported, so they are themselves imported inside the function that needs them.
 WRITTEN_IN_OPTIONAL = (
     *("fcgboost.cli.delimited", "fcgboost.cli.reading", "fcgboost.cli.row_file"),
-    *("fcgboost.cli.rows", "fcgboost.dask", "fcgboost.designs.triton_kernels"),
+    *("fcgboost.cli.rows", "fcgboost.dask"),
+    *("fcgboost.designs.triton_scores", "fcgboost.designs.triton_trees"),
 )
 # Parts are parameter objects: they take `BaseEstimator` from scikit-learn and no more.
 BASE_ESTIMATOR_ONLY = ("fcgboost.parts",)

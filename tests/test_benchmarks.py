@@ -75,10 +75,31 @@ def test_quick_figures_run_and_their_records_are_complete(tmp_path: Path, names:
 @pytest.mark.extras
 def test_the_figures_of_a_gpu_run_on_a_processor(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    printed = run("benchmarks.gpu", "--device", "torch", "--quick", "--out", str(tmp_path))
+    from benchmarks import gpu
+
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "rows.npz", X=rng.random((300, 5)), y=rng.integers(1, 8, 300))
+    options = ["--quick", "--cpu", "--covtype", str(tmp_path / "rows.npz")]
+    printed = run("benchmarks.gpu", *options, "--device", "torch", "--out", str(tmp_path))
     records = load(tmp_path / "gpu.json")["records"]
-    assert all(record["ours"] is not None and record["met"] is not None for record in records)
+    assert [*dict.fromkeys(record["figure"] for record in records)] == [*gpu.FIGURES]
+    for record in records:
+        assert (record["ours"] is None) == bool(record["reason"])
+        assert (record["met"] is None) == (record["bound"] is None)
     assert "data checks" in printed
+    # Another run replaces what it measures, and leaves the rest.
+    run(
+        "benchmarks.gpu",
+        *options,
+        "--only",
+        "accuracy",
+        "--device",
+        "torch",
+        "--out",
+        str(tmp_path),
+    )
+    again = load(tmp_path / "gpu.json")["records"]
+    assert [record["name"] for record in again] == [record["name"] for record in records]
 
 
 def test_every_figure_has_a_module_and_a_line_in_the_page() -> None:

@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcgboost import AllCandidates, FCGBoostClassifier, GaussDictionary, SampledCandidates
+from fcgboost import (
+    AllCandidates,
+    FCGBoostClassifier,
+    GaussDictionary,
+    ReluDictionary,
+    SampledCandidates,
+)
 from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import TorchDevice
@@ -35,16 +41,47 @@ def test_a_gpu_gives_the_model_of_the_processor(dictionary: str, selection: Any,
     np.testing.assert_allclose(there.atom_coef_, here.atom_coef_, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 28])
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 5, 8, 9, 28, 63])
+@pytest.mark.parametrize("dictionary", ["gauss", "relu"])
 def test_fused_passes_choose_as_the_processor_does(
-    n_features: int, monkeypatch: pytest.MonkeyPatch
+    dictionary: str, n_features: int, monkeypatch: pytest.MonkeyPatch
 ):
+    calls = []
+    fused_sums = views.View.fused_sums
     monkeypatch.setattr(views, "_WORTH_FUSING", 0)
+    monkeypatch.setattr(
+        views.View, "fused_sums", lambda *args: calls.append(len(args[2])) or fused_sums(*args)
+    )
     X = np.random.default_rng(0).standard_normal((1500, n_features))
     y = np.where(np.sin(2.0 * X[:, 0]) + 0.3 * X[:, -1] > 0.0, 1, 0)
-    settings = {"dictionary": GaussDictionary(), "selection": AllCandidates(False)}
+    settings = {"dictionary": dictionary, "selection": AllCandidates(False)}
     here, there = (fit_on(device, X, y, **settings) for device in ("cpu", "cuda"))
     np.testing.assert_array_equal(there.atoms_, here.atoms_)
+    # Rows without a residual are left out.
+    assert len(calls) == 40
+    assert (min(calls) < 1500) == (n_features <= (5 if dictionary == "gauss" else 28))
+
+
+@pytest.mark.parametrize("n_rows", [1, 700, 20_000])
+@pytest.mark.parametrize("n_features", [1, 3, 7, 8, 20, 63])
+@pytest.mark.parametrize("dictionary", [GaussDictionary(), ReluDictionary()], ids=repr)
+def test_fused_sums_are_those_of_the_values(dictionary: Any, n_features: int, n_rows: int):
+    pytest.importorskip("triton")
+    from fcgboost.designs import triton_scores
+
+    generator = torch.Generator("cuda").manual_seed(0)
+    Z, atoms, W = (
+        torch.randn(shape, generator=generator, device="cuda")
+        for shape in ((n_rows, n_features), (77, n_features + 1), (n_rows, 2))
+    )
+    atoms[:, -1] = 0.5 + atoms[:, -1].abs()
+    is_gauss = isinstance(dictionary, GaussDictionary)
+    found = (triton_scores.gauss_sums if is_gauss else triton_scores.ramp_sums)(Z, atoms, W)
+    ones = torch.ones(n_features, device="cuda", dtype=torch.float64)
+    expected = dictionary.evaluate(Z.double(), atoms.double(), ones).T @ W.double()
+    assert found.dtype == torch.float64
+    slack = 1e-5 * n_features * W.double().abs().sum(0)
+    assert ((found - expected).abs() <= slack).all()
 
 
 def test_tensors_on_a_gpu_are_answered_there():

@@ -8,13 +8,14 @@ from hypothesis import given
 from scipy import sparse
 from strategies import Data, training_sets
 from suites.designs import CHECKS, Place, make_atoms, make_codes, make_data, make_scene
+from suites.reference import full_matrix
 
 from fcgboost.designs import columns, scoring, views
-from fcgboost.designs.devices import Host
+from fcgboost.designs.devices import Host, find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.dictionaries import GaussDictionary, PolynomialDictionary, ReluDictionary
-from fcgboost.losses import Hinge
+from fcgboost.losses import CubedHinge, CurvedLoss, Hinge, Square, SquaredHinge
 
 
 def targets_of(classes: list[int]) -> list[np.ndarray]:
@@ -50,6 +51,49 @@ def test_a_loss_without_curvature_has_no_gram_matrix() -> None:
     slopes = np.where(y * f < 1.0, -y, 0.0) * scene.rows.shares
     np.testing.assert_allclose(gradient, scene.rows.A.T @ slopes, atol=1e-13)
     assert gram is None
+
+
+class OwnHinge(SquaredHinge):
+    """The squared hinge by array formulas."""
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("torch", marks=pytest.mark.extras)])
+@pytest.mark.parametrize(("loss", "n_anew"), [(OwnHinge(), 6), (Square(), 4), (CubedHinge(), 202)])
+def test_a_gram_matrix_follows_the_rows_that_changed(
+    loss: CurvedLoss, n_anew: int, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch" if device == "torch" else "numpy")
+    rng, sizes = np.random.default_rng(0), []
+    X, weights = rng.standard_normal((2000, 4)), rng.uniform(0.1, 3.0, 2000)
+    Y = [np.where(X[:, j] + 0.5 * rng.standard_normal(2000) > 0.3, 1.0, -1.0) for j in (0, 1)]
+    design = MemoryDesign(ReluDictionary(), X, weights, True, device=find_device(device))
+    atoms = design.dictionary.candidates(design.sample(40, 0), 40, 0)
+    values, A = full_matrix(design, atoms), np.ones((2000, 1))
+    own = design.columns(Y, loss, 40, has_constant=True)
+    plain = columns.MemoryColumns._gram
+    monkeypatch.setattr(
+        columns.MemoryColumns,
+        "_gram",
+        lambda self, A, weights: sizes.append(len(weights)) or plain(self, A, weights),
+    )
+    coef = np.array([[0.9], [-0.9]])
+    for step in range(200):
+        if step % 5 == 0:
+            own.append(atoms[step // 5][None])
+            A, coef = np.column_stack([A, values[:, step // 5]]), np.column_stack([coef, [0, 0]])
+        if step == 50:
+            own.drop(7)
+            A, coef = np.delete(A, 7, 1), np.delete(coef, 7, 1)
+        coef[step % 2] += 0.01 * rng.standard_normal(A.shape[1])
+        for output in (0, 1):
+            own.look([(output, coef[output])])
+            found = own.gram(output, coef[output])
+            h = loss.curvature(Y[output], A @ coef[output]) * weights / weights.sum()
+            expected = A.T @ (h[:, None] * A)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    # For each of the two outputs: at first, without a column, and after 64 updates.
+    assert sizes.count(2000) == n_anew
+    assert (max(sizes[-9:]) < 400) == (type(loss) is OwnHinge)
 
 
 def test_rows_at_a_kink_are_beyond_it() -> None:

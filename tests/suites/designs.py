@@ -169,7 +169,7 @@ def assert_looks_are_right(columns: Columns, rows: Rows, points: list[Any]) -> N
         assert gradient.shape == coef.shape
         assert (np.abs(gradient - rows.A.T @ slopes) <= lost * sizes + 1e-300).all()
         expected = rows.A.T @ (curvatures[:, None] * rows.A)
-        assert gram is not None
+        gram = columns.gram(output, coef) if gram is None else gram
         assert gram.shape == expected.shape
         assert (np.abs(gram - expected) <= 1e-11 * np.outer(sizes, sizes) + 1e-300).all()
 
@@ -387,7 +387,7 @@ def check_what_a_look_returns_belongs_to_the_caller(place: Place) -> None:
         point, _ = scene.point(1, seed=3)
         for _ in range(2):
             ((_, gradient, gram),) = scene.columns.look([(1, point.coef)])
-            assert gram is not None
+            gram = scene.columns.gram(1, point.coef) if gram is None else gram
             gram[:] = gradient[:] = np.nan
         assert_looks_are_right(scene.columns, scene.rows, [point])
 

@@ -39,6 +39,7 @@ _FUNCTIONS = {
     "grow_tree": "ippaaiaiap",
     "find_splits": "-ppiaaa",
     "split_rows": "-paaaaa",
+    "plan_tree": "iiaaaaaaa",
     "leaf_values": "-paa",
     "leaf_sums": "-paa",
     "check_trees": "iiiaiaa",
@@ -320,6 +321,15 @@ def find_splits(bins: Any, rules: tuple[float, ...], totals: Rows, histograms: R
     rules_of = byref(_TreeRules(*rules))
     library().fcg_find_splits(bins, rules_of, len(totals), totals, histograms, splits)
     return splits
+
+
+def plan_tree(max_leaves: int, gains: Array, children: Rows) -> tuple[Rows, Rows, Rows]:
+    """Return the nodes of a tree, where their left children stand, and what to split next."""
+    room, n_wanted = np.empty((6, len(gains)), np.int64), np.empty(1, np.int64)
+    order, lefts, wanted = room[3:]
+    given = max_leaves, gains, children, room
+    n = library().fcg_plan_tree(*given, order, lefts, n_wanted, wanted)
+    return order[:n], lefts[:n], wanted[: n_wanted[0]]
 
 
 def split_rows(

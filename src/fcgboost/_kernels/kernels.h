@@ -172,6 +172,17 @@ FCG_API void fcg_find_splits(const fcg_bins *bins, const fcg_tree_rules *rules, 
 FCG_API void fcg_split_rows(const fcg_bins *bins, const int64_t *slots, const fcg_split *splits,
                             const int64_t *sums, int32_t *nodes, int64_t *histograms);
 
+/* plan.c */
+
+/* Write the nodes of a tree in its order, and where their left children stand there, or 0, and the
+ * nodes that are to be split next as far as is known: the one that gains most first, or, where
+ * leaves are not counted, level by level. `children` are the left children of nodes, 0 where rows
+ * were not sent on yet; gains below 0 are of nodes that are not split. All arrays have room for
+ * every node, `room` for three numbers each. Returns the number of nodes of the tree. */
+FCG_API int64_t fcg_plan_tree(int64_t max_leaves, const double *gains, const int64_t *children,
+                              void *room, int64_t *order, int64_t *lefts, int64_t *n_wanted,
+                              int64_t *wanted);
+
 /* leaves.c */
 
 /* Trees by the leaves that rows belong to, for rows start, ..., stop - 1. */

@@ -212,7 +212,11 @@ class Partition:
 
     def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
         """Return risks, gradients and Gram matrices."""
-        return tuple(tuple(columns.look([(c, coef)], places)[0]) for columns, c, coef in points)
+        looks = [columns.look([(c, coef)], places)[0] for columns, c, coef in points]
+        return tuple(
+            (risk, gradient, columns.gram(c, coef) if gram is None else gram)
+            for (columns, c, coef), (risk, gradient, gram) in zip(points, looks, strict=True)
+        )
 
     def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[list[Array], Array]:
         """Return the triangle, and the sums over straight rows."""

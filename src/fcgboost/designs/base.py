@@ -8,6 +8,7 @@ wait for a device, one round for a cluster (two for `Candidates.best`). A step o
     Candidates.best    find the best of many atoms               two rounds
     Columns.append     add its column                            none: it goes with the next look
     Columns.look       sums at coefficients, once a trial        one round each
+    Columns.gram       the Hessian, where a look leaves it out   one round for a direction
 
 or, where atoms are learned, `Subsample.residuals` and `Design.sums` in place of the first two, one
 round each. Where every leaf of a tree is a column, `Design.grow` takes a round for about every
@@ -58,7 +59,7 @@ class Look(NamedTuple):
         Its gradient, A^T (s phi').
     gram : ndarray of shape (n_columns, n_columns) or (n_columns,), or None
         Its Hessian, A^T diag(s phi'') A, of leaves its diagonal alone; None for a loss without a
-        second derivative.
+        second derivative, and where it costs more than a round: there `Columns.gram` has it.
     """
 
     risk: float
@@ -142,6 +143,10 @@ class Columns(ABC):
 
         Gradients and Gram matrices are those of all columns, or of those at some places.
         """
+
+    def gram(self, output: int, coef: Array) -> Array:
+        """Return the Hessian of the mean loss that a look has left out, in one round."""
+        raise TypeError("A look at these columns has it.")
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
         """Return the Hessian of the mean loss at some coefficients, times a direction."""

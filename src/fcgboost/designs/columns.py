@@ -10,7 +10,7 @@ import numpy as np
 
 from fcgboost._kernels import HingeSums
 from fcgboost.designs.base import Array, Columns, Look
-from fcgboost.designs.blocks import row_blocks
+from fcgboost.designs.blocks import BLOCK, block_sums, row_blocks
 from fcgboost.losses import CurvedLoss, Loss, SmoothLoss, SquaredHinge
 
 if TYPE_CHECKING:
@@ -21,16 +21,35 @@ if TYPE_CHECKING:
 _ROOM, _ENTRIES = 128, 1 << 25
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
+# A Gram matrix follows rows that are no more than this share of all. It is made anew after so many
+# updates, or when a column has lost all but this share of its squared norm.
+_FEW, _UPDATES, _LOSS = 0.2, 64, 1e-3
+# Blocks of rows that are added up side by side: a device has about as many processors.
+_SIDE_BY_SIDE = 128
 
 
 class _State(NamedTuple):
-    """The rows at some coefficients: values, losses, and slopes and curvatures times the shares."""
+    """The rows at some coefficients: values, losses, and slopes and curvatures times the shares.
+
+    And what a look found: the gradient, and how many curvatures are not those of the Gram matrix.
+    """
 
     coef: Array
     f: Any
     losses: Any
     slopes: Any
     curvatures: Any
+    gradient: Array = np.empty(0)
+    n_changed: float = np.inf
+
+
+class _Gram(NamedTuple):
+    """A Gram matrix, the curvatures in it, the largest diagonal it had, and its updates."""
+
+    matrix: Array
+    curvatures: Any
+    peaks: Array
+    n_updates: int = 0
 
 
 class RowColumns(Columns):
@@ -106,7 +125,7 @@ class MemoryColumns(RowColumns):
     """Columns in one memory, each contiguous.
 
     The squared hinge in NumPy's memory has compiled sums, which are kept from one point to the
-    next; everything else takes the generic way of `_state`, `look` and `triangle`.
+    next; everything else takes the generic way of `_state`, `look`, `gram` and `triangle`.
     """
 
     def __init__(
@@ -129,6 +148,8 @@ class MemoryColumns(RowColumns):
         self._unread: list[Any] = []
         is_compiled = type(loss) is SquaredHinge and not self._device.is_torch
         self._sums = [HingeSums(self._storage, y, design.shares) for y in self._y if is_compiled]
+        #: The Gram matrices of outputs, at the point where they were last asked for.
+        self._grams: dict[int, _Gram] = {}
         if has_constant:
             self._store(self._device.xp.ones_like(design.weights)[:, None])
 
@@ -204,28 +225,80 @@ class MemoryColumns(RowColumns):
         for j in range(position, self.n_columns):
             self._storage[j] = self._storage[j + 1]
         self._states.clear()
+        self._grams.clear()
         for sums in self._sums:
             sums.drop(position)
 
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one wait."""
-        A = self.A if places is None else self.A[:, places]
+        """Return the sums at points, in one wait; the Gram matrix of all columns is left out."""
         if self._sums and places is None:
             return [Look(*self._sums[output].look(coef)) for output, coef in points]
-        states = [self._state(output, coef) for output, coef in points]
+        asked = [(output, self._state(output, coef)) for output, coef in points]
         arrays: list[Any] = []
-        for state in states:
-            arrays += [self._design.shares @ state.losses, state.slopes @ A]
-            if isinstance(self.loss, CurvedLoss):
-                arrays.append(self._gram(A, state.curvatures))
-        found = iter(self._read(*arrays))
-        is_curved = isinstance(self.loss, CurvedLoss)
-        return [
-            Look(float(next(found)), next(found), next(found) if is_curved else None)
-            for _ in states
+        for output, state in asked:
+            own = self.A[:, len(state.gradient) :] if places is None else self.A[:, places]
+            arrays += [self._design.shares @ state.losses, state.slopes @ own]
+            arrays.append(
+                self._n_changed(output, state)
+                if places is None
+                else self._gram(own, state.curvatures)
+            )
+        found = self._read(*arrays)
+        looks = [
+            Look(float(r), *rest) for r, *rest in zip(*(found[i::3] for i in range(3)), strict=True)
         ]
+        return looks if places is not None else [*map(self._noted, asked, looks)]
+
+    def _n_changed(self, output: int, state: _State) -> Any:
+        """Count the rows that the Gram matrix has with other curvatures."""
+        last = self._grams.get(output)
+        is_changed = state.f[:0] if last is None else state.curvatures != last.curvatures
+        return is_changed.sum()
+
+    def _noted(self, asked: tuple[int, _State], found: Look) -> Look:
+        """Take down the gradient, which is that of new columns, and how many rows changed."""
+        (output, state), gradient = asked, np.append(asked[1].gradient, found.gradient)
+        if self._states.get(output) is state:
+            n_changed = int(found.gram or 0)
+            self._states[output] = state._replace(gradient=gradient.copy(), n_changed=n_changed)
+        return Look(found.risk, gradient, None)
+
+    def gram(self, output: int, coef: Array) -> Array:
+        """Let the last matrix follow the rows, or make it anew, in one wait."""
+        state, last = self._state(output, coef), self._grams.get(output)
+        found = None if last is None else self._followed(state, last)
+        if found is None:
+            (matrix,) = self._read(self._gram(self.A, state.curvatures))
+            found = _Gram(matrix, state.curvatures, np.diag(matrix).copy())
+        self._grams[output] = found
+        return found.matrix.copy()
+
+    def _followed(self, state: _State, last: _Gram) -> _Gram | None:
+        """Return the matrix at another point, columns that are new included.
+
+        Subtracting loses digits: None where it has to be made anew, or where that takes less time.
+        """
+        h, n, k = state.curvatures, len(last.matrix), self.n_columns
+        n_changed = 0 if h is last.curvatures else state.n_changed
+        if n_changed > _FEW * len(h) or last.n_updates == _UPDATES:
+            return None
+        arrays = [(last.curvatures * new) @ self.A for new in self._storage[n:k]]
+        if n_changed:
+            changes = h - last.curvatures
+            places = self._device.places(changes, int(n_changed))
+            arrays.append(self._gram(self._storage[:k][:, places].T, changes[places]))
+        found = self._read(*arrays) if arrays else []
+        matrix = np.pad(last.matrix, (0, k - n))
+        for j, column in zip(range(n, k), found, strict=False):
+            matrix[j] = matrix[:, j] = column
+        peaks = np.append(last.peaks, np.diag(matrix)[n:])
+        if n_changed:
+            matrix += found[-1]
+        peaks = np.maximum(peaks, np.diag(matrix))
+        is_lost = (np.diag(matrix) < _LOSS * peaks).any()
+        return None if is_lost else _Gram(matrix, h, peaks, last.n_updates + (n_changed > 0))
 
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
@@ -277,7 +350,10 @@ class MemoryColumns(RowColumns):
 
     def _gram(self, A: Any, weights: Any) -> Any:
         """Return A^T diag(weights) A."""
-        k, total = A.shape[1], 0.0
-        for rows in row_blocks(len(weights), self._device.block_entries // (k + 1)):
-            total = total + A[rows].T @ (weights[rows][:, None] * A[rows])
+        total: Any = 0.0
+        for rows in row_blocks(len(weights), self._device.block_entries // (A.shape[1] + 1)):
+            own, w = A[rows], weights[rows]
+            # One product over all rows would keep few of a device's processors busy.
+            size = max(BLOCK, len(w) // _SIDE_BY_SIDE)
+            total = total + block_sums(own, w[:, None] * own, self._device.xp.float64, size)
         return total

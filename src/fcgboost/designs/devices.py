@@ -43,6 +43,10 @@ class Host:
         """Return an array without values; pages that were never written take no memory."""
         return np.empty((n_rows, n_columns), dtype=dtype)
 
+    def places(self, values: Any, n: int) -> Any:
+        """Return where the n values are that are not zero; they are counted, so nothing waits."""
+        return np.flatnonzero(values)
+
     def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
         """Return arrays as they are."""
         self.n_waits += 1
@@ -90,6 +94,11 @@ class TorchDevice(Host):
         kind = getattr(self.xp, dtype)
         return self.xp.empty((n_rows, n_columns), dtype=kind, device=self.device)
 
+    def places(self, values: Any, n: int) -> Any:
+        """Look for the first place of each count."""
+        ranks = self.xp.arange(1, n + 1, device=self.device)
+        return self.xp.searchsorted((values != 0.0).cumsum(0), ranks)
+
     def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
         """Copy all arrays, laid end to end as float64, in one transfer, and cut them apart."""
         self.n_waits += 1
@@ -102,7 +111,7 @@ class TorchDevice(Host):
 
 
 def kernels(name: str) -> Any:
-    """Return kernels for GPUs, "gauss" or "trees", which only some machines can import."""
+    """Return kernels for GPUs, "scores" or "trees", which only some machines can import."""
     return import_module(f"fcgboost.designs.triton_{name}")
 
 

@@ -16,6 +16,7 @@ from fcgboost.designs.devices import Host, kernels
 
 # The sizes of all numbers of a sum add up to fewer steps than that power of two.
 _BITS = 61
+_TINY = float(np.finfo(np.float64).tiny)
 # Trees that room is taken for at once.
 _ROOM = 64
 
@@ -82,15 +83,14 @@ class DeviceForest:
 
     def sums(self, r: Any) -> Any:
         """Return the sums of the rows of every leaf."""
-        xp = self._device.xp
-        unit = xp.ldexp(xp.ones_like(r[:1]), xp.frexp(r.abs().sum())[1] - _BITS)
-        steps = (r / unit).round().long()
-        return self._sums(steps).view(-1)[self._places] * unit
+        unit = r.abs().sum() * 2.0**-_BITS + _TINY
+        return self._sums(r, unit).view(-1)[self._places] * unit
 
-    def _sums(self, steps: Any) -> Any:
-        """Return the sums of whole numbers, of shape (n_trees, width)."""
+    def _sums(self, r: Any, unit: Any) -> Any:
+        """Return sums in whole units, of shape (n_trees, width)."""
         if self._device.has_kernels:
-            return kernels("trees").leaf_sums(self._codes[: self.n_trees], steps, self._width)
+            return kernels("trees").leaf_sums(self._codes[: self.n_trees], r, unit, self._width)
+        steps = (r / unit).round().long()
         sums = steps.new_zeros((self.n_trees, self._width))
         for some in self._blocks():
             codes = self._codes[some].long()

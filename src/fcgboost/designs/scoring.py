@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,8 +39,8 @@ _UNKNOWN = 1e-9
 _VANISHING = 1e-10
 # More doubtful candidates than these, and single precision was too coarse.
 _MANY = 32
-# Rows with a residual are gathered up to this share of all.
-_WORTH_GATHERING = 0.8
+# What a pass over stored values takes, in inputs of an atom that is evaluated.
+_FEW_INPUTS = 16
 # Single precision may lose smaller numbers altogether.
 _TINY = 1e-30
 
@@ -232,10 +232,11 @@ class MemoryCandidates(ScoredCandidates):
                 places = view.device.put(left, "int64")
                 found = [array[places] for array in found]
         sums, *extents = (device.put(array) for array in found)
-        dots, masses, *extents = device.fetch(sums * unit, device.xp.abs(R).sum(0), *extents)
-        if dtype not in self._errors:
+        waiting = sums * unit, device.xp.abs(R).sum(0), *extents
+        if dtype not in self._errors:  # found while a device adds up
             self._errors[dtype] = design.rounding(self.atoms, dtype)
         errors = self._errors[dtype]
+        dots, masses, *extents = device.fetch(*waiting)
         if errors is None:
             slack = np.full_like(dots, _UNKNOWN * np.abs(dots).max(initial=0.0))
         else:
@@ -252,12 +253,11 @@ class MemoryCandidates(ScoredCandidates):
             size = 8 * device.block_entries // blocks[0].stop
         else:
             placed = view.placed(atoms)
-            if divisor == "none" and not device.is_torch:
-                rows = np.flatnonzero((W != 0.0).any(axis=1))
-                if 0 < len(rows) <= _WORTH_GATHERING * len(W):
-                    view, W = replace(view, inputs=view.inputs[rows]), W[rows]
-            if divisor == "none" and view.is_fused(len(W) * atoms.shape[0]):
-                return [view.gauss_sums(placed, W)]
+            is_fused = divisor == "none" and view.is_fused(atoms.shape[0])
+            if is_fused or (divisor == "none" and not device.is_torch):
+                view, W = view.with_residuals(W)
+            if is_fused:
+                return [view.fused_sums(placed, W)]
             blocks = row_blocks(atoms.shape[0], view.at_once)
             n_inputs = 1 if sparse.issparse(view.inputs) else view.inputs.shape[1]
             size = device.block_entries // max(blocks[0].stop, n_inputs)
@@ -296,6 +296,7 @@ def is_worth_storing(
             "Use store='auto' or False (evaluated in blocks), selection='sampled', fewer "
             "n_candidates, or raise sklearn.set_config(working_memory=...) (MiB)."
         )
-    # A GPU evaluates Gauss atoms faster than its memory gives stored ones.
-    is_faster = design.is_screened and design.view("float32").is_fused(n_values)
+    # A GPU evaluates atoms of few inputs faster than its memory gives stored ones.
+    is_quick = design.is_screened and design.inputs.shape[1] <= _FEW_INPUTS
+    is_faster = is_quick and design.view("float32").is_fused(n_atoms)
     return store is True or (reuse and n_bytes <= budget and not is_faster)

@@ -1,6 +1,6 @@
 """Trees on a GPU: passes over rows, and the search for splits, each in one launch.
 
-Imports Triton, as `triton_gauss` does. Sums are of whole numbers, which do not depend on the order
+Imports Triton, as `triton_scores` does. Sums are of whole numbers, which do not depend on the order
 in which threads add, and scores are computed as `splits.c` does: a tree is the same to the bit.
 """
 
@@ -19,7 +19,7 @@ import triton.language as tl
 from fcgboost._kernels import SPLIT, Splits
 from fcgboost.designs.devices import Host
 from fcgboost.dictionaries.bins import N_BINS
-from fcgboost.dictionaries.growth import WEIGHT_BITS, GrowingRows
+from fcgboost.dictionaries.growth import WEIGHT_BITS, GrowingRows, weight_of
 
 # Rows of a program, numbers of a program, and warps.
 _BLOCK, _NUMBERS, _WARPS = 512, 1024, 4
@@ -198,7 +198,8 @@ class GpuRows(GrowingRows):
         self._smoothing, self._least, self._has_categories = search
         self.nodes = torch.zeros_like(steps)
         #: Room for histograms, and where that of every node is.
-        self._sums, self._kept = steps.new_zeros((_ROOM, len(codes) * N_BINS)), [0]
+        self._sums = steps.new_zeros((_ROOM, len(codes) * N_BINS))
+        self._kept = np.zeros(1, np.int64)
         #: Of every node: the column of its split, and which of its codes go left.
         self._columns = steps.new_zeros(2 * _ROOM)
         self._goes_left = torch.ones((2 * _ROOM, N_BINS), dtype=torch.uint8, device=steps.device)
@@ -208,22 +209,26 @@ class GpuRows(GrowingRows):
         here = self._steps.new_zeros(1)
         self._send(here, here, here, here + (_ROOM - 1), 0)
         total = int(self._sums[0, :N_BINS].sum())
-        return total, self._open(0, here, here + total, [total])
+        return total, self._open(0, here, here + total, np.array([total]))
 
-    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
-        n, free, kept = len(parents), (first + 1) // 2, [self._kept[node] for node in parents]
-        slots, there = np.full(first, -1), list[int]()
+    def split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
+        n, free, kept, slots = (
+            len(parents),
+            (first + 1) // 2,
+            self._kept[parents],
+            np.full(first, -1),
+        )
         slots[parents] = np.arange(n)
-        for place, (own, side) in enumerate(zip(kept, added, strict=True)):
-            # The heavier child takes the place of its parent.
-            there += [own, free + place] if side else [free + place, own]
-        self._kept += there
+        # The heavier child takes the place of its parent.
+        there = np.column_stack([kept, kept])
+        there[np.arange(n), added] = free + np.arange(n)
+        self._kept = np.append(self._kept, there)
         while free + n > len(self._sums):
             self._sums, self._columns, self._goes_left = (
                 torch.cat([held, torch.zeros_like(held)])
                 for held in (self._sums, self._columns, self._goes_left)
             )
-        packed = np.concatenate([slots, parents, added, kept, there, totals])
+        packed = np.concatenate([slots, parents, added, kept, there.ravel(), totals])
         sent = self._device.put(packed, "int64")
         *tables, there, sums = sent.split([first, n, n, n, 2 * n, 2 * n])
         self._send(*tables, first)
@@ -245,7 +250,7 @@ class GpuRows(GrowingRows):
             *(copies, self._sums, kept, free, n, n_copies, n_numbers), BLOCK=_NUMBERS
         )
 
-    def _open(self, first: int, there: Any, sums: Any, totals: list[int]) -> Splits:
+    def _open(self, first: int, there: Any, sums: Any, totals: Any) -> Splits:
         """Find the best splits of nodes, and keep what rows need of them."""
         n, n_features = len(totals), self._features.shape[1]
         scores = torch.empty((n, n_features), dtype=torch.float64, device=sums.device)
@@ -261,12 +266,12 @@ class GpuRows(GrowingRows):
             *(found, found[5].view(torch.float64), first, n_features),
             WIDTH=triton.next_power_of_2(n_features),
         )
-        return self._splits(found.cpu().numpy(), np.array(totals))
+        return self._splits(found.cpu().numpy(), totals)
 
     def _splits(self, found: Any, totals: Any) -> Splits:
         """Return splits by what came from the GPU."""
-        pulls, weights = (totals >> WEIGHT_BITS).astype(np.float64), totals & _ALL_WEIGHT.value
-        scores, none = found[5].view(np.float64), pulls * pulls / (weights + self._smoothing)
+        pulls, scores = (totals >> WEIGHT_BITS).astype(np.float64), found[5].view(np.float64)
+        none = pulls * pulls / (weight_of(totals) + self._smoothing)
         splits = np.zeros(len(totals), SPLIT)
         splits["feature"] = np.where(scores > none * _FLOOR, found[0], -1)
         splits["place"], splits["is_missing_left"], splits["left"] = found[1:4]
@@ -294,9 +299,10 @@ def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
 
 
 @triton.jit
-def _leaf_sums(codes, steps, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.constexpr):
+def _leaf_sums(codes, r, unit, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.constexpr):
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    step = tl.load(steps + i, mask=i < n_rows, other=0)
+    steps = tl.load(r + i, mask=i < n_rows, other=0.0) / tl.load(unit)
+    step = (steps + tl.where(steps > 0.0, 0.5, -0.5)).to(tl.int64)
     # Of most sums half the rows are zero.
     is_row = step != 0
     sums += (tl.program_id(0) % n_copies).to(tl.int64) * n_trees * width
@@ -305,11 +311,11 @@ def _leaf_sums(codes, steps, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.c
         tl.atomic_add(sums + t * width + code.to(tl.int64), step, mask=is_row, sem="relaxed")
 
 
-def leaf_sums(codes: Any, steps: Any, width: int) -> Any:
-    """Return the sums of whole numbers over every leaf, of shape (n_trees, width)."""
+def leaf_sums(codes: Any, r: Any, unit: Any, width: int) -> Any:
+    """Return the sums of r, in whole units, over every leaf, of shape (n_trees, width)."""
     n_trees, n_rows = codes.shape
-    sums = steps.new_zeros((_COPIES, n_trees, width))
+    sums = torch.zeros((_COPIES, n_trees, width), dtype=torch.int64, device=r.device)
     _leaf_sums[(triton.cdiv(n_rows, _BLOCK),)](
-        *(codes, steps, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
+        *(codes, r, unit, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
     )
     return sums.sum(0)

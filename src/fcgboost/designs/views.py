@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scipy import sparse
@@ -11,15 +11,23 @@ from fcgboost.designs.base import Divisor
 from fcgboost.designs.blocks import block_sums
 from fcgboost.designs.devices import Host, kernels
 from fcgboost.designs.moments import Frame
-from fcgboost.dictionaries import Dictionary, GaussDictionary, ScreenedDictionary
+from fcgboost.dictionaries import (
+    Dictionary,
+    GaussDictionary,
+    ReluDictionary,
+    ScreenedDictionary,
+)
 
 # Passes of fewer values than these are as quick by products of matrices.
 _WORTH_FUSING = 1 << 26
 # Candidates that are evaluated at once: the processor's cache should hold their values; a device
 # wants many.
 _AT_ONCE, _AT_ONCE_ON_DEVICE = 256, 4096
-# The registers of a GPU hold no more columns than these without spilling.
-_MOST_FEATURES = 64
+# The registers of a GPU hold no more columns than these without spilling, and its kernels count
+# numbers up to this one.
+_MOST_FEATURES, _MOST_NUMBERS = 63, 2**31
+# Rows with a residual are gathered up to this share of all.
+_WORTH_GATHERING = 0.8
 
 
 @dataclass(frozen=True)
@@ -72,15 +80,26 @@ class View:
             return self.device.xp.amax(abs(values), axis=0)
         return self.sums(values * values, shares)[:, 0]
 
-    def is_fused(self, n_values: int) -> bool:
-        """Whether Gauss atoms have a kernel here that writes no value to memory."""
-        is_gauss = type(self.dictionary) is GaussDictionary and self.dtype == "float32"
-        if not (is_gauss and n_values >= _WORTH_FUSING):
+    def is_fused(self, n_atoms: int) -> bool:
+        """Whether so many atoms have a kernel here that writes no value to memory."""
+        is_known = type(self.dictionary) in (GaussDictionary, ReluDictionary)
+        if not (is_known and self.dtype == "float32" and self.device.has_kernels):
             return False
-        return self.device.has_kernels and self.inputs.shape[1] <= _MOST_FEATURES
+        n_rows, n_features = self.inputs.shape
+        is_able = max(n_rows, n_atoms) * (n_features + 1) < _MOST_NUMBERS
+        return bool(n_rows * n_atoms >= _WORTH_FUSING and is_able and n_features <= _MOST_FEATURES)
 
-    def gauss_sums(self, atoms: Any, W: Any) -> Any:
-        """Return values^T W of Gauss atoms by that kernel."""
-        centers, steepness = atoms[:, :-1], 0.5 / atoms[:, -1] ** 2
-        outputs = [kernels("gauss").gauss_sums(self.inputs, centers, steepness, w) for w in W.T]
-        return self.device.xp.stack(outputs, 1)
+    def fused_sums(self, atoms: Any, W: Any) -> Any:
+        """Return values^T W by that kernel."""
+        known = kernels("scores")
+        is_gauss = isinstance(self.dictionary, GaussDictionary)
+        return (known.gauss_sums if is_gauss else known.ramp_sums)(self.inputs, atoms, W)
+
+    def with_residuals(self, W: Any) -> tuple[View, Any]:
+        """Leave out rows without a residual if they are many; they are counted in one wait."""
+        has_one = (W != 0.0).any(1)
+        n = int(self.device.fetch(has_one.sum())[0])
+        if not 0 < n <= _WORTH_GATHERING * len(W):
+            return self, W
+        rows = self.device.places(has_one, n)
+        return replace(self, inputs=self.inputs[rows]), W[rows]

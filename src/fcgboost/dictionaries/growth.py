@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,18 +98,18 @@ class GrowingRows(ABC):
         """Bring all rows to node 0; return the sum of all, and the best split."""
 
     @abstractmethod
-    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
+    def split(self, parents: Rows, first: int, added: Rows, totals: Rows) -> Splits:
         """Send the rows of nodes to their children, and return the best splits of these.
 
         Parameters
         ----------
-        parents : list of int
+        parents : ndarray of int
         first : int
             The number of the first child; each parent has two.
-        added : list of int
+        added : ndarray of int
             0 or 1: which child of each has the smaller weight. Its rows are added up by bin, and
             those of the other are what that leaves.
-        totals : list of int
+        totals : ndarray of int
             The sums of the children.
         """
 
@@ -123,125 +122,77 @@ class Growth:
 
     def __init__(self, rows: GrowingRows, bins: Bins, rules: Rules) -> None:
         self._rows, self._bins, self._rules = rows, bins, rules
-        # Of every node: its sums, its level, its left child, or 0, and what its best split gains.
-        self._totals, self._levels, self._children = list[int](), list[int](), list[int]()
-        self._gains, self._lefts = list[float](), list[int]()
-        self._splits: list[Splits] = []
-        #: The nodes of the tree in its order, and where the left children of some stand there.
-        self._order, self._places = [0], dict[int, int]()
+        # Of every node: its sums, its left child, or 0, its level, its best split, and the gain.
+        self._totals, self._children, self._levels = (np.zeros(0, np.int64) for _ in range(3))
+        self._splits, self._gains = np.zeros(0, _kernels.SPLIT), np.zeros(0)
         total, splits = rows.start()
-        self._add([total], [0], splits)
-        most = rules.max_leaves or np.inf
-        heap = self._entries(0, 0) if most > 1 else []
-        while heap and self._n_leaves < most:
-            self._split(self._plan(heap.copy(), most))
-            while heap and self._n_leaves < most and self._children[heap[0][-1]]:
-                self._take(heap)
+        self._add(np.array([total]), np.zeros(1, np.int64), splits)
+        while True:
+            known = rules.max_leaves, self._gains, self._children
+            #: The nodes of the tree in its order, and where the left children of some stand there.
+            self._order, self._lefts, wanted = _kernels.plan_tree(*known)
+            if len(wanted) == 0:
+                break
+            self._split(wanted)
 
-    @property
-    def _n_leaves(self) -> int:
-        return 1 + len(self._order) // 2
-
-    def _add(self, totals: list[int], levels: list[int], splits: Splits) -> None:
+    def _add(self, totals: Rows, levels: Rows, splits: Splits) -> None:
         """Take down new nodes."""
-        is_able = (splits["feature"] >= 0) & (np.array(levels) < self._rules.depth)
-        self._gains += np.where(is_able, splits["score"], -1.0).tolist()
-        self._lefts += splits["left"].tolist()
-        self._totals += totals
-        self._levels += levels
-        self._children += [0] * len(totals)
-        self._splits.append(splits)
+        is_able = (splits["feature"] >= 0) & (levels < self._rules.depth)
+        self._gains = np.append(self._gains, np.where(is_able, splits["score"], -1.0))
+        self._totals, self._levels = (
+            np.append(self._totals, totals),
+            np.append(self._levels, levels),
+        )
+        self._children = np.append(self._children, np.zeros_like(totals))
+        self._splits = np.append(self._splits, splits)
 
-    def _entries(self, node: int, number: int) -> list[tuple[float, int, int]]:
-        """Return the place of a node among those that can be split, if it can."""
-        gain = self._gains[node]
-        return [(-gain if self._rules.max_leaves else 0.0, number, node)] if gain >= 0.0 else []
-
-    def _take(self, heap: list[tuple[float, int, int]]) -> None:
-        """Let the next split become a part of the tree."""
-        _, number, node = heappop(heap)
-        self._places[number] = len(self._order)
-        for child in (self._children[node], self._children[node] + 1):
-            for entry in self._entries(child, len(self._order)):
-                heappush(heap, entry)
-            self._order.append(child)
-
-    def _plan(self, heap: list[tuple[float, int, int]], most: float) -> list[int]:
-        """Return the nodes that come next as far as is known, and were not split yet."""
-        wanted, n_leaves, number = list[int](), self._n_leaves, len(self._order)
-        while heap and n_leaves < most:
-            node, n_leaves = heappop(heap)[-1], n_leaves + 1
-            first = self._children[node]
-            if not first:
-                wanted.append(node)
-                continue
-            for child in (first, first + 1):
-                for entry in self._entries(child, number):
-                    heappush(heap, entry)
-                number += 1
-        return wanted
-
-    def _split(self, wanted: list[int]) -> None:
+    def _split(self, wanted: Rows) -> None:
         """Split nodes that were not split yet."""
-        totals, levels, added, first = list[int](), list[int](), list[int](), len(self._totals)
-        for place, node in enumerate(wanted):
-            left, right = self._lefts[node], self._totals[node] - self._lefts[node]
-            totals += [left, right]
-            levels += [self._levels[node] + 1] * 2
-            added.append(int(_weight_of(right) < _weight_of(left)))
-            self._children[node] = first + 2 * place
-        self._add(totals, levels, self._rows.split(wanted, first, added, totals))
+        first, left = len(self._totals), self._splits["left"][wanted]
+        right = self._totals[wanted] - left
+        added = (weight_of(right) < weight_of(left)).astype(np.int64)
+        self._children[wanted] = first + 2 * np.arange(len(wanted))
+        totals, levels = np.column_stack([left, right]).ravel(), self._levels[wanted] + 1
+        splits = self._rows.split(wanted, first, added, totals)
+        self._add(totals, np.repeat(levels, 2), splits)
 
     def atom(self) -> Array:
         """Return the tree as a row of a dictionary; the largest value of a leaf is the peak."""
-        rows, rules, splits = np.zeros((len(self._order), FIELDS)), self._rules, self._all_splits()
-        for number, node in enumerate(self._order):
-            if number in self._places:
-                rows[number] = _written(self._bins, splits[node], self._places[number])
-                continue
-            total = self._totals[node]
-            weight = _weight_of(total) * rules.unit + rules.smoothing
-            rows[number, :2] = -1.0, (total >> WEIGHT_BITS) / max(weight, _TINY)
-        is_leaf = rows[:, 0] == -1.0
-        largest = np.abs(rows[is_leaf, 1]).max()
-        rows[is_leaf, 1] = rows[is_leaf, 1] / (largest or 1.0) * rules.peak
-        return rows.reshape(1, -1)
-
-    def _all_splits(self) -> list[Any]:
-        """Return feature, place, side of missing values and codes of every node's split."""
-        splits = np.concatenate(self._splits)
-        names = ("feature", "place", "is_missing_left")
-        return list(
-            zip(*(splits[n].tolist() for n in names), splits["goes_left"][:, 0], strict=True)
+        rules, nodes, totals = self._rules, np.zeros((len(self._order), FIELDS)), self._totals
+        is_leaf, splits, totals = self._lefts == 0, self._splits[self._order], totals[self._order]
+        weights = np.maximum(weight_of(totals) * rules.unit + rules.smoothing, _TINY)
+        values = np.where(is_leaf, (totals >> WEIGHT_BITS) / weights, 0.0)
+        values = values / (np.abs(values).max() or 1.0) * rules.peak
+        feature = np.where(is_leaf, -1, splits["feature"])
+        is_set = ~is_leaf & self._bins.is_category[feature]
+        levels = (splits["goes_left"][:, 0] & np.uint64((1 << N_CODES) - 1)).astype(np.float64)
+        values = np.where(is_leaf, values, self._bins.edges[feature, splits["place"]])
+        kinds = MISSING_LEFT * splits["is_missing_left"] + CATEGORIES * is_set
+        nodes[:, 0], nodes[:, 1], nodes[:, 2] = (
+            feature,
+            np.where(is_set, levels, values),
+            self._lefts,
         )
+        nodes[:, 3] = np.where(is_leaf, 0, kinds)
+        return nodes.reshape(1, -1)
 
     def leaf_numbers(self) -> NDArray[np.uint16]:
         """Return the number of the leaf that the rows of every node belong to."""
-        numbers, leaf = np.zeros(len(self._totals), np.uint16), 0
-        for number, node in enumerate(self._order):
-            if number in self._places:
-                continue
-            below = [node]
-            while below:
-                own = below.pop()
-                numbers[own], first = leaf, self._children[own]
-                below += [first, first + 1] if first else []
-            leaf += 1
+        leaves = self._order[self._lefts == 0]
+        numbers = np.zeros(len(self._totals), np.uint16)
+        numbers[leaves] = np.arange(len(leaves))
+        # What was split in vain belongs to the leaf above; parents come before their children.
+        inner = np.zeros(len(numbers), bool)
+        inner[self._order] = self._lefts > 0
+        for node in np.flatnonzero((self._children > 0) & ~inner):
+            first = self._children[node]
+            numbers[first : first + 2] = numbers[node]
         return numbers
 
 
-def _weight_of(total: int) -> int:
-    """Return the weight of a sum, in steps."""
-    return total & ((1 << WEIGHT_BITS) - 1)
-
-
-def _written(bins: Bins, split: tuple[int, int, int, Any], left: int) -> tuple[float, ...]:
-    """Return a split as a row of a dictionary has it."""
-    feature, place, is_missing_left, codes = split
-    if not bins.is_category[feature]:
-        return feature, bins.edges[feature, place], left, MISSING_LEFT * is_missing_left
-    levels = float(int(codes) & ((1 << N_CODES) - 1))
-    return feature, levels, left, MISSING_LEFT * is_missing_left + CATEGORIES
+def weight_of(totals: Rows) -> Rows:
+    """Return the weights of sums, in steps."""
+    return totals & ((1 << WEIGHT_BITS) - 1)
 
 
 def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
@@ -283,12 +234,11 @@ class SummedRows(GrowingRows):
         everybody["goes_left"] = 2**64 - 1
         histogram = self._split_rows(np.zeros(1, np.int64), everybody).reshape(1, -1)
         total = int(histogram[0, :N_BINS].sum())
-        return total, self._search([total], histogram)
+        return total, self._search(np.array([total]), histogram)
 
-    def split(self, parents: list[int], first: int, added: list[int], totals: list[int]) -> Splits:
+    def split(self, parents: Rows, first: int, added: Rows, totals: Rows) -> Splits:
         splits = np.stack([self._splits[node] for node in parents])
-        splits["children"] = first + 2 * np.arange(len(parents))
-        splits["added"] = added
+        splits["children"], splits["added"] = first + 2 * np.arange(len(parents)), added
         slots = np.full(first, -1)
         slots[parents] = np.arange(len(parents))
         less = self._split_rows(slots, splits).reshape(len(parents), -1)
@@ -299,8 +249,8 @@ class SummedRows(GrowingRows):
             self._histograms[node] = less[:0]
         return self._search(totals, children.reshape(2 * len(parents), -1))
 
-    def _search(self, totals: list[int], histograms: Rows) -> Splits:
-        splits = _kernels.find_splits(self._held, self._rules, np.array(totals), histograms)
+    def _search(self, totals: Rows, histograms: Rows) -> Splits:
+        splits = _kernels.find_splits(self._held, self._rules, totals, histograms)
         self._splits += list(splits)
         self._histograms += list(histograms)
         return splits

@@ -98,8 +98,7 @@ def _point_without(output: Output, j: int, inverse: Array) -> Point:
 
 def _inverse_hessian(output: Output) -> Array:
     """Return the inverse of the Hessian of the objective, a k x k matrix."""
-    hessian = output.problem.look(output.coef).gram
-    assert hessian is not None
+    hessian = output.problem.gram(output.problem.look(output.coef))
     np.einsum("ii->i", hessian)[:] += 2.0 * output.problem.penalty
     sizes = np.sqrt(np.diag(hessian))
     sizes = np.where(sizes > 0.0, sizes, 1.0)

@@ -23,7 +23,10 @@ from fcgboost.stopping import Status
 
 
 class Point(NamedTuple):
-    """Coefficients, and the objective and its derivatives there, the ridge's Hessian left out."""
+    """Coefficients, and the objective and its derivatives there, the ridge's Hessian left out.
+
+    `Problem.gram` has the Hessian where the columns leave it out.
+    """
 
     coef: Array
     objective: float
@@ -93,6 +96,10 @@ class Problem:
         ((risk, gradient, gram),) = self.columns.look([(self.output, coef)])
         objective = risk + float(penalty @ coef**2)
         return Point(coef, objective, gradient + 2.0 * penalty * coef, gram)
+
+    def gram(self, point: Point) -> Array:
+        """Return the Hessian of the mean loss at a point, of leaves its diagonal."""
+        return self.columns.gram(self.output, point.coef) if point.gram is None else point.gram
 
     def objective(self, coef: Array, f: Any = None) -> float:
         """Return F(coef), from all rows; f = A coef may be handed in where it is known."""

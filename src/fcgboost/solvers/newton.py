@@ -88,6 +88,8 @@ class NewtonSolver(Solver):
 
 def _direction(problem: Problem, point: Point, damping: float) -> Array:
     """Return the Newton direction, from the normal equations where they are safe."""
+    if damping == 0.0:
+        point = point._replace(gram=problem.gram(point))
     if point.gram is not None and point.gram.ndim == 1:
         return _conjugate_direction(problem, point)
     direction = _normal_direction(problem, point) if damping == 0.0 else None
