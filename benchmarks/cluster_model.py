@@ -2,8 +2,8 @@
 
     python -m benchmarks.cluster_model [FILE]
 
-FILE is its cluster.json. Assumed, not measured: a network of 10 Gbit/s and 0.2 ms, and that a
-worker costs the client as much when there are many of them as when there are eight.
+FILE is its cluster.json. Assumed, not measured: a network of 10 Gbit/s and 0.2 ms, that a worker
+costs who asks it as much as on one machine with eight of them, and that sums travel as one piece.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from benchmarks.cluster import needed_bytes
 from benchmarks.page import STORED
 from benchmarks.tables import number
+from fcgboost.cluster.sums import branches
 
 NETWORK_BYTES, NETWORK_SECONDS = 10e9 / 8, 2e-4
 N_CANDIDATES, N_FEATURES, N_STEPS = 128, 20, 100
@@ -86,14 +87,21 @@ class Prediction:
         return self.rows + self.rounds + self.bytes
 
 
+def widest_way(n_below: int) -> list[int]:
+    """Return how many are asked at every place on the way to the last worker."""
+    asked = branches(range(n_below))
+    return [len(asked), *widest_way(len(asked[-1]) - 1)] if asked else []
+
+
 def predict(c: Constants, n_rows: float, n_workers: int) -> Prediction:
     """Predict a path of 100 steps over 20 features with 128 sampled ReLU candidates."""
     columns = [k + 2.0 for k in range(N_STEPS)]
     k, k_squared = (sum(n**power for n in columns) / N_STEPS for power in (1, 2))
     each = n_rows / n_workers
     per_row = N_CANDIDATES * c.candidate + c.other + c.n_points * (c.point + c.column * k)
-    per_round = c.round + (n_workers - 1) * c.worker + NETWORK_SECONDS
-    shape = (N_CANDIDATES, N_FEATURES, n_workers, (k, k_squared), c.n_points)
+    asked = widest_way(n_workers)
+    per_round = sum(c.round + (n - 1) * c.worker + NETWORK_SECONDS for n in asked)
+    shape = (N_CANDIDATES, N_FEATURES, sum(asked), (k, k_squared), c.n_points)
     n_bytes = sum(needed_bytes(*shape).values())
     memory = each * (12 * N_FEATURES + 8 * (N_STEPS + 1) + VECTORS)
     return Prediction(

@@ -61,19 +61,29 @@ def watched() -> Iterator[Watch]:
     watch = Watch()
 
     class WatchedWorkers(DaskWorkers):
-        def call(self, method: str, *args: Any) -> list[Any]:
+        def connect(self) -> None:
+            super().connect()
+            watch.n_rows = list(self._client.run(count_rows).values())
+
+        def call(self, method: str, *args: Any) -> Any:
             start = time.perf_counter()
-            replies = super().call(method, *args)
+            total = super().call(method, *args)
             seconds = time.perf_counter() - start
             if method == "ask":
-                verb = args[3] if args[0] == "at" else args[0]
-                watch.rounds.append(Round(watch.n_steps, verb, seconds))
-            if method == "lay":
-                watch.n_rows = [sum(n for n, _ in some.values()) for some in replies]
-            return replies
+                _, verb, *rest = args
+                watch.rounds.append(
+                    Round(watch.n_steps, rest[3] if verb == "at" else verb, seconds)
+                )
+            return total
 
     with mock.patch.object(estimators, "DaskWorkers", WatchedWorkers):
         yield watch
+
+
+def count_rows(dask_worker: Any) -> int:
+    """Return the number of rows for training that a worker has."""
+    parts = [part for one in dask_worker.state.actors.values() for part in one._places[0].values()]
+    return sum(part.n_rows for part in parts if part is not None)
 
 
 def count_writes() -> None:

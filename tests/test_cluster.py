@@ -25,7 +25,9 @@ from suites.places import LEARNED, noisy
 from suites.workers import LocalWorkers, fit_on, lay, make_workers
 
 from fcgboost import AllCandidates, FCGBoostClassifier, SampledCandidates
+from fcgboost.cluster import layout, sums
 from fcgboost.cluster.shard import LoadedRows
+from fcgboost.cluster.sums import Pieces, added, branches, whom_they_ask
 from fcgboost.datasets import make_simulation
 from fcgboost.designs.base import Design
 from fcgboost.designs.memory import MemoryDesign
@@ -33,6 +35,7 @@ from fcgboost.dictionaries import (
     ReluDictionary,
     TreeDictionary,
 )
+from fcgboost.training import tuning
 from fcgboost.training.dataset import DataSet
 
 
@@ -87,8 +90,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "auto": {"dictionary": "auto", "l2": 0.01, "clip": 1.0},
     "compact, set aside": {"dictionary": "compact", "l2": 0.01, "validation_fraction": 0.3},
 }
-# A preset judges its steps more closely in memory.
-ALL_STEPS = ("compact, set aside",)
 
 
 def tolerance(selection: Any) -> float:
@@ -106,20 +107,217 @@ def test_the_model_is_that_of_memory(name: str, cuts: list[int], n_classes: int)
     parameters = {"dictionary": "gauss", "max_iter": 12, "random_state": 1, **SETTINGS[name]}
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
     there = fit_on(make_workers(X, y, weights, cuts, 3), **parameters)
-    if name in ALL_STEPS:
-        there, here = (model.truncate(12) for model in (there, here))
-        there.status_ = here.status_
     assert_same_model(there, here, X, tolerance(parameters.get("selection")))
     assert there._sample_.shape == here._sample_.shape
 
 
-@pytest.mark.parametrize("name", ["auto", "compact"])
-def test_a_preset_chooses_nothing(name: str) -> None:
+def assert_same_choice(there: Any, here: Any, X: Any) -> None:
+    """The same ridge, steps and probabilities, and as many paths in the average."""
+    assert there.l2_ == pytest.approx(here.l2_, rel=1e-12)
+    assert there.n_iter_ == here.n_iter_
+    assert len(there.trace_) == len(here.trace_)
+    assert there.trace_.endings == here.trace_.endings
+    np.testing.assert_allclose(there.trace_.scores, here.trace_.scores, rtol=0, atol=1e-3)
+    values = [model.decision_function(X) for model in (there, here)]
+    # What rounding may do to climbs of many steps.
+    np.testing.assert_allclose(*values, rtol=0, atol=1e-3)
+    for name in ("slope", "power"):
+        found = [getattr(model.link_, name) for model in (there, here)]
+        assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+def with_gaps(X: Any) -> Any:
+    """Take some values away."""
+    return np.where(np.random.default_rng(5).random(X.shape) < 0.1, np.nan, X)
+
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "compact": {"dictionary": "compact"},
+    "missing": {},
+    "a ridge": {"l2": 0.01},
+    "steps": {"max_iter": 5},
+    "balanced": {"class_weight": "balanced"},
+    "set aside": {"validation_fraction": 0.3},
+    "accuracy": {"scoring": "accuracy"},
+}
+# Where rounding tips a search, and the paths part.
+TIPPED = {("balanced", 4, 3)}
+
+
+@pytest.mark.covering
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
+@pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_preset_chooses_what_it_does_in_memory(
+    name: str, cuts: list[int], n_classes: int
+) -> None:
+    X, y = noisy(n_classes=n_classes)
+    X = with_gaps(X) if name == "missing" else X
+    weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
+    parameters = {"random_state": 1, **CHOICES[name]}
+    here = FCGBoostClassifier(**parameters).fit(X, y, weights)
+    workers = make_workers(X, y, weights, cuts, 3)
+    there = fit_on(workers, **parameters)
+    if (name, len(cuts), n_classes) in TIPPED:
+        assert there.score(X, y, weights) == pytest.approx(here.score(X, y, weights), abs=0.02)
+    else:
+        assert_same_choice(there, here, X)
+    # Rows that were set aside for the choice are forgotten, and so are the columns of its paths.
+    n_outputs = 1 if n_classes == 2 else n_classes
+    for place, n_columns in workers.held():
+        assert place < 2 or name == "set aside"
+        assert n_columns <= n_outputs
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_partition_may_have_one_class(n_classes: int) -> None:
+    X, y = noisy(n_classes=n_classes)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    here = FCGBoostClassifier(random_state=1).fit(X, y)
+    workers = make_workers(X, y, np.ones(300), list(range(30, 300, 30)), 4)
+    assert_same_choice(fit_on(workers, random_state=1), here, X)
+
+
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_validation_data_chooses_the_ridge_the_steps_and_the_link(has_gaps: bool) -> None:
+    X, y = noisy(400)
+    X[300:] = with_gaps(X[300:]) if has_gaps else X[300:]
+    here = FCGBoostClassifier(random_state=1).fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    validation = (X[300:], y[300:], np.ones(100))
+    workers = make_workers(X[:300], y[:300], np.ones(300), [50, 90], validation=validation)
+    assert_same_choice(fit_on(workers, True, random_state=1), here, X)
+
+
+def test_more_rows_than_enough_are_thinned_as_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "_ENOUGH_ROWS", 150)
+    monkeypatch.setattr(tuning, "_SPLITS_OF_FEW", 2)
+    X, y = noisy(n_classes=3)
+    here = FCGBoostClassifier(random_state=1, max_iter=12).fit(X, y)
+    workers = make_workers(X, y, np.ones(300), [100, 200])
+    there = fit_on(workers, random_state=1, max_iter=12)
+    assert_same_choice(there, here, X)
+    assert workers.questions.count("split") == 4
+    assert {place for place, _ in workers.held()} <= {0, 1}
+
+
+def test_nothing_is_chosen_where_rows_are_too_few() -> None:
+    X, y = noisy(40)
+    y = np.where(np.arange(40) < 3, 1, 0)
+    here = FCGBoostClassifier(random_state=1).fit(X, y)
+    there = fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1)
+    assert there.link_ is here.link_ is None
+    assert_same_model(there, here, X)
+    with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+        fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1, link="power")
+
+
+def test_a_link_is_fitted_to_any_model_with_rows_to_choose_by() -> None:
     X, y = noisy()
-    there = fit_on(make_workers(X, y, np.ones(300), [100]), dictionary=name, random_state=1)
-    assert there.l2_ == pytest.approx(0.3 / np.sqrt(300))
-    assert there.n_iter_ == len(there.trace_)
-    assert there.link_ is None
+    parameters = {"dictionary": "relu", "link": "power", "validation_fraction": 0.3}
+    parameters |= {"random_state": 0, "max_iter": 8, "class_weight": "balanced"}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    assert_same_choice(fit_on(make_workers(X, y, np.ones(300), [80]), **parameters), here, X)
+
+
+def test_medians_of_many_rows_are_those_of_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = noisy(4000)
+    X = with_gaps(X)
+    parameters = {"dictionary": "tree", "max_iter": 3, "random_state": 0}
+    scale = FCGBoostClassifier(**parameters).fit(X, y)._deviation_
+    monkeypatch.setattr(layout, "_ENOUGH_FOR_MEDIANS", 1000)
+    workers = make_workers(X, y, np.ones(4000), [100, 2000])
+    found = fit_on(workers, **parameters)._deviation_
+    assert not np.array_equal(found, scale)
+    np.testing.assert_allclose(found, scale, rtol=0.01)
+
+
+def test_a_path_that_was_chosen_goes_on() -> None:
+    X, y = noisy()
+    here = FCGBoostClassifier("compact", random_state=1, max_iter=4, warm_start=True).fit(X, y)
+    first = fit_on(make_workers(X, y, np.ones(300), [80]), **here.get_params())
+    here.set_params(max_iter=9).fit(X, y)
+    workers = make_workers(X, y, np.ones(300), [200, 250])
+    again = fit_on(workers, last=first._state_, **here.get_params())
+    assert_same_choice(again, here, X)
+
+
+def sums_in_order(answers: list[Any]) -> Any:
+    """Halve partitions down to single ones, and add up on the way back."""
+    if len(answers) == 1:
+        return answers[0]
+    middle = len(answers) // 2
+    return added(sums_in_order(answers[:middle]), sums_in_order(answers[middle:]))
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(2, 5), st.randoms())
+def test_the_order_of_sums_does_not_depend_on_who_has_which_partition(
+    n_parts: int, n_workers: int, fan_out: int, chance: Any
+) -> None:
+    answers = [
+        None if chance.random() < 0.2 else (chance.uniform(-1, 1), [i]) for i in range(n_parts)
+    ]
+    owners = [chance.randrange(n_workers) for _ in answers]
+    members = sorted(set(owners))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "FAN_OUT", fan_out)
+        asks = whom_they_ask(members)
+
+        def answer(member: int) -> Pieces:
+            own = {i: answers[i] for i in range(n_parts) if owners[i] == member}
+            return Pieces.of(n_parts, own).with_others(map(answer, asks[member]))
+
+        heads = [branch[0] for branch in branches(members)]
+        first, *others = map(answer, heads)
+    found = first.with_others(others).total
+    assert found == sums_in_order(answers)
+    if found is not None:
+        assert found[1] == [i for i, one in enumerate(answers) if one is not None]
+    # Nobody waits for one that comes before it, and everybody is asked once.
+    assert all(below > member for member, some in asks.items() for below in some)
+    assert sorted([*heads, *(below for some in asks.values() for below in some)]) == members
+    assert max(map(len, [heads, *asks.values()])) <= fan_out
+
+
+def test_neighbours_travel_as_one_sum() -> None:
+    whole = Pieces.of(64, dict.fromkeys(range(16, 32), 1))
+    assert whole.runs == {(16, 32): 16}
+    assert len(Pieces.of(64, dict.fromkeys(range(1, 63), 1)).runs) == 10
+
+
+@pytest.mark.parametrize("fan_out", [2, *also(1, 16)])
+def test_neither_the_tree_nor_the_workers_change_a_bit_of_the_default(
+    fan_out: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = noisy(n_classes=3)
+    cuts = [3, 40, 41, 41, 200, 220, 260]
+    parameters = {"random_state": 0, "max_iter": 6}
+    one = fit_on(make_workers(X, y, np.ones(300), cuts, 1), **parameters)
+    monkeypatch.setattr(sums, "FAN_OUT", fan_out)
+    for n_workers, is_mixed in ((2, False), (3, True), (8, False), (8, True)):
+        workers = make_workers(X, y, np.ones(300), cuts, n_workers, is_mixed=is_mixed)
+        other = fit_on(workers, **parameters)
+        for name in ("atoms_", "atom_coef_", "intercept_"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+        assert (other.l2_, other.link_) == (one.l2_, one.link_)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+@pytest.mark.parametrize("name", ["auto", *also("compact", "missing", "set aside")])
+def test_a_choice_survives_losses(name: str) -> None:
+    X, y = noisy(n_classes=3)
+    X = with_gaps(X) if name == "missing" else X
+    cuts, parameters = CUTS["empty and unequal"], {"random_state": 1, **CHOICES[name]}
+    undisturbed = make_workers(X, y, np.ones(300), cuts)
+    here = fit_on(undisturbed, **parameters)
+    draw = np.random.default_rng(0)
+    losses = np.sort(draw.choice(undisturbed.n_rounds, 5, replace=False))
+    disturbed = make_workers(X, y, np.ones(300), cuts, 4, losses=tuple(losses.tolist()))
+    there = fit_on(disturbed, **parameters)
+    assert disturbed.questions == undisturbed.questions
+    # What a shard keeps from one question to the next it has again up to rounding.
+    assert_same_choice(there, here, X)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "float32", "strings", "fractions"])

@@ -21,7 +21,6 @@ from fcgboost import FCGBoostClassifier, SampledCandidates, Status
 from fcgboost.dask import DaskFCGBoostClassifier
 from fcgboost.dask.collections import make_table
 from fcgboost.dask.workers import DaskWorkers, find_workers, share_out
-from fcgboost.training.presets import preset_of
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
 
@@ -79,13 +78,11 @@ def test_the_model_is_that_of_memory(any_client, setting, sizes):
 @pytest.mark.parametrize("name", ["auto", "compact", "tree"])
 def test_learned_atoms_are_those_of_memory(client, name, sizes):
     X, y = noisy()
-    preset = preset_of(name)
     there = DaskFCGBoostClassifier(name, client=client, max_iter=9, random_state=0)
     there.fit(*in_chunks(X, y, sizes))
-    # Nothing is chosen on a cluster.
-    l2 = 1.0 / len(y) if preset is None else preset.strength / np.sqrt(len(y))
-    here = FCGBoostClassifier(name, l2=l2, max_iter=9, random_state=0).fit(X, y)
-    assert there.l2_ == pytest.approx(l2)
+    here = FCGBoostClassifier(name, max_iter=9, random_state=0).fit(X, y)
+    assert there.l2_ == pytest.approx(here.l2_)
+    assert there.link_ == here.link_
     assert there.n_iter_ == here.n_iter_ == 9
     size = np.abs(here.atoms_).max()
     np.testing.assert_allclose(there.atoms_, here.atoms_, rtol=1e-5, atol=1e-7 * size)
@@ -94,12 +91,30 @@ def test_learned_atoms_are_those_of_memory(client, name, sizes):
     np.testing.assert_array_equal(lazy, here.predict(X))
 
 
-def test_the_default_is_auto_and_missing_values_are_refused(client):
-    assert DaskFCGBoostClassifier(client=client).dictionary == "auto"
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_the_default_is_that_of_memory(client, has_missing):
+    X, y = noisy()
+    if has_missing:
+        X[::7, 1] = np.nan
+    frame = pd.DataFrame(X, columns=["width", "height"]).assign(label=np.where(y > 0, "yes", "no"))
+    rows = dd.from_pandas(frame, npartitions=5)
+    there = DaskFCGBoostClassifier(client=client, random_state=0)
+    there.fit(rows[["width", "height"]], rows["label"])
+    here = FCGBoostClassifier(random_state=0).fit(frame[["width", "height"]], frame["label"])
+    assert (there.n_iter_, there.link_) == (here.n_iter_, here.link_)
+    assert there.l2_ == pytest.approx(here.l2_)
+    known = frame[["width", "height"]]
+    np.testing.assert_allclose(there.predict_proba(known), here.predict_proba(known), atol=1e-5)
+    assert there.score(rows[["width", "height"]], rows["label"]) == here.score(
+        known, frame["label"]
+    )
+
+
+def test_missing_values_are_refused_where_atoms_do_not_take_them(client):
     X, y = noisy()
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in column 1: impute .* or drop the row\."):
-        DaskFCGBoostClassifier(client=client).fit(*in_chunks(X, y, (300, 300)))
+    with pytest.raises(ValueError, match=r"NaN in column 1: impute .* use dictionary='auto'"):
+        DaskFCGBoostClassifier("relu", client=client).fit(*in_chunks(X, y, (300, 300)))
 
 
 def test_data_frames_weights_classes_and_validation_data(client):

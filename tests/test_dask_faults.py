@@ -24,6 +24,7 @@ from suites.clusters import cluster_of, in_chunks, noisy
 from test_dask import assert_same_model
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, Status
+from fcgboost.cluster import sums
 from fcgboost.dask import DaskFCGBoostClassifier, workers
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask-faults")]
@@ -155,7 +156,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
     "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
     "time_limit .*rounds have no clock: use max_iter": {"time_limit": 5.0},
-    "link='power'.*: use link='theory'": {"link": "power"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
     r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},
     r"AdmmSolver\(.*: use solver='newton'": {"solver": "admm"},
@@ -260,7 +260,7 @@ def test_a_worker_lost_after_the_last_step_does_not_prolong_the_path(client, mon
     assert model.status_ is Status.CALLBACK
 
 
-@pytest.mark.parametrize("method", ["set_aside", "look", "estimates", "exact", "hits"])
+@pytest.mark.parametrize("method", ["split", "look", "estimates", "exact", "scores"])
 def test_whatever_is_lost_the_model_is_the_same(client, monkeypatch, method):
     changes = {"validation_fraction": 0.2, "n_candidates": 80, "selection": "all"}
     expected = FCGBoostClassifier(
@@ -270,7 +270,7 @@ def test_whatever_is_lost_the_model_is_the_same(client, monkeypatch, method):
 
     def is_time(*question: Any) -> bool:
         rounds.append(method in [word for word in question if isinstance(word, str)])
-        return sum(rounds) == 3 or (rounds[-1] and method == "set_aside")
+        return sum(rounds) == 3 or (rounds[-1] and method == "split")
 
     lose_once(monkeypatch, is_time)
     # The generator gives another number the next time.
@@ -419,6 +419,43 @@ def test_more_fits_with_a_killed_worker_each(capsys):
     with capsys.disabled():
         print(f"\n7 fits with a killed worker each: {endings.count('right')} right, {endings}")
     assert endings.count("right") >= 6
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+@pytest.mark.parametrize("which", [0, 2])
+def test_a_default_fit_whose_worker_is_killed_anywhere_in_a_chain(which, monkeypatch):
+    monkeypatch.setattr(sums, "FAN_OUT", 1)
+    X, y = noisy(400)
+    here = FCGBoostClassifier("compact", random_state=0).fit(X, y)
+    steps = []
+
+    def rule(step):
+        steps.append(step.k)
+        # In the choice, and in the last path.
+        if len(steps) in (30, 90):
+            kill_one(client, which)
+
+    with cluster_of(3) as client:
+        model = DaskFCGBoostClassifier("compact", client=client, random_state=0)
+        model.set_callbacks(rule).fit(*in_chunks(X, y, (100, 0, 50, 50, 200)))
+    assert len(steps) > 90
+    assert (model.n_iter_, model.link_) == (here.n_iter_, here.link_)
+    assert model.l2_ == pytest.approx(here.l2_)
+    np.testing.assert_allclose(model.decision_function(X), here.decision_function(X), atol=1e-4)
+
+
+def test_errors_below_another_worker_are_told_and_fits_do_not_wait_in_a_circle(monkeypatch):
+    monkeypatch.setattr(sums, "FAN_OUT", 1)
+    with cluster_of(3) as client:
+        with pytest.raises(ZeroDivisionError, match="this dictionary is broken"):
+            make(client, dictionary=Broken()).fit(*in_chunks(*noisy(), (100,) * 6))
+        expected = FCGBoostClassifier(**PARAMETERS).fit(*noisy())
+        data = in_chunks(*noisy(), (100,) * 6)
+        # Three workers ask each other for two fits at once.
+        with ThreadPoolExecutor(2) as pool:
+            fits = [pool.submit(make(client).fit, *data) for _ in range(2)]
+            for fit in fits:
+                assert_same_model(fit.result(timeout=HANG), expected)
 
 
 def test_two_fits_at_once_do_not_wait_for_each_other(client, expected):

@@ -25,6 +25,7 @@ from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.stopping import theory_steps
 from fcgboost.training import averaging, tuning
+from fcgboost.training import fit as fitting
 from fcgboost.training.dataset import DataSet, split_data
 from fcgboost.training.presets import PLAIN, PRESETS, preset_of
 from fcgboost.training.resume import draw_key
@@ -330,9 +331,9 @@ def test_compact_models_are_small_without_validation_data_too(seed: int) -> None
 
 def test_many_rows_are_set_aside_once(monkeypatch: pytest.MonkeyPatch) -> None:
     splits = []
-    original = tuning.split_data
+    original = fitting.split_data
     monkeypatch.setattr(
-        tuning, "split_data", lambda *args: splits.append(args[1:]) or original(*args)
+        fitting, "split_data", lambda *args: splits.append(args[1:]) or original(*args)
     )
     X, y = noisy()
     make(max_iter=2).fit(X, y, np.full(len(y), 20.0))
@@ -394,8 +395,8 @@ def test_steps_are_chosen_for_a_given_ridge() -> None:
 
 def test_a_rare_class_leaves_the_choice_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     splits = []
-    original = tuning.split_data
-    monkeypatch.setattr(tuning, "split_data", lambda *args: splits.append(1) or original(*args))
+    original = fitting.split_data
+    monkeypatch.setattr(fitting, "split_data", lambda *args: splits.append(1) or original(*args))
     X, y = noisy(60)
     X, y = np.vstack([X, X[:3] + 5.0]), np.append(y, [7.0, 7.0, 7.0])
     model = make().fit(X, y)

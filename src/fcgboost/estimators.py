@@ -16,7 +16,7 @@ from fcgboost.threads import blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
-from fcgboost.training.fit import all_or_nothing, prepare
+from fcgboost.training.fit import Fit, all_or_nothing, prepare
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.tuning import paths_of, tune
@@ -268,21 +268,24 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             last = vars(self).get("_state_") if settings.warm_start else None
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)
-            fit = prepare(settings, data, last)
-            rules = self.stopping_rules()
-            if limit is not None:
-                limit.plan(paths_of(fit))
-                rules = [*rules, limit]
-            if settings.chooses:
-                fit = tune(fit, rules)
-            fit.check_link()
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
-            first, self.status_ = fit.path(rules, watcher)
-            trace = average(fit, first, rules)
-            if limit is not None and limit.is_reached:
-                self.status_ = Status.TIME_LIMIT
-            self.__dict__.update(fit.attributes(trace, first))
-            fit.layout.design.forget()
-            close(trace)
+            self._follow(prepare(settings, data, last), given, limit)
         return self
+
+    def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
+        """Choose what is left to a choice, follow the paths, and take what they found."""
+        rules = self.stopping_rules()
+        if limit is not None:
+            limit.plan(paths_of(fit))
+            rules = [*rules, limit]
+        if fit.settings.chooses:
+            fit = tune(fit, rules)
+        fit.check_link()
+        watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
+        first, self.status_ = fit.path(rules, watcher)
+        trace = average(fit, first, rules)
+        if limit is not None and limit.is_reached:
+            self.status_ = Status.TIME_LIMIT
+        self.__dict__.update(fit.attributes(trace, first))
+        fit.layout.forget()
+        close(trace)

@@ -24,7 +24,7 @@ from fcgboost.dictionaries import Dictionary
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.loop import fit_paths
-from fcgboost.greedy.path import Trace, fresh
+from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import Scheme
 from fcgboost.losses import Loss
 from fcgboost.prediction import BaseFCGBoost
@@ -34,7 +34,8 @@ from fcgboost.stopping import theory_steps
 from fcgboost.threads import blas
 from fcgboost.training.checks import Array, check_number, check_word, make_part
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds
-from fcgboost.training.fit import Layout, all_or_nothing, fitted_attributes, lay_out, make_recipe
+from fcgboost.training.fit import MemoryLayout as Layout
+from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
 from fcgboost.training.presets import preset_of
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import draw_key
@@ -322,7 +323,7 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     unit, n_units = theory_steps(layout.design.total_weight), 5
     if not isinstance(settings.max_iter, str):
         unit, n_units = 1, int(settings.max_iter)
-    validator, validation = fresh(layout.validator), layout.validation
+    validator, validation = layout.validator, layout.validation
     assert validator is not None
     assert validation is not None
     if len(trace) == 0:
@@ -331,6 +332,6 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
         return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
-    steps = {k: trace[k - 1] for k in ks}
-    scores = {k: validator(step, atoms[: step.n_entered]) for k, step in steps.items()}
+    steps, validator = {k: trace[k - 1] for k in ks}, validator.anew()
+    scores = {k: validator([step], atoms[: step.n_entered])[0] for k, step in steps.items()}
     return [scores[k] for k in ks]

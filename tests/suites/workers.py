@@ -1,14 +1,17 @@
 """Workers that are none: shards in this process, with everything pickled on its way."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import cloudpickle
 import numpy as np
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.cluster.design import ClusterDesign, WorkerLostError, Workers, add_up
+from fcgboost.cluster.design import ClusterDesign
 from fcgboost.cluster.layout import prepare
 from fcgboost.cluster.shard import LoadedRows, Shard
+from fcgboost.cluster.sums import Pieces, branches
+from fcgboost.cluster.workers import Rows, WorkerLostError, Workers
 from fcgboost.training.settings import resolve
 
 
@@ -27,27 +30,41 @@ class LocalWorkers(Workers):
         self.sizes: list[int] = []
 
     def connect(self) -> None:
-        self._shards = [Shard(*some) for some in self._made_of]
+        tables = [[one for some in self._made_of for one in some[i]] for i in range(2)]
+        n_parts = [max(numbers, default=-1) + 1 for numbers in tables]
+        self._shards = [Shard(*some[:2], n_parts, *some[2:]) for some in self._made_of]
 
     def close(self) -> None:
         self._shards = []
 
-    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        named = args[3] if args[:1] == ("at",) else args[0]
-        self.questions.append(named if method.startswith("ask") else method)
+    def call(self, method: str, *args: Any) -> Any:
+        asked = [method] if method != "ask" else args[5:] if args[1] == "at" else args[1:]
+        self.questions.append(asked[0])
         return super().call(method, *args)
 
-    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
+    def ask_all(self, method: str, *args: Any) -> Pieces:
         message = cloudpickle.dumps((method, args))
-        replies = []
-        for shard in self._shards:
-            method, args = cloudpickle.loads(message)
-            replies.append(cloudpickle.dumps(getattr(shard, method)(*args)))
+        replies = [self._answer(branch, message) for branch in branches(self._shards)]
         if self._losses and len(self.questions) > self._losses[0]:
             del self._losses[0]
             raise WorkerLostError("the shards were lost after they had answered")
-        self.sizes += [len(message), *map(len, replies)]
-        return [cloudpickle.loads(reply) for reply in replies]
+        first, *others = map(cloudpickle.loads, replies)
+        return first.with_others(others)
+
+    def held(self) -> list[tuple[int, int]]:
+        """Return the places of all partitions with rows, and how many sets of columns they have."""
+        places = [place for shard in self._shards for place in shard._places.items()]
+        return [(i, len(part._columns)) for i, some in places for part in some.values() if part]
+
+    def _answer(self, branch: Sequence[Shard], message: bytes) -> bytes:
+        """Let the first shard of a branch ask the others, and answer for all."""
+        head, below = branch[0], branches(branch[1:])
+        replies = [self._answer(other, message) for other in below]
+        method, args = cloudpickle.loads(message)
+        own = getattr(head, method)(*args)
+        reply = cloudpickle.dumps(own.with_others(map(cloudpickle.loads, replies)))
+        self.sizes += [len(message), len(reply)]
+        return reply
 
 
 def cut(X: Any, y: Any, weights: Any, cuts: list[int]) -> dict[int, LoadedRows]:
@@ -65,31 +82,37 @@ def make_workers(
     validation: tuple[Any, Any, Any] | None = None,
     losses: tuple[int, ...] = (),
     options: tuple[int, ...] = (),
+    is_mixed: bool = False,
 ) -> LocalWorkers:
-    """Cut rows into partitions and deal them to workers."""
+    """Cut rows into partitions and deal them to workers, in runs or mixed."""
+
+    def deal(i: int, n: int) -> int:
+        return i % n_workers if is_mixed else i * n_workers // n
+
     tables = cut(X, y, weights, cuts), {} if validation is None else cut(*validation, cuts[:1])
     dealt = [
-        [{i: table[i] for i in table if i % n_workers == w} for table in tables]
+        [{i: table[i] for i in table if deal(i, len(table)) == w} for table in tables]
         for w in range(n_workers)
     ]
     return LocalWorkers([(*some, *options) for some in dealt], losses)
 
 
-def fit_on(workers: Workers, has_validation_data: bool = False, **parameters: Any) -> Any:
-    """Fit a classifier to the rows of workers."""
+def fit_on(
+    workers: Workers, has_validation_data: bool = False, last: Any = None, **parameters: Any
+) -> Any:
+    """Fit a classifier to the rows of workers; it may go on from the last one."""
     model = FCGBoostClassifier(**parameters)
-    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, None)
-    trace, model.status_ = fit.path([], None)
-    model.__dict__.update(fit.attributes(trace))
+    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, last)
+    model._follow(fit, {})
     model.n_features_in_ = len(model.model_.scale)
     return model
 
 
 def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) -> ClusterDesign:
     """Lay a dictionary over the rows of workers whose labels are codes."""
-    workers.ask("encode", np.arange(n_classes))
-    ones = np.ones(n_classes)
-    moments = add_up(workers.ask("moments", ones))
-    totals = add_up(workers.ask("class_totals", n_classes))
-    laid = workers.round("lay", 2**20, standardize, None, dictionary, moments, ones)
-    return ClusterDesign(workers, dictionary, moments, standardize, totals, laid)
+    rows, ones = Rows(workers, 0), np.ones(n_classes)
+    rows = rows._replace(n_rows=rows.ask("encode", np.arange(n_classes)).n_rows)
+    moments, totals = rows.ask("moments", ones, None), rows.ask("class_totals", n_classes)
+    question = (2**20, standardize, None, dictionary, moments, ones, False)
+    n_unscreened = workers.round("lay", 0, *question)
+    return ClusterDesign(rows, dictionary, moments, standardize, totals, n_unscreened == 0)

@@ -7,18 +7,17 @@ scaled here.
 
 from __future__ import annotations
 
-import warnings
-from abc import ABC, abstractmethod
+import weakref
 from collections.abc import Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import count
-from operator import add
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
+from fcgboost.cluster.workers import Rows
 from fcgboost.designs.base import Array, Columns, Design, Divisor, Look, Point, Subsample, Sums
 from fcgboost.designs.moments import Frame, Moments
 from fcgboost.designs.scoring import ScoredCandidates, Scores
@@ -28,128 +27,47 @@ from fcgboost.training.dataset import DataSet
 
 # Up to so many rows are counted; of more the number is estimated.
 _COUNTED = 1 << 14
-# So many times in a row workers may be lost without an answer in between.
-_LOSSES = 6
 # The circle of hashes.
 _ROUND = 2**64
 
 
-class WorkerLostError(RuntimeError):
-    """A worker that held rows is gone, and with it what it knew."""
-
-
-class Workers(ABC):
-    """The workers that have the rows; where some are lost, others take their places."""
-
-    def __init__(self) -> None:
-        #: How often they were asked.
-        self.n_rounds = 0
-        #: What shards remember, and the answers where they must be the same again.
-        self.log: list[tuple[tuple[Any, ...], list[Any] | None]] = []
-        self._is_connected = False
-
-    @abstractmethod
-    def connect(self) -> None:
-        """Load the rows, and make a shard on every worker."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let the workers forget the rows."""
-
-    @abstractmethod
-    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Call a method of every shard; return the answers by partition, or WorkerLostError."""
-
-    def call(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Ask all shards; if one is lost, make all of them again and repeat what they were told."""
-        for _ in range(_LOSSES):
-            try:
-                if not self._is_connected:
-                    self.connect()
-                    self._repeat()
-                    self._is_connected = True
-                return self.ask_all(method, *args)
-            except WorkerLostError as error:
-                last, self._is_connected = error, False
-                self.close()
-                message = f"{error}: rows are loaded again, and the fit goes on."
-                warnings.warn(message, RuntimeWarning, stacklevel=2)
-        raise RuntimeError(
-            f"The Dask cluster lost workers {_LOSSES} times in a row: {last}. Do they run out of "
-            "memory?"
-        ) from last
-
-    def _repeat(self) -> None:
-        for call, answers in self.log:
-            again = _in_order(self.ask_all(*call))
-            if answers is not None and again != answers:
-                raise RuntimeError(
-                    "The partitions gave other rows when they were loaded again. They must be the "
-                    "same every time: set seeds, leave files alone, or persist the collection."
-                )
-
-    def round(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
-        """Call a method of every worker's shard; return the partitions' answers in their order.
-
-        What lasts is said again to shards that take the place of others.
-        """
-        self.n_rounds += 1
-        answers = _in_order(self.call(method, *args))
-        if lasts:
-            self.log.append(((method, *args), answers))
-        return answers
-
-    def ask(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
-        """Ask all partitions for training."""
-        return self.round("ask", method, *args, lasts=lasts)
-
-    def ask_validation(self, method: str, *args: Any, lasts: bool = False) -> list[Any]:
-        """Ask all partitions for validation."""
-        return self.round("ask_validation", method, *args, lasts=lasts)
-
-
-def _in_order(answers: Sequence[dict[int, Any]]) -> list[Any]:
-    numbered = {number: answer for some in answers for number, answer in some.items()}
-    return [numbered[number] for number in sorted(numbered)]
-
-
-def add_up(answers: Sequence[Any]) -> Any:
-    """Add up the answers of at least one partition, in order; tuples item by item."""
-    if isinstance(answers[0], tuple):
-        return tuple(map(add_up, zip(*answers, strict=True)))
-    return reduce(add, answers)
+def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
+    """Return the rows of several partitions; those equal in values and class are one row."""
+    codes = np.concatenate([part.codes for part in parts])
+    weights = np.concatenate([part.weights for part in parts])
+    words = np.concatenate([part.words for part in parts])
+    rows = stack_rows([part.X for part in parts])
+    return DataSet(rows, codes, weights, words).canonical(keeps_written)
 
 
 class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
-    `class_totals` are the weights of the classes; of every partition it was `laid` over are known
-    the number of rows and whether atoms are screened.
+    `class_totals` are the weights of the classes.
     """
 
     def __init__(
         self,
-        workers: Workers,
+        rows: Rows,
         dictionary: Dictionary,
         moments: Moments,
         standardize: bool,
         class_totals: Array,
-        laid: Sequence[tuple[int, bool]],
+        is_screened: bool,
     ) -> None:
-        self.workers, self.dictionary, self.class_totals = workers, dictionary, class_totals
+        self.rows, self.dictionary, self.class_totals = rows, dictionary, class_totals
         self.frame = Frame(moments, standardize)
         self.total_weight = moments.total_weight
         self.scale, self.deviation = self.frame.scale, self.frame.deviation
-        self.is_screened = all(is_screened for _, is_screened in laid)
-        self._n_rows = sum(n_rows for n_rows, _ in laid)
-        #: The numbers by which workers know columns.
-        self.numbers = count()
+        self.is_screened = is_screened
+        #: The numbers by which workers know columns, and those of columns that nobody has any more.
+        self.numbers, self.dead = count(), list[int]()
 
     @cached_property
     def n_distinct(self) -> int:
         """The number of distinct rows, estimated where there are many."""
-        width = _ROUND * _COUNTED // max(_COUNTED, self._n_rows)
-        words = np.concatenate(self.workers.ask("words_below", width))
+        width = _ROUND * _COUNTED // max(_COUNTED, self.rows.n_rows)
+        words = np.concatenate(self.rows.ask("words_below", width))
         return len(np.unique(words)) * _ROUND // width
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
@@ -160,12 +78,12 @@ class ClusterDesign(Design):
     def draw(self, n: int, key: int, turn: int = 0) -> tuple[hashing.Words, list[DataSet], int]:
         """Return how far on rows of a stretch of the circle with n distinct ones are, and all."""
         # Hashes are evenly spread: with hardly an exception this is wide enough.
-        width = int((n + 4.0 * np.sqrt(n) + 8.0) / self._n_rows * _ROUND)
+        width = int((n + 4.0 * np.sqrt(n) + 8.0) / self.rows.n_rows * _ROUND)
         while True:
-            answers = self.workers.ask("draw", key, turn, width)
-            distances = np.concatenate([own for own, _ in answers])
+            distances, parts = self.rows.ask("draw", key, turn, width)
+            distances = np.concatenate(distances)
             if width >= _ROUND or len(np.unique(distances)) >= n:
-                return distances, [part for _, part in answers], width
+                return distances, parts, width
             width *= 4
 
     def subsample(self, n: int, key: int) -> ClusterSubsample:
@@ -177,11 +95,11 @@ class ClusterDesign(Design):
     ) -> ClusterCandidates:
         """Send atoms that will be scored again; others go with the question."""
         if reuse:
-            self.workers.ask("propose", atoms, store, lasts=True)
+            self.rows.ask("propose", atoms, store, lasts=True)
         return ClusterCandidates(self, atoms, reuse)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
-        total: Sums = add_up(self.at(points, "sums", atoms))
+        total: Sums = self.at(points, "sums", atoms)
         return total
 
     def grow(self, points: Sequence[Point]) -> Any:
@@ -194,20 +112,23 @@ class ClusterDesign(Design):
         """Return an empty set of columns; targets are the codes of positive classes."""
         return ClusterColumns(self, tuple(targets), loss, capacity, has_constant)
 
-    def at(self, points: Sequence[Point], verb: str, *args: Any) -> list[Any]:
+    def at(self, points: Sequence[Point], verb: str, *args: Any) -> Any:
         """Ask a question at points, in one round; what columns wait for comes along."""
+        workers, place = self.rows.workers, self.rows.place
         columns = [p.columns for p in points if isinstance(p.columns, ClusterColumns)]
         there = [
             (c.number, p.output, c.unscaled(p.coef)) for c, p in zip(columns, points, strict=True)
         ]
         changed = [*dict.fromkeys(c for c in columns if c.changes)]
         changes = [(c.number, c.n_known, c.changes) for c in changed]
-        answers = self.workers.ask("at", changes, there, verb, *args)
-        if changes:
-            self.workers.log.append((("ask", "at", changes, [], "look"), None))
-        for i, some in enumerate(changed):
-            some.note([news[i] for news, _ in answers])
-        return [answer for _, answer in answers]
+        dead, self.dead[:] = list(self.dead), []
+        for number in dead:
+            workers.drop((place, number))
+        news, answer = self.rows.ask("at", changes, dead, there, verb, *args)
+        for some, change, told in zip(changed, changes, news, strict=True):
+            workers.remember((place, some.number), ("ask", place, "at", [change], [], [], "look"))
+            some.note(*told)
+        return answer
 
 
 class ClusterSubsample(Subsample):
@@ -219,11 +140,7 @@ class ClusterSubsample(Subsample):
 
     def __init__(self, design: ClusterDesign, n: int, key: int) -> None:
         distances, parts, width = design.draw(n, key)
-        rows = stack_rows([part.X for part in parts])
-        codes = np.concatenate([part.codes for part in parts])
-        weights = np.concatenate([part.weights for part in parts])
-        words = np.concatenate([part.words for part in parts])
-        data = DataSet(rows, codes, weights, words).canonical(keeps_written=True)
+        data = merged(parts, keeps_written=True)
         assert data.positions is not None
         kept = np.arange(len(data.codes))
         hashes = np.empty(len(kept), dtype=np.uint64)
@@ -237,6 +154,7 @@ class ClusterSubsample(Subsample):
         order[kept] = np.arange(len(kept))
         places = order[data.positions]
         self._places = places[places >= 0]
+        weights = np.concatenate([part.weights for part in parts])
         self.weights = np.bincount(data.positions, weights)[kept]
         self._design, self._key, self._width = design, key, width
         self.rows = data.X[kept]
@@ -260,14 +178,13 @@ class ClusterCandidates(ScoredCandidates):
         self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
     ) -> Scores:
         """Add up over the partitions."""
-        answers = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
-        total: Scores = add_up(answers)
-        return total
+        found: Scores = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
+        return found
 
     def exact(self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp]) -> Scores:
         """Add up over the partitions, which may not have the candidates any more."""
-        total: Scores = add_up(self._design.at(points, "exact", self.atoms[left], divisor))
-        return total
+        found: Scores = self._design.at(points, "exact", self.atoms[left], divisor)
+        return found
 
 
 class ClusterColumns(Columns):
@@ -286,6 +203,7 @@ class ClusterColumns(Columns):
         self.total_weight, totals = design.total_weight, design.class_totals
         self.label_weights = np.array([[np.delete(totals, c).sum(), totals[c]] for c in classes])
         self._design, self.number = design, next(design.numbers)
+        weakref.finalize(self, design.dead.append, self.number)
         #: What the workers do not know yet: methods and their arguments.
         self.changes: list[tuple[Any, ...]] = [("make", classes, loss, capacity, has_constant)]
         # Factors, norms and first gradients; two rows stand for all where the constant is alone.
@@ -333,14 +251,13 @@ class ClusterColumns(Columns):
             self.look([(0, np.zeros(self.n_columns))])
         return self._known
 
-    def note(self, news: Sequence[tuple[Array, Array, Array]]) -> None:
+    def note(self, squares: Array, largest: list[Array], gradients: Array) -> None:
         """Take down what the partitions, which know all now, say of new columns."""
-        squares, largest, gradients = zip(*news, strict=True)
-        norms = np.sqrt(add_up(squares))
+        norms = np.sqrt(squares)
         sizes = {"max": np.max(largest, axis=0), "norm": norms, "none": np.ones_like(norms)}
         size = sizes[self._design.dictionary.scaling]
         factors = 1.0 / np.where(size > 0.0, size, 1.0)
-        known = np.vstack([factors, norms * factors, add_up(gradients) * factors])
+        known = np.vstack([factors, norms * factors, gradients * factors])
         self._known, self.changes = np.hstack([self._known, known]), []
 
     def unscaled(self, coef: Array) -> Array:
@@ -357,7 +274,7 @@ class ClusterColumns(Columns):
     ) -> list[Look]:
         """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
-        sums, factors = add_up(self._design.at(asked, "look", places)), self._known[0]
+        sums, factors = self._design.at(asked, "look", places), self._known[0]
         factors = factors if places is None else factors[places]
         return [
             Look(float(risk), gradient * factors, gram * (factors * factors[:, None]))
@@ -367,7 +284,6 @@ class ClusterColumns(Columns):
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
         """Return the triangle of the partitions' triangles."""
         points = [Point(self, output, coef)]
-        answers = self._design.at(points, "triangle", is_lifted)
-        R = np.asarray(np.linalg.qr(np.vstack([triangle for triangle, _ in answers]), mode="r"))
-        straight: Array = add_up([straight for _, straight in answers])
+        triangles, straight = self._design.at(points, "triangle", is_lifted)
+        R = np.asarray(np.linalg.qr(np.vstack(triangles), mode="r"))
         return R * np.append(self._known[0], 1.0), straight * self._known[0]

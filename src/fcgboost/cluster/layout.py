@@ -1,28 +1,35 @@
-"""From rows on workers to a fit: classes, rows set aside, units, the design."""
+"""From rows on workers to a fit: classes, rows set aside, units, the design, scores of steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from fcgboost.calibration import HeldOut
 from fcgboost.clipping import Limits
-from fcgboost.cluster.design import ClusterDesign, Workers, add_up
+from fcgboost.cluster.design import ClusterDesign, merged
+from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
-from fcgboost.designs.moments import Moments
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
+from fcgboost.model import Model
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
 from fcgboost.training.checks import check_labels, class_weights
-from fcgboost.training.dataset import check_some_weight, check_two_classes
+from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
+from fcgboost.training.scoring import steadied
 from fcgboost.training.settings import Settings
+
+# Medians of columns with missing values are those of all rows, or of a draw of about so many.
+_ENOUGH_FOR_MEDIANS = 1 << 14
 
 
 def check_supported(settings: Settings) -> None:
@@ -37,7 +44,6 @@ def check_supported(settings: Settings) -> None:
         (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
         (not atoms.corrects_leaves, atoms, "leaves are not corrected", "corrects_leaves=False"),
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
-        (settings.link != "power", "link='power'", "nobody has all values", "link='theory'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
         (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
     ):
@@ -49,26 +55,28 @@ def prepare(
     settings: Settings, workers: Workers, has_validation_data: bool, last: FitState | None
 ) -> Fit:
     """Return the fit to the rows of workers, which may go on from the last one."""
-    classes, width, is_sparse = _find_classes(workers, has_validation_data)
-    fraction, encode = settings.validation_fraction, ("encode", classes)
-    answers = [workers.ask(*encode, lasts=True), workers.ask_validation(*encode, lasts=True)]
-    digests = [add_up(parts) for parts in answers if parts]
+    given = [Rows(workers, place) for place in range(1 + has_validation_data)]
+    classes, width, is_sparse, has_missing = _find_classes(given)
+    digests = [rows.ask("encode", classes, lasts=True) for rows in given]
+    train = given[0]._replace(n_rows=digests[0].n_rows)
+    validation = given[1] if has_validation_data else None
     state = find_state(settings, classes, digests, (width, is_sparse), last)
-    if fraction is not None:
-        _set_aside(workers, len(classes), fraction, state.key)
-    design, limits = _lay_out(settings, workers, classes)
-    validator = None
-    if has_validation_data or fraction is not None:
-        validator = _validator(workers, design, limits, len(classes))
-    positives = [1] if len(classes) == 2 else range(len(classes))
-    return Fit.of(settings, Layout(classes, design, positives, validator, limits), state)
+    # Leaves are not corrected here yet: many rows are fitted as few.
+    settings = replace(settings, is_free=False).at(train.n_rows, is_sparse, has_missing)
+    if settings.validation_fraction is not None:
+        whole, fraction = train, settings.validation_fraction
+        train, validation = _set_aside(whole, len(classes), fraction, state.key)
+        workers.round("forget", [whole.place], owner=(whole.place,))
+    layout = _lay_out(settings, classes, train, validation, has_missing)
+    return Fit.of(settings, layout, state)
 
 
-def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[Any], int, bool]:
-    """Return the classes of all rows of positive weight, their width, and whether sparse."""
-    answers = workers.ask("survey")
-    check_some_weight(np.array([len(answers)]), "sample_weight")
-    labels, widths, are_sparse = zip(*answers, strict=True)
+def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool, bool]:
+    """Return the classes, the number of columns, whether rows are sparse, and lack values."""
+    found = [rows.ask("survey") for rows in given]
+    for answer, name in zip(found, ("sample_weight", "sample_weight_val"), strict=False):
+        check_some_weight(np.array([answer is not None]), name)
+    labels, widths, are_sparse, have_missing = found[0]
     if len(set(are_sparse)) > 1:
         raise ValueError(
             "Some partitions of X are sparse and some are not: make them all alike, for example by "
@@ -76,11 +84,10 @@ def _find_classes(workers: Workers, has_validation_data: bool) -> tuple[NDArray[
         )
     classes, _ = check_labels(_united(labels))
     check_two_classes(classes)
-    if has_validation_data:
-        answers = workers.ask_validation("survey")
-        check_some_weight(np.array([len(answers)]), "sample_weight_val")
-        check_labels(_united([labels for labels, *_ in answers]), classes)
-    return classes, widths[0], are_sparse[0]
+    for others, *_, lack in found[1:]:
+        check_labels(_united(others), classes)
+        have_missing += lack
+    return classes, widths[0], are_sparse[0], any(have_missing)
 
 
 def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -95,15 +102,17 @@ def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.unique(np.concatenate(labels))
 
 
-def _set_aside(workers: Workers, n_classes: int, fraction: float, key: int) -> None:
-    """Set rows aside for validation, as `dataset.split_data` does, without looking at them here.
+def _set_aside(
+    rows: Rows, n_classes: int, fraction: float, key: int, n_places: int = 2
+) -> list[Rows]:
+    """Set rows aside, as `dataset.split_data` does, without looking at them here, or leave them.
 
     Of every class those with the smallest hashes go. The last one that goes is found byte by byte.
     """
     last, before = np.zeros(n_classes, dtype=np.uint64), np.zeros(n_classes)
     wanted, everyone = np.zeros(n_classes), np.arange(n_classes)
     for n_bits in range(0, 64, 8):
-        counts: Array = add_up(workers.ask("histogram", key, last, n_bits))
+        counts: Array = rows.ask("histogram", key, last, n_bits)
         wanted = fraction * counts.sum(axis=1) if n_bits == 0 else wanted
         reached = before[:, None] + np.cumsum(counts, axis=1)
         is_enough = reached >= wanted[:, None]
@@ -112,44 +121,122 @@ def _set_aside(workers: Workers, n_classes: int, fraction: float, key: int) -> N
         before = reached[everyone, byte] - counts[everyone, byte]
         last |= byte.astype(np.uint64) << np.uint64(56 - n_bits)
     # Every class keeps its last distinct row for training.
-    largest = np.max(workers.ask("largest_hashes", key, n_classes), axis=0)
+    largest = np.max(rows.ask("largest_hashes", key, n_classes), axis=0)
     last = np.minimum(last, largest - np.uint64(1))
-    if not workers.round("set_aside", key, last, lasts=True):
+    places = [next(rows.workers.places) for _ in range(n_places)]
+    sizes = rows.workers.round("split", rows.place, places, key, last, owner=(places[0],))
+    if 0 in sizes:
         raise ValueError(
             f"validation_fraction={fraction} leaves no row for validation: every class keeps at "
             "least one distinct row for training."
         )
+    return [Rows(rows.workers, *new) for new in zip(places, sizes, strict=True)]
+
+
+@dataclass(frozen=True)
+class ClusterLayout(Layout):
+    """Rows on workers; places are those that nobody else has."""
+
+    train: Rows
+    validation: Rows | None
+    class_weights: Array
+    has_missing: bool
+    places: tuple[int, ...] = ()
+
+    def can_be_split(self, needs_all: bool) -> bool:
+        words = map(np.concatenate, self.train.ask("some_words", len(self.classes)))
+        return can_be_split(np.array([len(np.unique(own)) for own in words]), needs_all)
+
+    def split(self, settings: Settings, share: float, n_enough: int, key: int) -> ClusterLayout:
+        """Set rows aside twice where there are more than enough."""
+        rows, n_classes, kept = self.train, len(self.classes), n_enough / self.train.n_rows
+        if kept < 1.0:
+            (rows,) = _set_aside(rows, n_classes, 1.0 - kept, key >> 1, n_places=1)
+        train, aside = _set_aside(rows, n_classes, share, key)
+        layout = _lay_out(settings, self.classes, train, aside, self.has_missing)
+        places = {rows.place, train.place, aside.place} - {self.train.place}
+        return replace(layout, places=tuple(sorted(places)))
+
+    def predicted(self, model: Model) -> HeldOut:
+        """Bring all values here: they are few where rows were set aside for a choice."""
+        assert self.validation is not None
+        decision, codes, weights = map(np.concatenate, self.validation.ask("predicted", model))
+        return HeldOut(decision, codes, weights * self.class_weights[codes])
+
+    def forget(self) -> None:
+        super().forget()
+        if self.places:
+            self.train.workers.forget(self.places)
 
 
 def _lay_out(
-    settings: Settings, workers: Workers, classes: NDArray[Any]
-) -> tuple[ClusterDesign, Limits | None]:
+    settings: Settings,
+    classes: NDArray[Any],
+    train: Rows,
+    validation: Rows | None,
+    has_missing: bool,
+) -> ClusterLayout:
     """Find out what rows are clipped to, and lay the dictionary over them."""
-    dictionary, standardize = settings.dictionary, settings.standardize
-    totals = add_up(workers.ask("class_totals", len(classes)))
+    dictionary, standardize, limits = settings.dictionary, settings.standardize, None
+    totals = train.ask("class_totals", len(classes))
     per_class = class_weights(settings.class_weight, classes, totals)
-    moments: Moments = add_up(workers.ask("moments", per_class))
-    limits = None
+    medians = _medians(train) if has_missing else None
+    moments = train.ask("moments", per_class, medians)
     if settings.clip is not None:
-        limits = moments.limits(settings.clip, add_up(workers.ask("zeros")))
+        limits = moments.limits(settings.clip, train.ask("zeros"))
         limits = limits.without(dictionary.categories(len(moments.mean)))
-        moments = add_up(workers.ask("moments", per_class, limits))
+        medians = None if medians is None else limits.apply(medians[None])[0]
+        moments = train.ask("moments", per_class, medians, limits)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
-    question = (budget, standardize, limits, dictionary, moments, per_class)
-    laid = workers.round("lay", *question, lasts=True)
-    design = ClusterDesign(workers, dictionary, moments, standardize, totals * per_class, laid)
-    return design, limits
+    keeps_rows = settings.chooses and validation is None
+    question = (budget, standardize, limits, dictionary, moments, per_class, keeps_rows)
+    n_unscreened = train.workers.round("lay", train.place, *question, owner=(train.place,))
+    known = (moments, standardize, totals * per_class, n_unscreened == 0)
+    design = ClusterDesign(train, dictionary, *known)
+    validator, weight = None, 0.0
+    if validation is not None:
+        validator, weight = _make_validator(settings, design, limits, validation, len(classes))
+    positives = [1] if len(classes) == 2 else range(len(classes))
+    laid = (classes, design, positives, validator, limits, weight)
+    return ClusterLayout(*laid, train, validation, per_class, has_missing)
 
 
-def _validator(
-    workers: Workers, design: ClusterDesign, limits: Limits | None, n_classes: int
-) -> StepScore:
-    """Return what finds the accuracy of a step on validation rows."""
-    question = (limits, design.dictionary, design.scale, n_classes)
-    workers.ask_validation("judge", *question, lasts=True)
-    total = float(add_up(workers.ask_validation("class_totals", n_classes)).sum())
+def _medians(rows: Rows) -> Array:
+    """Return the medians of columns: of all rows, or where these are many of some drawn ones."""
+    width = 2**64 * _ENOUGH_FOR_MEDIANS // max(_ENOUGH_FOR_MEDIANS, rows.n_rows)
+    return merged(rows.ask("draw", 0, 0, width)[1]).medians()
 
-    def accuracy(step: Step, atoms: Sequence[Any]) -> float:
-        return float(add_up(workers.ask_validation("hits", step, list(atoms)))) / total
 
-    return accuracy
+def _make_validator(
+    settings: Settings, design: ClusterDesign, limits: Limits | None, rows: Rows, n_classes: int
+) -> tuple[StepScore, float]:
+    """Return what scores steps on validation rows, and the weight of these."""
+    is_steadied = settings.is_preset and settings.scoring is None
+    question = (limits, design.dictionary, design.scale, n_classes, is_steadied)
+    weight = rows.ask("judge", *question, lasts=True)
+    return ClusterValidator(rows, weight), weight
+
+
+class ClusterValidator(StepScore):
+    """Scores of steps on rows of workers, of some weight; an atom is sent once."""
+
+    def __init__(self, rows: Rows, weight: float) -> None:
+        self._rows, self._weight, self._n_sent = rows, weight, 0
+
+    def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[float]:
+        workers, place = self._rows.workers, self._rows.place
+        new = list(atoms[self._n_sent :])
+        question = ("scores", self._n_sent, new, steps)
+        if self._n_sent == 0:
+            workers.drop((place, -1))
+        sums = self._rows.ask(*question)
+        if new:
+            workers.remember((place, -1), ("ask", place, *question))
+        self._n_sent += len(new)
+        return [steadied(own, self._weight, self._weight) for own in sums]
+
+    def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
+        return self.anew()(steps, [atoms[j : j + 1] for j in range(atoms.shape[0])])
+
+    def anew(self) -> ClusterValidator:
+        return ClusterValidator(self._rows, self._weight)

@@ -1,15 +1,14 @@
 """The rows of one worker, and what they can be asked.
 
-A question is put to each partition on its own, and the answers keep the partitions' numbers: the
-client adds them up in the order of the partitions, so that no sum depends on which worker has which
-partition.
+A question is put to each partition on its own. Answers are values that can be added up: sums,
+tuples of them, and lists of what every partition has.
 """
 
 from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -21,6 +20,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.clipping import Flags, Limits, zeros_in
+from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import MemoryColumns
 from fcgboost.designs.memory import MemoryDesign
@@ -28,10 +28,11 @@ from fcgboost.designs.moments import Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.path import Validator
+from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.threads import blas
-from fcgboost.training.dataset import DataSet
-from fcgboost.training.scoring import make_validator
+from fcgboost.training.dataset import LEAST_ROWS, DataSet
+from fcgboost.training.scoring import make_sums, make_validator
 
 
 class LoadedRows(NamedTuple):
@@ -46,17 +47,25 @@ class Partition:
     """The rows of one partition, for training or for validation; codes stand for its labels."""
 
     def __init__(self, data: DataSet, labels: NDArray[Any]) -> None:
-        self._data, self._labels = data, labels
+        self._hold(data, labels)
         self._columns: dict[int, MemoryColumns] = {}
         self._candidates: MemoryCandidates
         self._design: MemoryDesign
         self._validator: Validator
 
+    def _hold(self, data: DataSet, labels: NDArray[Any]) -> None:
+        #: As they were given, to be split, and as a dictionary is laid over them.
+        self._data = self._laid = data
+        self._labels = labels
+        # The last two: that of the fit, and that of a step with a key of its own.
+        self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, data.words))
+
     @classmethod
-    def of(cls, loaded: LoadedRows) -> Partition:
-        """Return rows as they were loaded, those of weight zero left out."""
+    def of(cls, loaded: LoadedRows) -> Partition | None:
+        """Return rows as they were loaded, those of weight zero left out, if there are any."""
         labels, codes = np.unique(loaded.y, return_inverse=True)
-        return cls(DataSet.of(loaded.X, codes, loaded.weights), labels)
+        data = DataSet.of(loaded.X, codes, loaded.weights)
+        return cls(data, labels) if len(data.weights) else None
 
     @property
     def n_rows(self) -> int:
@@ -65,26 +74,32 @@ class Partition:
 
     # Before the loop.
 
-    def survey(self) -> tuple[NDArray[Any], int, bool]:
-        """Return the labels, the number of columns, and whether rows are sparse."""
+    def survey(self) -> tuple[list[Any], ...]:
+        """Return the labels, the number of columns, and whether rows are sparse, or lack values."""
         X, present = self._data.X, np.unique(self._data.codes)
-        return self._labels[present], X.shape[1], sparse.issparse(X)
+        kind = (self._labels[present], X.shape[1], sparse.issparse(X), self._data.has_missing)
+        return tuple([one] for one in kind)
 
     def encode(self, classes: NDArray[Any]) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
         codes = np.searchsorted(classes, self._labels)[self._data.codes]
-        self._data, self._labels = replace(self._data, codes=codes).canonical(), classes
+        self._hold(replace(self._data, codes=codes).canonical(), classes)
         return self._data.digest()
+
+    def some_words(self, n_classes: int) -> tuple[list[hashing.Words], ...]:
+        """Return a few of the fingerprints of every class."""
+        words = [np.unique(self._data.words[self._data.codes == code]) for code in range(n_classes)]
+        return tuple([own[:LEAST_ROWS]] for own in words)
 
     def class_totals(self, n_classes: int) -> Array:
         """Return the weight of every class."""
         return np.asarray(np.bincount(self._data.codes, self._data.weights, n_classes))
 
-    def largest_hashes(self, key: int, n_classes: int) -> hashing.Words:
+    def largest_hashes(self, key: int, n_classes: int) -> list[hashing.Words]:
         """Return the largest hash of every class."""
         largest = np.zeros(n_classes, dtype=np.uint64)
         np.maximum.at(largest, self._data.codes, hashing.keyed(self._data.words, key))
-        return largest
+        return [largest]
 
     def histogram(self, key: int, prefixes: hashing.Words, n_bits: int) -> Array:
         """Return weights by the eight bits of the hashes that follow their class's prefix."""
@@ -96,17 +111,20 @@ class Partition:
         sums = np.bincount(places, self._data.weights[counted], n)
         return np.asarray(sums.reshape(-1, 256))
 
-    def split(self, key: int, last: hashing.Words) -> Partition:
-        """Set rows whose hashes are at most those of their class aside, and return them."""
+    def part(self, key: int, last: hashing.Words, is_aside: bool) -> Partition | None:
+        """Return the rows whose hashes are at most those of their class, or else the others."""
         data = self._data
         aside = (hashing.keyed(data.words, key) <= last[data.codes]) & (last[data.codes] > 0)
-        self._data = data.take(~aside)
-        return Partition(data.take(aside), self._labels)
+        mask = aside if is_aside else ~aside
+        return Partition(data.take(mask), self._labels) if mask.any() else None
 
-    def moments(self, per_class: Array, limits: Limits | None = None) -> Moments:
-        """Return the moments of the rows within limits."""
+    def moments(
+        self, per_class: Array, medians: Array | None, limits: Limits | None = None
+    ) -> Moments:
+        """Return the moments of the rows within limits, with medians for missing values."""
         data = self._data
-        return moments_of(data.within(limits).X, data.weights * per_class[data.codes])
+        X = data.within(limits).imputed(medians)
+        return moments_of(X, data.weights * per_class[data.codes])
 
     def zeros(self) -> Flags:
         """Say which columns hold a zero."""
@@ -121,35 +139,36 @@ class Partition:
         dictionary: Dictionary,
         moments: Moments,
         per_class: Array,
-    ) -> tuple[int, bool]:
-        """Lay a dictionary over the rows; return their number, and whether atoms are screened.
+        keeps_rows: bool,
+    ) -> int:
+        """Lay a dictionary over the rows; return 0 where atoms are screened, else 1.
 
-        Columns are not scaled here: their sizes are known when all partitions have answered.
+        Columns are not scaled here: their sizes are known when all partitions have answered. Rows
+        that will be split are kept as they were given, too.
         """
         dictionary = copy.copy(dictionary)
         dictionary.scaling = "none"
         data = self._data.within(limits)
         dictionary.check_rows(data.X)
         weights, options = data.weights * per_class[data.codes], (standardize, budget, n_threads)
-        self._data = replace(data, weights=weights)
+        self._laid = replace(data, weights=weights)
+        self._data = self._data if keeps_rows else self._laid
         self._design = MemoryDesign(
             dictionary, data.X, weights, *options, words=data.words, moments=moments
         )
-        # The last two: that of the fit, and that of a step with a key of its own.
-        self._circle = lru_cache(maxsize=2)(partial(hashing.Circle, data.words))
-        return self.n_rows, self._design.is_screened
+        return int(not self._design.is_screened)
 
-    def words_below(self, width: int) -> hashing.Words:
+    def words_below(self, width: int) -> list[hashing.Words]:
         """Return the distinct fingerprints below a bound."""
         words = self._design.fingerprints
-        return words[words <= np.uint64(width - 1)]
+        return [words[words <= np.uint64(width - 1)]]
 
-    def draw(self, key: int, turn: int, width: int) -> tuple[hashing.Words, DataSet]:
+    def draw(self, key: int, turn: int, width: int) -> tuple[list[hashing.Words], list[DataSet]]:
         """Return how far on the rows on a stretch of the circle are, and these."""
-        circle, data = self._circle(key), self._data
+        circle, data = self._circle(key), self._laid
         at = circle.within(turn, width)
         part = DataSet(data.X[at], data.codes[at], data.weights[at], data.words[at])
-        return circle.distances(at, turn), part
+        return [circle.distances(at, turn)], [part]
 
     def propose(self, atoms: Any, store: Any) -> None:
         """Lay candidates over the rows that will be scored more than once."""
@@ -160,6 +179,7 @@ class Partition:
     def at(
         self,
         changes: Sequence[tuple[int, int, Sequence[tuple[Any, ...]]]],
+        dead: Sequence[int],
         points: Sequence[tuple[int, int, Array]],
         verb: str,
         *args: Any,
@@ -167,25 +187,27 @@ class Partition:
         """Bring columns up to date, and answer one of the questions below at some points.
 
         Points are numbers of columns, outputs and coefficients. What is known of new columns comes
-        with the answer.
+        with the answer; dead ones are no more.
         """
-        news = [self._change(*change) for change in changes]
+        for number in dead:
+            self._columns.pop(number, None)
+        news = tuple(self._change(*change) for change in changes)
         here = [Point(self._columns[number], output, coef) for number, output, coef in points]
         return news, getattr(self, verb)(here, *args)
 
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[Array, list[Array], Array]:
         """Return mean squares, largest values and first gradients from the first new column on."""
         for verb, *args in changes:
             if verb == "make":
                 positives, *rest = args
-                targets = [np.where(self._data.codes == code, 1.0, -1.0) for code in positives]
+                targets = [np.where(self._laid.codes == code, 1.0, -1.0) for code in positives]
                 self._columns[number] = MemoryColumns(self._design, targets, *rest)
             else:
                 getattr(self._columns[number], verb)(*args)
         columns = self._columns[number]
-        largest = np.abs(columns.A[:, first:]).max(axis=0)
+        largest = [np.abs(columns.A[:, first:]).max(axis=0)]
         return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
     def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
@@ -196,14 +218,15 @@ class Partition:
             for (columns, c, coef), (risk, gradient, gram) in zip(points, looks, strict=True)
         )
 
-    def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[Array, Array]:
+    def triangle(self, points: Sequence[Point], is_lifted: bool) -> tuple[list[Array], Array]:
         """Return the triangle, and the sums over straight rows."""
         ((columns, output, coef),) = points
-        return columns.triangle(output, coef, is_lifted)
+        R, straight = columns.triangle(output, coef, is_lifted)
+        return [R], straight
 
-    def residuals(self, points: Sequence[Point], key: int, width: int) -> Array:
+    def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
         """Return the residuals of the rows on the first stretch of the circle."""
-        return np.asarray(self._design.residuals(points)[self._circle(key).within(0, width)])
+        return [self._design.residuals(points)[self._circle(key).within(0, width)]]
 
     def sums(self, points: Sequence[Point], atoms: Any) -> Sums:
         """Return what the gains of a few atoms are made of."""
@@ -229,29 +252,43 @@ class Partition:
     # Validation.
 
     def judge(
-        self, limits: Limits | None, dictionary: Dictionary, scale: Array, n_classes: int
-    ) -> None:
-        """Prepare to score the steps of a path."""
-        self._data = data = self._data.within(limits)
+        self,
+        limits: Limits | None,
+        dictionary: Dictionary,
+        scale: Array,
+        n_classes: int,
+        is_steadied: bool,
+    ) -> float:
+        """Prepare to score the steps of a path; return the weight of the rows."""
+        data = self._laid = self._data.within(limits)
+        shares = data.weights if is_steadied else None
+        sums = make_sums(data.codes, n_classes, data.weights, shares)
+        self._validator = make_validator(data.X, dictionary, scale, sums)
+        return float(data.weights.sum())
 
-        def hits(decision: Array) -> float:
-            found = decision[:, 0] > 0.0 if n_classes == 2 else decision.argmax(1)
-            return float(data.weights[found == data.codes].sum())
+    def scores(self, n_known: int, atoms: Sequence[Any], steps: Sequence[Step]) -> Array:
+        """Return what the scores of steps are made of; atoms come once, and first those of none."""
+        if n_known == 0:
+            self._validator = self._validator.anew()
+        return np.array(self._validator(steps, [None] * n_known + list(atoms)))
 
-        self._validator = make_validator(data.X, dictionary, scale, hits)
-
-    def hits(self, step: Step, atoms: Sequence[Any]) -> float:
-        """Return the weight of the rows that a step classifies correctly."""
-        return self._validator(step, atoms)
+    def predicted(self, model: Model) -> tuple[list[Array], list[NDArray[np.intp]], list[Array]]:
+        """Return decision values, classes and weights."""
+        data = self._laid
+        return [model.decision(data.X)], [data.codes], [data.weights]
 
 
 class Shard:
-    """All rows of one worker: partitions by their numbers, those without rows left out."""
+    """All rows of one worker: the partitions of every place by their numbers, None without rows.
+
+    `n_parts` are the numbers of all partitions, for training and for validation.
+    """
 
     def __init__(
         self,
-        training: dict[int, LoadedRows],
-        validation: dict[int, LoadedRows],
+        training: Mapping[int, LoadedRows],
+        validation: Mapping[int, LoadedRows],
+        n_parts: Sequence[int],
         n_threads: int = 1,
         store_limit: int = 2**62,
     ) -> None:
@@ -259,31 +296,35 @@ class Shard:
         limit = ExitStack()
         limit.enter_context(blas.one_thread())
         weakref.finalize(self, limit.close)
-        self._training, self._validation = (
-            _with_rows({number: Partition.of(rows) for number, rows in some.items()})
-            for some in (training, validation)
-        )
+        self._places: dict[int, dict[int, Partition | None]] = {
+            place: {i: Partition.of(rows) for i, rows in some.items()}
+            for place, some in enumerate((training, validation))
+        }
+        self._n_parts = dict(enumerate(n_parts))
         self._n_threads, self._store_limit = n_threads, store_limit
 
-    def ask(self, method: str, *args: Any) -> dict[int, Any]:
-        """Call a method of every partition for training."""
-        return {i: getattr(part, method)(*args) for i, part in self._training.items()}
+    def ask(self, place: int, method: str, *args: Any) -> Pieces:
+        """Call a method of every partition."""
+        parts = self._places[place].items()
+        answers = {i: None if part is None else getattr(part, method)(*args) for i, part in parts}
+        return Pieces.of(self._n_parts[place], answers)
 
-    def ask_validation(self, method: str, *args: Any) -> dict[int, Any]:
-        """Call a method of every partition for validation."""
-        return {i: getattr(part, method)(*args) for i, part in self._validation.items()}
+    def split(self, place: int, new: Sequence[int], key: int, last: hashing.Words) -> Pieces:
+        """Make a place of the rows that stay, and maybe one of the others; return their numbers."""
+        parts, n_parts = self._places[place].items(), self._n_parts[place]
+        for number, is_aside in zip(new, (False, True), strict=False):
+            self._n_parts[number] = n_parts
+            self._places[number] = {i: p and p.part(key, last, is_aside) for i, p in parts}
+        made = [self._places[number] for number in new]
+        sizes = {i: tuple(p.n_rows if (p := own[i]) else 0 for own in made) for i, _ in parts}
+        return Pieces.of(n_parts, sizes)
 
-    def set_aside(self, key: int, last: hashing.Words) -> dict[int, int]:
-        """Move rows to validation; return how many."""
-        aside = {i: part.split(key, last) for i, part in self._training.items()}
-        self._training, self._validation = _with_rows(self._training), _with_rows(aside)
-        return {i: part.n_rows for i, part in self._validation.items()}
+    def forget(self, places: Sequence[int]) -> Pieces:
+        """Have rows of some places no more."""
+        gone = [self._places.pop(place) for place in places]
+        return Pieces.of(self._n_parts[places[0]], dict.fromkeys(gone[0]))
 
-    def lay(self, budget: int, *args: Any) -> dict[int, tuple[int, bool]]:
+    def lay(self, place: int, budget: int, *args: Any) -> Pieces:
         """Lay a dictionary over the rows; stored candidates of all share the memory."""
-        share = min(budget, self._store_limit) // max(1, len(self._training))
-        return self.ask("lay", share, self._n_threads, *args)
-
-
-def _with_rows(partitions: dict[int, Partition]) -> dict[int, Partition]:
-    return {number: part for number, part in partitions.items() if part.n_rows}
+        share = min(budget, self._store_limit) // max(1, len(self._places[place]))
+        return self.ask(place, "lay", share, self._n_threads, *args)

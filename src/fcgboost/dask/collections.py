@@ -20,10 +20,11 @@ _HOW = (
 
 
 class Features(NamedTuple):
-    """The names of columns, if they have any, and their number."""
+    """The names of columns, if they have any, their number, and whether values may be missing."""
 
     names: tuple[Any, ...] | None
     number: int
+    allows_missing: bool
 
     def __str__(self) -> str:
         return f"{self.number} without names" if self.names is None else f"{list(self.names)}"
@@ -37,7 +38,12 @@ class Table(NamedTuple):
 
 
 def make_table(
-    X: Any, y: Any, weights: Any, suffix: str = "", expected: Features | None = None
+    X: Any,
+    y: Any,
+    weights: Any,
+    allows_missing: bool = False,
+    suffix: str = "",
+    expected: Features | None = None,
 ) -> Table:
     """Cut labelled rows into partitions.
 
@@ -49,7 +55,7 @@ def make_table(
     for name, value in given.items():
         if not is_dask_collection(value):
             raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
-    features = _features(X, f"X{suffix}")
+    features = _features(X, f"X{suffix}", allows_missing)
     if expected not in (None, features):
         raise ValueError(
             f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
@@ -78,16 +84,16 @@ def make_table(
     return Table(parts, features)
 
 
-def _features(X: Any, name: str) -> Features:
+def _features(X: Any, name: str, allows_missing: bool) -> Features:
     if hasattr(X, "columns"):  # a data frame, of whichever library
-        return Features(tuple(X.columns), len(X.columns))
+        return Features(tuple(X.columns), len(X.columns), allows_missing)
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
     check_whole_rows(X, name)
     if np.isnan(X.shape[1]):
         raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return Features(None, int(X.shape[1]))
+    return Features(None, int(X.shape[1]), allows_missing)
 
 
 def check_whole_rows(X: Any, name: str) -> None:
@@ -118,7 +124,7 @@ def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: 
     """Check one partition and return it as arrays."""
     where = f"partition {i} of "
     names = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
-    found = Features(names, X.shape[1])
+    found = features._replace(names=names, number=X.shape[1])
     if found != features:
         raise ValueError(f"{where}X{suffix} has the columns {found}, expected {features}.")
     n_rows = X.shape[0]
@@ -132,7 +138,7 @@ def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: 
         if n_rows == 0:
             return LoadedRows(np.zeros((0, features.number)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
-        X = check_plain_matrix(X, f"X{suffix}", names)
+        X = check_plain_matrix(X, f"X{suffix}", names, features.allows_missing)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")

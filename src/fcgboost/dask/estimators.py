@@ -21,6 +21,7 @@ from fcgboost.dask.collections import Features, check_whole_rows, make_table
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
+from fcgboost.training.checks import takes_missing
 from fcgboost.training.fit import all_or_nothing, fitted_attributes
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
@@ -30,9 +31,9 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
 
     Takes Dask arrays (whole rows in every chunk) and data frames. Rows stay with their workers;
-    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices. Sums
-    are kept by partition, so the model does not depend on the number of workers, and is that of
-    `FCGBoostClassifier` in memory up to rounding.
+    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices. The
+    order of sums follows the partitions, so the model does not depend on the number of workers,
+    and is that of `FCGBoostClassifier` in memory up to rounding.
 
     Parameters
     ----------
@@ -41,15 +42,14 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     **parameters
         All others are those of `FCGBoostClassifier`, with the same defaults; `n_jobs` is not used,
         as every worker takes as many threads as it has. Only full correction by Newton's method is
-        there, with `device` "cpu", and accuracy as `scoring`. Probabilities are those of the loss.
-        Missing values are refused.
+        there, with `device` "cpu", accuracy as `scoring`, and no `time_limit`.
 
     Notes
     -----
-    The dictionaries "auto" and "compact" choose nothing here, as that takes several paths: with
-    l2="auto" the ridge is 0.3 / sqrt(m), and without validation data the path has all its steps.
-    Give `l2`, such as the `l2_` of a fit to a sample of the rows times sqrt(m of the sample / m),
-    and `max_iter`, or validation data that chooses the steps.
+    The dictionaries "auto" and "compact" choose as they do in memory: rows set aside, or validation
+    data, choose the ridge, the steps and the link to probabilities, few rows have an average of
+    several paths, and missing values are taken. Of many rows, too, "auto" lets families take turns
+    here: trees whose leaves are corrected are not there yet.
 
     A worker that is lost during a fit costs time: its partitions are loaded again and the fit goes
     on. With `checkpoint` it also goes on in another process, or on another cluster.
@@ -83,7 +83,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         sample_weight : like y, default=None
             Counts: a weight of 2 is a row given twice, 0 a row left out.
         X_val, y_val, sample_weight_val : like X, y and sample_weight, default=None
-            Data that chooses the number of steps.
+            Data that chooses the number of steps, and in a preset the ridge.
 
         Returns
         -------
@@ -93,22 +93,20 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             settings = resolve(self, has_validation_data=X_val is not None)
             check_supported(settings)
             client = find_client(self.client)
-            table = make_table(X, y, sample_weight)
+            allows_missing = takes_missing(self, is_fitting=True)
+            table = make_table(X, y, sample_weight, allows_missing)
             self._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
-                held_out = make_table(X_val, y_val, sample_weight_val, "_val", table.features)
-            data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+                rows = (X_val, y_val, sample_weight_val, allows_missing)
+                held_out = make_table(*rows, "_val", table.features)
+            given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(self).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
-                fit = prepare(settings, workers, held_out is not None, last)
-                watcher, close = self.watch_fit(fit.recipe.max_iter, data, fit.attributes)
-                trace, self.status_ = fit.path(self.stopping_rules(), watcher)
-                self.__dict__.update(fit.attributes(trace))
-                close(trace)
+                self._follow(prepare(settings, workers, held_out is not None, last), given)
         return self
 
     def _note_features(self, features: Features) -> None:
@@ -171,8 +169,10 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
         names = getattr(self, "feature_names_in_", None)
-        features = Features(None if names is None else tuple(names), self.n_features_in_)
-        table, graphed = make_table(X, y, sample_weight, "", features), _graphed(local)
+        names, allows_missing = names if names is None else tuple(names), takes_missing(self)
+        features = Features(names, self.n_features_in_, allows_missing)
+        table = make_table(X, y, sample_weight, allows_missing, "", features)
+        graphed = _graphed(local)
         hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
         return float(sums[0] / sums[1])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import cloudpickle
-from distributed import Actor, Client, Future, KilledWorker, wait
+import numpy as np
+from distributed import Actor, Client, Future, KilledWorker, get_worker, wait
+from distributed.protocol import to_serialize
 
-from fcgboost.cluster.design import WorkerLostError, Workers
 from fcgboost.cluster.shard import Shard
+from fcgboost.cluster.sums import Pieces, branches, whom_they_ask
+from fcgboost.cluster.workers import WorkerLostError, Workers, gathered
 from fcgboost.dask.collections import Table
 
 # Seconds after which workers that do not come are not coming.
@@ -21,6 +26,8 @@ _PATIENCE = 10.0
 _LOOK_EVERY = 0.5
 # Stored values of candidates take no more than this share of a worker's memory.
 _SHARE_STORED = 0.15
+# So much of a share may go to a neighbour.
+_UNEVEN = 0.1
 # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes, and M_ARENA_MAX: other arenas than the
 # first one give memory back whatever the thresholds say.
 _MALLOPT = ((-1, 2**29), (-3, 2**25), (-8, 1))
@@ -41,24 +48,65 @@ def _keep_freed_memory() -> None:
 
 
 class _Actor(Shard):
-    """A shard that is asked by pickled messages."""
+    """A shard that is asked by pickled messages, and asks actors below it, by worker and key.
+
+    A worker has one thread for all its actors, also those of other fits. None waits for one on a
+    worker of a lower name, so they never wait in a circle.
+    """
+
+    def __init__(self, below: Sequence[tuple[str, str]], *args: Any) -> None:
+        super().__init__(*args)
+        self._below = below
 
     def answer(self, message: bytes) -> bytes:
-        """Call a method that a pickled message names; return whether it went well, and the result.
+        """Call a method that a pickled message names, here and below; return pieces or an error.
 
         What cannot be unpickled, here or there, must end in an answer, too: a message that Dask
         itself cannot read is waited for without end.
         """
         try:
+            waiting = [_begin(address, key, message) for address, key in self._below]
             method, args = cloudpickle.loads(message)
-            return bytes(cloudpickle.dumps((True, getattr(self, method)(*args))))
+            own = partial(getattr(self, method), *args)
+            return bytes(cloudpickle.dumps(gathered([own, *waiting])))
         except Exception as error:  # whatever it is, the client should hear of it
             try:
-                told = cloudpickle.dumps((False, error))
+                told = cloudpickle.dumps(error)
                 cloudpickle.loads(told)
             except Exception:
-                told = cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+                told = cloudpickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
             return bytes(told)
+
+
+def _begin(address: str, key: str, message: bytes) -> Callable[[], Pieces]:
+    """Ask the actor of another worker; return what waits for the answer.
+
+    As Dask's own handle of an actor does, which on a worker would start a client and may wait for
+    an actor that is gone.
+    """
+    worker = get_worker()
+
+    async def ask() -> Any:
+        words = {"actor": key, "function": "answer", "args": [to_serialize(message)]}
+        reply = await worker.rpc(address).actor_execute(**words)
+        if reply["status"] != "OK":
+            raise reply["exception"]
+        return reply["result"]
+
+    asked = asyncio.run_coroutine_threadsafe(ask(), worker.loop.asyncio_loop)
+    return lambda: _heard(asked.result, key)
+
+
+def _heard(wait_for: Callable[[], bytes], key: str) -> Pieces:
+    """Wait for an answer; raise the error that it is, or that shows that nobody is there."""
+    try:
+        told = cloudpickle.loads(wait_for())
+    except Exception as error:
+        raise _translated(error, key) from None
+    if isinstance(told, Exception):
+        raise told
+    pieces: Pieces = told
+    return pieces
 
 
 class DaskWorkers(Workers):
@@ -67,80 +115,72 @@ class DaskWorkers(Workers):
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
         super().__init__()
         self._client, self._tables = client, (training, validation)
-        self._futures: list[Future] = []
-        self._actors: list[Actor] = []
+        self._futures: dict[str, Future] = {}
+        #: Those that are asked from here.
+        self._heads: list[Actor] = []
 
     def connect(self) -> None:
         """Make an actor on every worker that has rows."""
         workers, token = find_workers(self._client), uuid.uuid4().hex
         _ask(self._client, lambda: self._client.run(_keep_freed_memory, on_error="ignore"))
         shares = [
-            {} if table is None else share_out(self._client, table.parts, list(workers))
+            {} if table is None else share_out(self._client, table.parts, sorted(workers))
             for table in self._tables
         ]
+        n_parts = [0 if table is None else len(table.parts) for table in self._tables]
         names = sorted({name for share in shares for name in share})
-        for i, name in enumerate(names):
+        # Never the same: a fit must not meet the actors of another one.
+        keys = {name: f"fcgboost-shard-{token}-{i}" for i, name in enumerate(names)}
+        for name, below in whom_they_ask(names).items():
             memory, n_threads = workers[name]["memory_limit"] or 0, workers[name]["nthreads"]
-            future = self._client.submit(
+            self._futures[name] = self._client.submit(
                 _Actor,
+                [(other, keys[other]) for other in below],
                 *(share.get(name, {}) for share in shares),
+                n_parts,
                 n_threads,
                 int(_SHARE_STORED * memory) or 2**62,
-                # Never the same: a fit must not meet the actors of another one.
-                key=f"fcgboost-shard-{token}-{i}",
+                key=keys[name],
                 workers=[name],
                 actor=True,
             )
-            self._futures.append(future)
-        await_all(self._client, self._futures, names)
-        self._actors = [future.result() for future in self._futures]
+        await_all(self._client, list(self._futures.values()), names)
+        self._heads = [self._futures[branch[0]].result() for branch in branches(names)]
 
-    def ask_all(self, method: str, *args: Any) -> list[dict[int, Any]]:
-        """Ask all actors at once."""
+    def ask_all(self, method: str, *args: Any) -> Pieces:
+        """Ask the first actors, which ask the others."""
         message = bytes(cloudpickle.dumps((method, args)))
         try:
-            waiting = [actor.answer(message) for actor in self._actors]
+            waiting = [(actor.key, actor.answer(message)) for actor in self._heads]
         except RuntimeError as error:
             raise WorkerLostError(str(error)) from error
-        answers: list[dict[int, Any]] = []
-        failures: list[Exception] = []
-        for actor, future, reply in zip(self._actors, self._futures, waiting, strict=True):
-            try:
-                is_right, value = cloudpickle.loads(self._wait_for(reply, future))
-                (answers if is_right else failures).append(value)
-            except Exception as error:  # all are heard before one is told
-                failures.append(_translated(error, actor))
-        for failure in sorted(failures, key=lambda f: not isinstance(f, WorkerLostError)):
-            raise failure
-        return answers
+        asked = [partial(_heard, partial(self._wait_for, reply), key) for key, reply in waiting]
+        return gathered(asked)
 
-    def _wait_for(self, reply: Any, future: Future) -> bytes:
-        """Wait for an answer as long as there is somebody to give it."""
+    def _wait_for(self, reply: Any) -> bytes:
+        """Wait for an answer as long as all are there who have a part in it."""
         while True:
             try:
                 return bytes(reply.result(timeout=_LOOK_EVERY * 10))
             except TimeoutError:
-                if future.status != "finished" or self._client.status != "running":
-                    raise WorkerLostError(
-                        f"a worker that held rows is gone ({future.status})"
-                    ) from None
+                states = {future.status for future in self._futures.values()}
+                if states != {"finished"} or self._client.status != "running":
+                    raise WorkerLostError(f"a worker that held rows is gone ({states})") from None
 
     def close(self) -> None:
         """Let the workers forget the rows, whoever still holds a reference to them."""
-        futures, self._futures, self._actors = self._futures, [], []
+        futures, self._futures, self._heads = list(self._futures.values()), {}, []
         if futures and self._client.status == "running":
             with suppress(OSError):  # a scheduler that is gone remembers nothing
                 self._client.cancel(futures, force=True)
 
 
-def _translated(error: Exception, actor: Actor) -> Exception:
+def _translated(error: Exception, key: str) -> Exception:
     """Recognise the ways in which a worker that is gone shows."""
-    is_unknown = isinstance(error, KeyError) and error.args == (actor.key,)
+    is_unknown = isinstance(error, KeyError) and error.args == (key,)
     is_lost = isinstance(error, RuntimeError) and "Actor was lost" in str(error)
     if isinstance(error, OSError) or is_unknown or is_lost:
-        lost = WorkerLostError(f"a worker that held rows is gone ({error})")
-        lost.__cause__ = error
-        return lost
+        return WorkerLostError(f"a worker that held rows is gone ({error})")
     return error
 
 
@@ -244,26 +284,39 @@ def share_out(
 ) -> dict[str, dict[int, Future]]:
     """Let Dask make all partitions; say which worker gets which, by their numbers.
 
-    Partitions stay where they are, but for those that would make a worker's share too large: the
-    others would wait for it in every round.
+    Neighbours go together, in the order of the names, as their sums are added up where they are;
+    and shares are of a size, because in every round all wait for the largest.
     """
-    futures = client.compute(list(parts))
+    # Where they will be used, as far as that can be said before their sizes are known.
+    planned = _runs(np.arange(len(parts) + 1), 0, len(parts), names)
+    futures = [
+        future
+        for name, run in planned.items()
+        for future in client.compute(
+            [parts[i] for i in run], workers=[name], allow_other_workers=True
+        )
+    ]
     await_all(client, futures)
     keys = [future.key for future in futures]
     who_has = _ask(client, lambda: client.who_has(futures))
     sizes = _ask(client, lambda: client.nbytes(keys, summary=False))
     if not all(who_has.get(key) and key in sizes for key in keys):
         raise WorkerLostError("a partition was lost after it was loaded")
-    shares: dict[str, dict[int, Future]] = {}
-    taken, most = dict.fromkeys(names, 0), sum(sizes[key] for key in keys) / len(names)
-    # The largest first: what is left to be moved is small.
-    for i, key in sorted(enumerate(keys), key=lambda pair: -sizes[pair[1]]):
-        # A worker that came later has no share in this fit.
-        freest = min(names, key=taken.__getitem__)
-        holders = [name for name in who_has[key] if name in taken]
-        name = min(holders, key=taken.__getitem__, default=freest)
-        if taken[name] + sizes[key] > most and taken[freest] < taken[name]:
-            name = freest
-        shares.setdefault(name, {})[i] = futures[i]
-        taken[name] += sizes[key]
-    return shares
+    ends = np.cumsum([0] + [sizes[key] for key in keys])
+    runs = _runs(ends, 0, len(keys), names)
+    return {name: {i: futures[i] for i in run} for name, run in runs.items() if run}
+
+
+def _runs(ends: Any, first: int, last: int, names: Sequence[str]) -> dict[str, range]:
+    """Give half of the partitions to half of the workers, and so on, in shares of about a size.
+
+    Halves of the same number have fewer sums to send than those of exactly the same size.
+    """
+    if len(names) == 1:
+        return {names[0]: range(first, last)}
+    half, middle, size = len(names) // 2, (first + last) // 2, ends[last] - ends[first]
+    wanted = ends[first] + size * half / len(names)
+    if abs(ends[middle] - wanted) > _UNEVEN * size / len(names):
+        middle = first + int(np.argmin(np.abs(ends[first : last + 1] - wanted)))
+    others = _runs(ends, middle, last, names[half:])
+    return _runs(ends, first, middle, names[:half]) | others

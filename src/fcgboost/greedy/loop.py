@@ -47,8 +47,8 @@ def fit_path(
     recipe : Recipe
     rules : sequence of stopping rules
         Asked after every step, in order; the first answer counts.
-    validator : callable or None
-        Scores every step, such as a `Validator`.
+    validator : StepScore or None
+        Scores every step.
     watcher : callable or None
         Sees every step together with a function that gives the path so far; may end it.
     resume : Trace or None
@@ -293,8 +293,8 @@ class _Path:
         self.judged.append(steps)
         if self.validator is None:
             return steps[0]
-        for step in steps:
-            step.validation_score = self.validator(step, self.registry.rows)
+        for step, score in zip(steps, self.validator(steps, self.registry.rows), strict=True):
+            step.validation_score = score
         return max(steps, key=lambda step: step.validation_score or 0.0)
 
     def _step(self, ridge: int, solutions: list[Solution], k: int) -> Step:

@@ -135,8 +135,20 @@ class Registry:
         return stack_rows([empty, *self.rows]) if self.rows else empty
 
 
-#: Scores a step; the atoms that entered by then are given, too. Larger is better.
-StepScore = Callable[[Step, Sequence[Any]], float]
+class StepScore(ABC):
+    """Scores the steps of a path on validation data, wherever that is. Larger is better."""
+
+    @abstractmethod
+    def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[float]:
+        """Score steps with the same atoms: those that entered by then, the known ones first."""
+
+    @abstractmethod
+    def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
+        """Score the steps of a whole path; all its atoms are evaluated at one go."""
+
+    @abstractmethod
+    def anew(self) -> StepScore:
+        """Return the same for another path."""
 
 
 class AtomValues(ABC):
@@ -230,7 +242,7 @@ class LeafValues(AtomValues):
         return LeafValues(self._leaves, self._n_rows, self._device)
 
 
-class Validator:
+class Validator(StepScore):
     """A score of the decision values on validation data.
 
     Parameters
@@ -238,32 +250,25 @@ class Validator:
     values : AtomValues
         The atoms' values there.
     score : callable
-        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better.
+        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better, or of
+        a part of the rows to the sums that it is made of.
     """
 
-    def __init__(self, values: AtomValues, score: Callable[[Array], float]) -> None:
+    def __init__(self, values: AtomValues, score: Callable[[Array], Any]) -> None:
         self._values = values
         self._score = score
 
     def anew(self) -> Validator:
-        """Return the same for another path."""
         return Validator(self._values.anew(), self._score)
 
-    def __call__(self, step: Step, atoms: Sequence[Any]) -> float:
-        """Score a step; `atoms` are those that entered by then, those of the last call first."""
+    def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[Any]:
         for atom in atoms[self._values.n_atoms :]:
-            self._values.append(atom, step)
-        return self._score(self._values.decision([step])[0])
+            self._values.append(atom, steps[0])
+        return [self._score(self._values.decision([step])[0]) for step in steps]
 
-    def scores(self, steps: Sequence[Step], atoms: Any) -> list[float]:
-        """Score the steps of a whole path; all its atoms are evaluated at one go."""
-        values, scores = self._values.anew(), list[float]()
+    def scores(self, steps: Sequence[Step], atoms: Any) -> list[Any]:
+        values, scores = self._values.anew(), list[Any]()
         values.append(atoms, steps[-1])
         for start in range(0, len(steps), _STEPS_AT_ONCE):
             scores += map(self._score, values.decision(steps[start : start + _STEPS_AT_ONCE]))
         return scores
-
-
-def fresh(validator: StepScore | None) -> StepScore | None:
-    """Return what scores another path."""
-    return validator.anew() if isinstance(validator, Validator) else validator

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.dictionaries import stack_rows
-from fcgboost.greedy.path import Trace, Validator
+from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Step, StoppingRule
 from fcgboost.training.fit import Fit
 
@@ -32,7 +32,7 @@ def average(fit: Fit, first: Trace, rules: list[StoppingRule]) -> Trace:
         other = fit.anew(f"path {number + 1}: ", recipe=recipe, layout=unscored, patience=None)
         traces.append(other.path(rules)[0])
     mean = averaged([trace for trace in traces if len(trace)])
-    if not isinstance(layout.validator, Validator):
+    if layout.validator is None:
         return mean
     steps, judged = list(mean), [step.k for step in first if step.validation_score is not None]
     scores = layout.validator.scores([steps[k - 1] for k in judged], mean.atoms)

@@ -139,9 +139,10 @@ def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
     return isinstance(named, Dictionary | Preset) and named.takes_missing
 
 
-def check_plain_matrix(X: Any, name: str, columns: Any = None) -> Any:
+def check_plain_matrix(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:
     """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
-    return _checked(check_array(X, input_name=name, **_FLOATS), name, columns, _IMPUTE)
+    X = check_array(X, input_name=name, **_FLOATS)
+    return _checked(X, name, columns, _IMPUTE_OR_TREES, allows_missing)
 
 
 def _checked(X: Any, name: str, columns: Any, advice: str, allows_missing: bool = False) -> Any:

@@ -15,8 +15,8 @@ from fcgboost.clipping import Limits
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
-# Distinct rows of a class from which on some can be spared for validation.
-_LEAST_ROWS = 4
+#: Distinct rows of a class from which on some can be spared for validation.
+LEAST_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -99,12 +99,16 @@ class DataSet:
         """Whether a value is NaN."""
         return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())
 
-    def imputed(self) -> Any:
-        """Return X with the median of their column for missing values, 0 if all are missing."""
+    def medians(self) -> Array:
+        """Return the medians of the columns, 0 where all values are missing."""
+        X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
+        return np.asarray(np.nanmedian(X, axis=0))
+
+    def imputed(self, medians: Array | None = None) -> Any:
+        """Return X with medians for missing values, those of these rows where none are given."""
         if not self.has_missing:
             return self.X
-        X = np.where(np.isnan(self.X).all(axis=0), 0.0, self.X)
-        return np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+        return np.where(np.isnan(self.X), self.medians() if medians is None else medians, self.X)
 
     def digest(self) -> hashing.Digest:
         """Return words for all rows with their labels and weights, in any order."""
@@ -214,11 +218,10 @@ def thinned(data: DataSet, share: float, key: int = 0) -> DataSet:
     return data if share >= 1.0 else split_data(data, 1.0 - share, key)[0]
 
 
-def can_be_split(data: DataSet, needs_all: bool) -> bool:
+def can_be_split(n_distinct: NDArray[np.intp], needs_all: bool) -> bool:
     """Whether every class, or two of them, have a few rows for training and for validation."""
-    counts = np.bincount(data.codes)  # equal rows are one
-    n_large = int((counts >= _LEAST_ROWS).sum())
-    return n_large == np.count_nonzero(counts) if needs_all else n_large >= 2
+    n_large = int((n_distinct >= LEAST_ROWS).sum())
+    return n_large == np.count_nonzero(n_distinct) if needs_all else n_large >= 2
 
 
 def counts_of(weights: Array) -> Array:

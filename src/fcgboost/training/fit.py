@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -23,13 +24,13 @@ from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
 from fcgboost.greedy.choice import Recipe
 from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
-from fcgboost.greedy.path import StepScore, Trace, fresh
+from fcgboost.greedy.path import StepScore, Trace
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.dataset import Data, DataSet, split_data
+from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets, make_validator
@@ -58,20 +59,59 @@ def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Data laid out for a path, with a target per output; None is what other machines keep."""
+class Layout(ABC):
+    """Rows laid out for a path, in this process or elsewhere, with a target per output.
+
+    Those to choose by, if there are any, have a weight together.
+    """
 
     classes: NDArray[Any]
     design: Design
     targets: Sequence[Any]
     validator: StepScore | None
     limits: Limits | None
-    train: DataSet | None = None
-    validation: DataSet | None = None
-    class_weights: Array | None = None
+    validation_weight: float
+
+    @abstractmethod
+    def can_be_split(self, needs_all: bool) -> bool:
+        """Whether every class, or two of them, have rows to train on and rows to choose by."""
+
+    @abstractmethod
+    def split(self, settings: Settings, share: float, n_enough: int, key: int) -> Layout:
+        """Lay out some of the rows, at most so many, a share of which are to choose by."""
+
+    @abstractmethod
+    def predicted(self, model: Model) -> HeldOut:
+        """Return what a model says about the rows to choose by; classes weigh as in fits."""
+
+    def forget(self) -> None:
+        """Drop what was made of the rows."""
+        self.design.forget()
 
 
-def lay_out(settings: Settings, data: Data, other: Layout | None = None) -> Layout:
+@dataclass(frozen=True)
+class MemoryLayout(Layout):
+    """Rows in this process."""
+
+    train: DataSet
+    validation: DataSet | None
+    class_weights: Array
+
+    def can_be_split(self, needs_all: bool) -> bool:
+        return can_be_split(np.bincount(self.train.codes), needs_all)  # equal rows are one
+
+    def split(self, settings: Settings, share: float, n_enough: int, key: int) -> MemoryLayout:
+        train = thinned(self.train, n_enough / len(self.train.codes), key >> 1)
+        return lay_out(settings, Data(self.classes, *split_data(train, share, key)))
+
+    def predicted(self, model: Model) -> HeldOut:
+        data = self.validation
+        assert data is not None
+        weights = data.weights * self.class_weights[data.codes]
+        return HeldOut(model.decision(data.X), data.codes, weights)
+
+
+def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -> MemoryLayout:
     """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
     classes, train, validation = data
     totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
@@ -80,14 +120,15 @@ def lay_out(settings: Settings, data: Data, other: Layout | None = None) -> Layo
         limits, design = other.limits, other.design.with_dictionary(settings.dictionary)
     else:
         limits, design = _make_design(settings, train, train.weights * per_class[train.codes])
-    validator = None
+    validator, weight = None, 0.0
     if validation is not None:
-        rows = validation.as_scored
+        rows, weight = validation.as_scored, float(validation.weights.sum())
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
         where = rows.within(limits).X, design.dictionary, design.scale
         validator = make_validator(*where, score, design.device)
     targets = make_targets(train.codes, len(classes))
-    return Layout(classes, design, targets, validator, limits, train, validation, per_class)
+    rows_of = (train, validation, per_class)
+    return MemoryLayout(classes, design, targets, validator, limits, weight, *rows_of)
 
 
 def _make_design(
@@ -199,7 +240,7 @@ class Fit:
         if settings.checkpoint is not None:
             watcher = Writer(settings.checkpoint, self.state, watcher)
         progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
-        validator, rules = fresh(layout.validator), [progress, *rules]
+        validator, rules = layout.validator and layout.validator.anew(), [progress, *rules]
         with closing(progress):
             trace, status = fit_path(
                 layout.design, layout.targets, self.recipe, rules, validator, watcher, resume
@@ -210,7 +251,8 @@ class Fit:
 
     def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
         """Run the loop for several ridges at once, as `path` does for one."""
-        layout, validator = self.layout, fresh(self.layout.validator)
+        layout = self.layout
+        validator = layout.validator and layout.validator.anew()
         if self.patience is not None:
             rules = [NoImprovement(int(self.patience)), *rules]
         progress = Progress(self.recipe.max_iter, int(self.settings.verbose), self.title)
@@ -244,7 +286,7 @@ class Fit:
 
     def check_link(self) -> None:
         """Raise a ValueError if a link is wanted and there is nothing to fit it to."""
-        has_rows = self.layout.validation is not None or len(self.held_out) > 0
+        has_rows = self.layout.validation_weight > 0.0 or len(self.held_out) > 0
         if self.settings.link == "power" and not has_rows and self.state.link is None:
             raise ValueError(
                 "link='power' is fitted to rows held out, and there are none: set "
@@ -254,19 +296,12 @@ class Fit:
 
     def _link(self, model: Model) -> PowerLink | None:
         """Return what turns decision values into probabilities; None is the loss's own formula."""
-        settings, has_rows = self.settings, self.layout.validation is not None
+        settings, has_rows = self.settings, self.layout.validation_weight > 0.0
         can_calibrate = settings.is_preset and isinstance(settings.loss, ProbabilityLoss)
         if not (settings.link == "power" or (settings.link == "auto" and can_calibrate)):
             return None
-        parts = [self.predicted(model)] if has_rows else self.held_out
+        parts = [self.layout.predicted(model)] if has_rows else self.held_out
         return fit_link(parts) if parts else self.state.link
-
-    def predicted(self, model: Model) -> HeldOut:
-        """Return what a model says about the validation data; classes weigh as in fits."""
-        data, per_class = self.layout.validation, self.layout.class_weights
-        assert data is not None
-        assert per_class is not None
-        return HeldOut(model.decision(data.X), data.codes, data.weights * per_class[data.codes])
 
     def n_kept(self, trace: Trace, wanted: float = np.inf) -> int:
         """Return the number of steps that is best on validation.
@@ -292,11 +327,11 @@ class Fit:
 
     def error(self, score: float) -> float:
         """Return the standard error of a score as of a relative frequency, or the largest."""
-        data = self.layout.validation
-        if data is None:
+        weight = self.layout.validation_weight
+        if weight == 0.0:
             return 0.0
         frequency = score if 0.0 < score <= 1.0 else 0.5
-        return float(np.sqrt(frequency * (1.0 - frequency) / data.weights.sum()))
+        return float(np.sqrt(frequency * (1.0 - frequency) / weight))
 
     def slack(self, score: float) -> float:
         """Return how much below a score is as good."""

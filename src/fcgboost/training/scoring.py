@@ -105,7 +105,7 @@ def make_validator(
     X: Any,
     dictionary: Dictionary,
     scale: Array,
-    score: Callable[[Array], float],
+    score: Callable[[Array], Any],
     device: Host | None = None,
 ) -> Validator:
     """Return what scores the steps of a path at the rows X, clipped as those of the training."""
@@ -162,17 +162,32 @@ def make_score(
         return score_by
     units = counts_of(data.weights)
     shares, total = data.weights / data.weights.sum(), float(units.sum())
-    targets = np.column_stack(make_targets(data.codes, len(classes)))
-    n_outputs = targets.shape[1]
+    sums = make_sums(data.codes, len(classes), units, shares if is_steadied else None)
+    return lambda decision: steadied(sums(decision), total, 1.0)
 
-    def score(decision: Array) -> float:
-        found = decision[:, 0] > 0.0 if is_binary else decision.argmax(1)
-        accuracy = float(units @ (found == data.codes)) / total
-        if not is_steadied:
-            return accuracy
+
+def make_sums(
+    codes: NDArray[np.intp], n_classes: int, units: Array, shares: Array | None
+) -> Callable[[Array], Array]:
+    """Return a function from decision values to the weight of the hits and the squared hinge.
+
+    Units weigh the hits, shares the losses, which are 0 without them. Sums of parts of the rows
+    add up.
+    """
+    targets = np.column_stack(make_targets(codes, n_classes))
+
+    def sums(decision: Array) -> Array:
+        found = decision[:, 0] > 0.0 if n_classes == 2 else decision.argmax(1)
+        hits = units @ (found == codes)
+        if shares is None:
+            return np.array([hits, 0.0])
         gaps = 1.0 - targets * decision
         gaps *= gaps > 0.0
-        loss: float = float(np.add.reduce(shares @ (gaps * gaps))) / n_outputs
-        return accuracy - _LOSS_SHARE * loss
+        return np.array([hits, np.add.reduce(shares @ (gaps * gaps)) / targets.shape[1]])
 
-    return score
+    return sums
+
+
+def steadied(sums: Array, units: float, shares: float) -> float:
+    """Return the accuracy less a part of the loss, given the sums of all units and shares."""
+    return float(sums[0]) / units - _LOSS_SHARE * (float(sums[1]) / shares)

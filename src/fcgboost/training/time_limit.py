@@ -46,7 +46,7 @@ class TimeLimit:
             warnings.warn(
                 f"Reading and checking the data took {taken:.2g} s, longer than "
                 f"time_limit={self._seconds:g}: every path ends after one step.",
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def some_rows(self, data: Data) -> Data:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import StoppingRule
-from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
-from fcgboost.training.fit import Fit, lay_out
+from fcgboost.training.fit import Fit
 
 # The share of the rows that is set aside for the choice, and how often: rows are few where a
 # single split leaves the choice to chance.
@@ -68,36 +67,32 @@ def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
     if is_scored:
         best = _best(fit, _compare(fit, rules, _patience(fit)))
         return fit.with_ridge(fit.ridges[best], patience=_patience(fit))
-    train = fit.layout.train
-    assert train is not None
-    if not can_be_split(train, needs_all=fit.settings.scoring is not None):
+    if not fit.layout.can_be_split(needs_all=fit.settings.scoring is not None):
         # Nothing to choose by: a strong ridge makes up for many steps.
         return fit.with_ridge(fit.recipe.l2, 5 * fit.k0)
-    return (_choose if fit.settings.dictionary.corrects_leaves else _vote)(fit, train, rules)
+    return (_choose if fit.settings.dictionary.corrects_leaves else _vote)(fit, rules)
 
 
 def _patience(fit: Fit) -> int:
     return max(_PATIENCE, fit.k0)
 
 
-def _choose(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+def _choose(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside, of many rows."""
-    split, is_free = _split(fit, train, 0), fit.settings.has_free_steps
+    split, is_free = _split(fit, 0), fit.settings.has_free_steps
     traces = _compare(split, rules, _patience(split) if is_free else None)
     best = _best(split, traces)
     k = split.n_kept(traces[best]) if is_free else len(traces[best])
-    held_out = [split.predicted(split.model(traces[best], k))]
-    split.layout.design.forget()
+    held_out = [split.layout.predicted(split.model(traces[best], k))]
+    split.layout.forget()
     n_steps = traces[best][k - 1].k if k else 0
     return replace(fit.with_ridge(fit.ridges[best], n_steps), held_out=held_out)
 
 
-def _split(fit: Fit, train: DataSet, number: int) -> Fit:
+def _split(fit: Fit, number: int) -> Fit:
     """Return the fit to some of the rows, with the others to choose by."""
     key = hashing.derive(fit.state.key, -1 - number) >> 33
-    train = thinned(train, _ENOUGH_ROWS / len(train.codes), key >> 1)
-    parts = split_data(train, _SHARE, key)
-    layout = lay_out(fit.settings, Data(fit.layout.classes, *parts))
+    layout = fit.layout.split(fit.settings, _SHARE, _ENOUGH_ROWS, key)
     return Fit.of(fit.settings, layout, replace(fit.state, path=None))
 
 
@@ -127,11 +122,11 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
     return min(sizes, key=sizes.__getitem__, default=0)
 
 
-def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
+def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside, once or more."""
     settings, splits = fit.settings, []
     for i in range(_n_splits(fit.layout.design.total_weight)):
-        split = _split(fit, train, i)
+        split = _split(fit, i)
         is_free = settings.has_free_steps
         traces = _compare(split, rules, _patience(split) if is_free else None)
         if not is_free:
@@ -141,12 +136,11 @@ def _vote(fit: Fit, train: DataSet, rules: list[StoppingRule]) -> Fit:
     scores = [[_at_multiples(trace, one.k0) for trace in traces] for one, traces in splits]
     best, number = _winner(split, np.mean(scores, axis=0))
     multiple = _MULTIPLES[number]
-    held_out = [
-        split.predicted(
-            split.model(traces[best], int(_ends(traces[best], np.array(multiple), split.k0)))
-        )
-        for split, traces in splits
-    ]
+    held_out = []
+    for split, traces in splits:
+        k = int(_ends(traces[best], np.array(multiple), split.k0))
+        held_out.append(split.layout.predicted(split.model(traces[best], k)))
+        split.layout.forget()
     return replace(fit.with_ridge(fit.ridges[best], round(multiple * fit.k0)), held_out=held_out)
 
 

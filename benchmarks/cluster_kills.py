@@ -1,0 +1,78 @@
+"""Kill a worker at a random moment of every one of some default fits on a Dask cluster.
+
+    python -m benchmarks.cluster_kills [--fits 20] [--seed 0]
+
+Workers ask each other in a chain or a narrow tree, so that the lost one is anywhere in it. A fit is
+right when it has chosen the ridge, the steps and the link of the fit in memory, and its decision
+values agree with those to 1e-3; other endings are printed as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import threading
+import time
+import warnings
+from typing import Any
+
+import dask.array as da
+
+from benchmarks.cluster_fits import local_cluster
+from fcgboost import FCGBoostClassifier
+from fcgboost.cluster import sums
+from fcgboost.dask import DaskFCGBoostClassifier
+from fcgboost.datasets import make_simulation
+
+N_ROWS, N_PARTS, N_WORKERS = 400, 7, 3
+
+
+def fit_and_kill(expected: Any, data: Any, draw: random.Random, seconds: float) -> str:
+    """Fit on a new cluster, kill one of its workers, and say how that ended."""
+    X, y = data
+    sums.FAN_OUT = draw.choice((1, 2))
+    chunks = N_ROWS // N_PARTS + 1
+    parts = da.from_array(X, chunks=(chunks, -1)), da.from_array(y, chunks=chunks)
+    with local_cluster(N_WORKERS) as client:
+        pids = client.run(os.getpid)
+        victim, delay = draw.choice(sorted(pids.values())), draw.uniform(0.0, seconds)
+        timer = threading.Timer(delay, os.kill, (victim, signal.SIGKILL))
+        timer.start()
+        start = time.monotonic()
+        try:
+            found = DaskFCGBoostClassifier(client=client, random_state=0).fit(*parts)
+            gap = abs(found.decision_function(X) - expected.decision_function(X)).max()
+            is_same = (found.n_iter_, found.link_) == (expected.n_iter_, expected.link_)
+            is_right = is_same and abs(found.l2_ / expected.l2_ - 1.0) < 1e-9 and gap < 1e-3
+            ending = "right" if is_right else f"wrong by {gap:.2g}"
+        except Exception as error:
+            ending = f"{type(error).__name__}: {error}"
+        taken, has_killed = time.monotonic() - start, timer.finished.is_set()
+        timer.cancel()
+    when = f"killed after {delay:.1f} s" if has_killed else "ended before the kill"
+    return f"{ending}, {when}, {taken:.1f} s, each asks {sums.FAN_OUT}"
+
+
+def main(n_fits: int, seed: int) -> None:
+    data = make_simulation(N_ROWS, noise="uniform", level=0.2, random_state=seed)
+    expected, draw = FCGBoostClassifier(random_state=0).fit(*data), random.Random(seed)
+    undisturbed = fit_and_kill(expected, data, draw, 1e4)
+    print("no kill:", undisturbed, flush=True)
+    seconds = float(undisturbed.split(", ")[2].split()[0])
+    endings = []
+    for i in range(n_fits):
+        endings.append(fit_and_kill(expected, data, draw, 0.95 * seconds))
+        print(f"{i + 1}:", endings[-1], flush=True)
+    print(sum(ending.startswith("right, killed") for ending in endings), "of", n_fits, "right")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fits", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*rows are loaded again")
+        main(given.fits, given.seed)

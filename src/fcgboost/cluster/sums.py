@@ -1,0 +1,79 @@
+"""Sums over partitions in one order, whoever adds them up: a binary tree over their numbers.
+
+All partitions are halved, and their halves again. What is known of both halves of a run is added
+up at once, so that a worker with neighbours has few pieces to send, and no sum depends on which
+worker has which partition. Workers are a tree, too: each asks those below it and puts their pieces
+to its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+#: Workers that are asked by one. A hop takes as long as some ten messages at one place, so 256
+#: workers are two hops away; more hops, or more messages, would take longer.
+FAN_OUT = 16
+
+_Some = TypeVar("_Some")
+_Runs = Mapping[tuple[int, int], Any]
+
+
+def added(one: Any, other: Any) -> Any:
+    """Return a sum, of tuples item by item; None is that of nothing, and lists are put together."""
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, tuple):
+        return tuple(map(added, one, other))
+    return one + other
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Sums over runs of partitions, from a first one up to a last one, of n_parts in all."""
+
+    n_parts: int
+    runs: _Runs
+
+    @classmethod
+    def of(cls, n_parts: int, answers: Mapping[int, Any]) -> Pieces:
+        """Add up the answers of partitions as far as they are neighbours."""
+        return cls(n_parts, {(i, i + 1): answer for i, answer in answers.items()}).with_others(())
+
+    def with_others(self, others: Iterable[Pieces]) -> Pieces:
+        """Return the pieces of all, added up as far as they are neighbours."""
+        runs = {run: piece for some in (self, *others) for run, piece in some.runs.items()}
+        return Pieces(self.n_parts, _joined(runs, 0, self.n_parts))
+
+    @property
+    def total(self) -> Any:
+        """The sum over all partitions."""
+        (total,) = self.runs.values()
+        return total
+
+
+def _joined(runs: _Runs, first: int, last: int) -> _Runs:
+    """Add up the halves of a run, and before that the halves of these."""
+    if len(runs) < 2:
+        return runs
+    middle = (first + last) // 2
+    left = _joined({run: runs[run] for run in runs if run[1] <= middle}, first, middle)
+    right = _joined({run: runs[run] for run in runs if run[0] >= middle}, middle, last)
+    if left.keys() == {(first, middle)} and right.keys() == {(middle, last)}:
+        return {(first, last): added(left[first, middle], right[middle, last])}
+    return {**left, **right}
+
+
+def branches(below: Sequence[_Some]) -> list[Sequence[_Some]]:
+    """Cut those below a place into branches; the first of each is asked, and asks the others."""
+    n = min(FAN_OUT, len(below))
+    return [below[len(below) * i // n : len(below) * (i + 1) // n] for i in range(n)]
+
+
+def whom_they_ask(members: Sequence[_Some]) -> dict[_Some, list[_Some]]:
+    """Return whom each asks: nobody who comes before it, so that none waits for another's wait."""
+    asked: dict[_Some, list[_Some]] = {}
+    for head, *others in branches(members):
+        asked |= {head: [branch[0] for branch in branches(others)], **whom_they_ask(others)}
+    return asked
