@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 from fcgboost import hashing
 from fcgboost.cluster.workers import Rows
 from fcgboost.designs.base import Array, Columns, Design, Divisor, Look, Point, Subsample, Sums
+from fcgboost.designs.leaves import TreeColumns
 from fcgboost.designs.moments import Frame, Moments
 from fcgboost.designs.scoring import ScoredCandidates, Scores
-from fcgboost.dictionaries import Dictionary, Sample, stack_rows
+from fcgboost.dictionaries import Dictionary, Sample, TreeDictionary, stack_rows
+from fcgboost.dictionaries.bins import THRESHOLD_ROWS, Bins, find_bins
+from fcgboost.dictionaries.growth import Growth, Rules, SummedRows
 from fcgboost.losses import Loss
 from fcgboost.training.dataset import DataSet
 
@@ -29,6 +32,8 @@ from fcgboost.training.dataset import DataSet
 _COUNTED = 1 << 14
 # The circle of hashes.
 _ROUND = 2**64
+# Whose memory growing trees are.
+_TREES = -2
 
 
 def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
@@ -62,6 +67,8 @@ class ClusterDesign(Design):
         self.is_screened = is_screened
         #: The numbers by which workers know columns, and those of columns that nobody has any more.
         self.numbers, self.dead = count(), list[int]()
+        #: Of trees that have just grown, the leaves that nodes belong to.
+        self._grown: tuple[Any, ...] = ()
 
     @cached_property
     def n_distinct(self) -> int:
@@ -99,21 +106,63 @@ class ClusterDesign(Design):
         return ClusterCandidates(self, atoms, reuse)
 
     def sums(self, atoms: Any, points: Sequence[Point]) -> Sums:
-        total: Sums = self.at(points, "sums", atoms)
+        grown = self._grown
+        total: Sums = self.at(points, "tree_sums" if grown else "sums", atoms, *grown)
+        self._grown = ()
+        self.rows.workers.drop((self.rows.place, _TREES))
         return total
 
+    @cached_property
+    def _bins(self) -> tuple[Bins, Rules]:
+        """What rows are binned by, as in memory, and what trees may be."""
+        trees, rows, n = self.dictionary, self.rows, self.rows.n_rows
+        assert isinstance(trees, TreeDictionary)
+        is_category = trees.categories(len(self.scale))
+        width = _ROUND * min(n, THRESHOLD_ROWS + 8 * int(THRESHOLD_ROWS**0.5)) // n
+        sample = merged(rows.ask("first_rows", width)).X[:THRESHOLD_ROWS]
+        levels = rows.ask("levels", is_category)
+        bins = find_bins(sample, levels, is_category, int(trees.n_thresholds))
+        while True:
+            clash, weights = rows.ask("bin", bins)
+            if not any(map(len, clash)):
+                break
+            bins = bins.unshared(np.unique(np.concatenate(clash)), sample)
+        rows.workers.remember((rows.place,), ("ask", rows.place, "bin", bins))
+        return bins, trees.rules(weights, n if n > THRESHOLD_ROWS else bins.n_distinct)
+
     def grow(self, points: Sequence[Point]) -> Any:
-        """Refuse to: leaves are not corrected on workers."""
-        raise TypeError("Leaves are not corrected on workers.")
+        """Grow trees over all rows, in a round for every level, and two before."""
+        (bins, rules), rows, trees, leaves = self._bins, self.rows, [], []
+        for number, point in enumerate(points):
+            size = self.at([point], "size")
+            self.at([point], "start_tree", number, size, rules.unit, owner=(_TREES,))
+
+            def split(slots: Any, splits: Any, number: int = number) -> Any:
+                question = ("ask", rows.place, "split_tree", number, slots, splits)
+                histograms = rows.workers.round(*question)
+                rows.workers.remember((rows.place, _TREES), question)
+                return histograms
+
+            growth = Growth(SummedRows(split, bins, rules), bins, rules)
+            trees.append(growth.atom())
+            leaves.append(growth.leaf_numbers())
+        self._grown = (leaves,)
+        return stack_rows(trees)
 
     def columns(
         self, targets: Sequence[Any], loss: Loss, capacity: int, has_constant: bool
     ) -> ClusterColumns:
         """Return an empty set of columns; targets are the codes of positive classes."""
-        return ClusterColumns(self, tuple(targets), loss, capacity, has_constant)
+        kind = ClusterLeafColumns if self.dictionary.corrects_leaves else ClusterColumns
+        return kind(self, tuple(targets), loss, capacity, has_constant)
 
-    def at(self, points: Sequence[Point], verb: str, *args: Any) -> Any:
-        """Ask a question at points, in one round; what columns wait for comes along."""
+    def at(
+        self, points: Sequence[Point], verb: str, *args: Any, owner: tuple[int, ...] = ()
+    ) -> Any:
+        """Ask a question at points, in one round; what columns wait for comes along.
+
+        What has an owner is said again to shards that take the place of others.
+        """
         workers, place = self.rows.workers, self.rows.place
         columns = [p.columns for p in points if isinstance(p.columns, ClusterColumns)]
         there = [
@@ -128,6 +177,9 @@ class ClusterDesign(Design):
         for some, change, told in zip(changed, changes, news, strict=True):
             workers.remember((place, some.number), ("ask", place, "at", [change], [], [], "look"))
             some.note(*told)
+        if owner:
+            question = ("ask", place, "at", [], [], there, verb, *args)
+            workers.remember((place, *owner), question)
         return answer
 
 
@@ -287,3 +339,37 @@ class ClusterColumns(Columns):
         triangles, straight = self._design.at(points, "triangle", is_lifted)
         R = np.asarray(np.linalg.qr(np.vstack(triangles), mode="r"))
         return R * np.append(self._known[0], 1.0), straight * self._known[0]
+
+
+class ClusterLeafColumns(TreeColumns, ClusterColumns):
+    """The leaves of trees on workers."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.sizes = []
+
+    def append(self, atoms: Any) -> None:
+        """Add the leaves of trees, with the next round."""
+        trees = self._design.dictionary
+        assert isinstance(trees, TreeDictionary)
+        for j in range(atoms.shape[0]):
+            self.sizes.append(len(trees.leaf_values(atoms[j : j + 1])))
+            self.n_columns += self.sizes[-1]
+        self.changes.append(("append", atoms))
+
+    def look(
+        self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
+    ) -> list[Look]:
+        """Return the sums at points, in one round; of the Hessian the diagonal alone."""
+        asked = [Point(self, output, coef) for output, coef in points]
+        return [Look(*own) for own in self._design.at(asked, "look", places)]
+
+    def product(self, output: int, coef: Array, direction: Array) -> Array:
+        """Add up products, in one round."""
+        found: Array = self._design.at([Point(self, output, coef)], "product", direction)
+        return found
+
+    def terms(self, output: int, coef: Array) -> Array:
+        """Add up over the partitions, in one round."""
+        found: Array = self._design.at([Point(self, output, coef)], "terms")
+        return found

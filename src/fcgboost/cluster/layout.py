@@ -34,7 +34,7 @@ _ENOUGH_FOR_MEDIANS = 1 << 14
 
 def check_supported(settings: Settings) -> None:
     """Raise a ValueError for settings that a cluster does not have."""
-    scheme, loss, atoms = settings.scheme, settings.loss, settings.dictionary
+    scheme, loss = settings.scheme, settings.loss
     device, scoring = settings.device, settings.scoring
     solver = scheme.solver if isinstance(scheme, FullyCorrective) else None
     is_accuracy = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
@@ -42,7 +42,6 @@ def check_supported(settings: Settings) -> None:
         (solver is not None, scheme, "there is full correction only", "scheme='fully_corrective'"),
         (isinstance(loss, CurvedLoss), loss, "losses must be curved", "loss='squared_hinge'"),
         (isinstance(solver, NewtonSolver), solver, "nobody has all rows", "solver='newton'"),
-        (not atoms.corrects_leaves, atoms, "leaves are not corrected", "corrects_leaves=False"),
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
         (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
@@ -61,8 +60,7 @@ def prepare(
     train = given[0]._replace(n_rows=digests[0].n_rows)
     validation = given[1] if has_validation_data else None
     state = find_state(settings, classes, digests, (width, is_sparse), last)
-    # Leaves are not corrected here yet: many rows are fitted as few.
-    settings = replace(settings, is_free=False).at(train.n_rows, is_sparse, has_missing)
+    settings = settings.at(train.n_rows, is_sparse, has_missing)
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)

@@ -22,11 +22,14 @@ from fcgboost import hashing
 from fcgboost.clipping import Flags, Limits, zeros_in
 from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
-from fcgboost.designs.columns import MemoryColumns
+from fcgboost.designs.columns import RowColumns
+from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores
 from fcgboost.dictionaries import Dictionary
+from fcgboost.dictionaries.bins import Bins, Levels, codes_of
+from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
 from fcgboost.greedy.path import Validator
 from fcgboost.model import Model
 from fcgboost.stopping import Step
@@ -48,7 +51,7 @@ class Partition:
 
     def __init__(self, data: DataSet, labels: NDArray[Any]) -> None:
         self._hold(data, labels)
-        self._columns: dict[int, MemoryColumns] = {}
+        self._columns: dict[int, RowColumns] = {}
         self._candidates: MemoryCandidates
         self._design: MemoryDesign
         self._validator: Validator
@@ -203,11 +206,11 @@ class Partition:
             if verb == "make":
                 positives, *rest = args
                 targets = [np.where(self._laid.codes == code, 1.0, -1.0) for code in positives]
-                self._columns[number] = MemoryColumns(self._design, targets, *rest)
+                self._columns[number] = self._design.columns(targets, *rest)
             else:
                 getattr(self._columns[number], verb)(*args)
         columns = self._columns[number]
-        largest = [np.abs(columns.A[:, first:]).max(axis=0)]
+        largest = [columns.largest(first)]
         return columns.norms[first:] ** 2, largest, columns.first_gradients[:, first:]
 
     def look(self, points: Sequence[Point], places: Sequence[int] | None = None) -> tuple[Any, ...]:
@@ -223,6 +226,17 @@ class Partition:
         ((columns, output, coef),) = points
         R, straight = columns.triangle(output, coef, is_lifted)
         return [R], straight
+
+    def product(self, points: Sequence[Point], direction: Array) -> Array:
+        """Return a product with the Hessian."""
+        ((columns, output, coef),) = points
+        return columns.product(output, coef, direction)
+
+    def terms(self, points: Sequence[Point]) -> Array:
+        """Return the sums over every leaf of the last tree."""
+        ((columns, output, coef),) = points
+        assert isinstance(columns, LeafColumns)
+        return columns.terms(output, coef)
 
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
         """Return the residuals of the rows on the first stretch of the circle."""
@@ -248,6 +262,44 @@ class Partition:
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return exact scores of a few atoms."""
         return self._design.exact(points, atoms, divisor)
+
+    # Trees that grow on all rows.
+
+    def levels(self, is_category: Flags) -> Levels:
+        """Return what bins have to know of all rows."""
+        return Levels.of(self._laid.X, is_category)
+
+    def first_rows(self, width: int) -> list[DataSet]:
+        """Return the rows whose fingerprints are below a bound."""
+        return [self._laid.take(self._laid.words <= np.uint64(width - 1))]
+
+    def bin(self, bins: Bins) -> tuple[list[NDArray[np.intp]], Weights]:
+        """Bin the rows; return the columns that some of them may not share, and the weights."""
+        self._bins, self._growing = bins, dict[int, HostRows]()
+        self._codes, clash = codes_of(bins, self._laid.X)
+        return [clash], Weights.of(self._laid.weights)
+
+    def size(self, points: Sequence[Point]) -> float:
+        """Return the sum of all absolute residuals."""
+        return float(np.abs(self._design.residuals(points)).sum())
+
+    def start_tree(self, points: Sequence[Point], number: int, size: float, unit: float) -> None:
+        """Bring all rows to the root of a tree, which is known by its number."""
+        residual = self._design.residuals(points)[:, 0]
+        steps = steps_of(residual, self._laid.weights, size, unit)
+        self._growing[number] = HostRows(self._bins, self._codes, steps)
+
+    def split_tree(self, number: int, slots: Any, splits: Any) -> Any:
+        """Send rows on, and add up one child of every split by bin."""
+        return self._growing[number].split(slots, splits)
+
+    def tree_sums(self, points: Sequence[Point], trees: Any, leaves: Sequence[Any]) -> Sums:
+        """Return what the gains of grown trees are made of; `leaves` has those of their nodes."""
+        self._design.residuals(points)
+        for number, own in enumerate(leaves):
+            rows = self._growing.pop(number)
+            self._design.keep_leaves(trees[number : number + 1], own[rows.nodes])
+        return self._design.sums(trees, points)
 
     # Validation.
 

@@ -77,6 +77,10 @@ class RowColumns(Columns):
         self._states: dict[int, _State] = {}
 
     @abstractmethod
+    def largest(self, first: int) -> Array:
+        """Return the largest absolute values of columns from some one on."""
+
+    @abstractmethod
     def _values(self, coef: Array) -> Any:
         """Return A coef, an m-vector."""
 
@@ -320,6 +324,10 @@ class MemoryColumns(RowColumns):
         if self._sums and self._sums[output].is_at(coef):
             return self._sums[output].slopes
         return None
+
+    def largest(self, first: int) -> Array:
+        (largest,) = self._device.fetch(self._device.xp.amax(abs(self.A[:, first:]), axis=0))
+        return np.asarray(largest)
 
     def arrays(self, output: int) -> tuple[Any, Any, Any]:
         """Return A, the labels and the weights, for solvers that work on all rows."""

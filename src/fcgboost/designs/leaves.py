@@ -24,19 +24,13 @@ if TYPE_CHECKING:
 class TreeColumns(Columns):
     """The leaves of trees, tree after tree, wherever the rows are."""
 
-    #: Of every tree, the shares of its leaves.
-    _shares: list[Array]
+    #: The numbers of the trees' leaves.
+    sizes: list[int]
 
     @property
     def factors(self) -> Array:
         """Ones: columns are not scaled."""
         return np.ones(self.n_columns)
-
-    @property
-    def norms(self) -> Array:
-        """The roots of the shares of the weight."""
-        shares: Array = np.concatenate([np.ones(int(self.has_constant)), *self._shares])
-        return np.sqrt(shares)
 
     def drop(self, position: int) -> None:
         """Refuse to: nothing chooses among leaves."""
@@ -44,12 +38,12 @@ class TreeColumns(Columns):
 
     def atom_coef(self, coef: Array) -> Array:
         """Return ones: all is in the leaves."""
-        return np.ones(len(self._shares))
+        return np.ones(len(self.sizes))
 
     def leaf_values(self, coef: Array) -> list[Array]:
         """Return the coefficients of every tree."""
-        ends = np.cumsum([len(shares) for shares in self._shares])[:-1]
-        return np.split(coef[self.has_constant :], ends) if self._shares else []
+        ends = np.cumsum(self.sizes)[:-1]
+        return np.split(coef[self.has_constant :], ends) if self.sizes else []
 
     def triangle(self, output: int, coef: Array, is_lifted: bool) -> tuple[Array, Array]:
         """Refuse to: there are too many columns."""
@@ -78,7 +72,7 @@ class TreeColumns(Columns):
         is_worse = after + l2 * values**2 > before
         if is_worse.any():
             bound = self.loss.curvature_bound if isinstance(self.loss, SmoothLoss) else np.inf
-            safe = -gradient / (bound * self._shares[-1] + 2.0 * l2)
+            safe = -gradient / (bound * self.norms[newest:] ** 2 + 2.0 * l2)
             end = np.append(coef[:newest], np.where(is_worse, safe, values))
             after = self.terms(output, end)[0]
         return end, float(after.sum())
@@ -97,10 +91,17 @@ class LeafColumns(TreeColumns, RowColumns):
         self.n_columns = int(has_constant)
         self._forest = make_forest(design.n_rows, design.device, design.each)
         self._last = self._forest
-        self._shares = []
+        self.sizes = []
+        #: The shares of columns, by tree.
+        self._shares: list[Array] = [np.ones(self.n_columns)]
         (constants,) = self._device.fetch(self._first_slopes.sum(1)[:, None])
         #: The gradients of columns where all coefficients are 0, by tree.
         self._gradients = [constants[:, : self.n_columns]]
+
+    @property
+    def norms(self) -> Array:
+        """The roots of the shares of the weight."""
+        return np.sqrt(np.concatenate(self._shares))
 
     @property
     def first_gradients(self) -> Array:
@@ -112,6 +113,7 @@ class LeafColumns(TreeColumns, RowColumns):
         for j in range(atoms.shape[0]):
             codes, n_leaves = self._design.leaves(atoms[j : j + 1])
             self._forest.append(codes, n_leaves)
+            self.sizes.append(n_leaves)
             self.n_columns += n_leaves
             self._last = self._forest.last()
             known = map(self._last.sums, (self._design.shares, *self._first_slopes))
@@ -142,7 +144,7 @@ class LeafColumns(TreeColumns, RowColumns):
 
     def terms(self, output: int, coef: Array) -> Array:
         """Add up over the rows; a point that differs in the last tree alone takes one pass."""
-        kept, newest = self._states.get(output), self.n_columns - len(self._shares[-1])
+        kept, newest = self._states.get(output), self.n_columns - self.sizes[-1]
         if kept is not None and np.array_equal(kept.coef[:newest], coef[:newest]):
             there = np.append(kept.coef, np.zeros(self.n_columns))[: self.n_columns]
             if (added := (coef - there)[newest:]).any():
@@ -155,6 +157,9 @@ class LeafColumns(TreeColumns, RowColumns):
         """Return A as it is meant, with ones and zeros: small data alone have room for it."""
         columns = self._device.xp.stack([self._values(one) for one in np.eye(self.n_columns)])
         return columns.T, self._y[output], self._design.weights
+
+    def largest(self, first: int) -> Array:
+        return np.ones(self.n_columns - first)
 
     def _values(self, coef: Array) -> Any:
         f = 0.0 * self._design.weights + float(coef[: self.has_constant].sum())

@@ -278,8 +278,12 @@ class MemoryDesign(Design):
         R, trees = self.residuals(points), []
         for c in range(len(points)):
             trees.append(self._grower.grow(self.inputs, R[:, c], self.weights, 0))
-            self._leaves[_word(trees[-1])] = self._grower.leaves
+            self.keep_leaves(trees[-1], self._grower.leaves)
         return stack_rows(trees)
+
+    def keep_leaves(self, atom: Any, leaves: Any) -> None:
+        """Keep the leaves of a tree that rows belong to, until residuals are other ones."""
+        self._leaves[_word(atom)] = leaves
 
     def leaves(self, atom: Any) -> tuple[Any, int]:
         """Return the leaves of a tree that rows belong to, and how many there are."""

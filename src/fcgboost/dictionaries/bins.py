@@ -7,7 +7,7 @@ distinct rows alone, so weights, repetitions and the order of rows do not move t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,8 @@ class Bins:
         return replace(self, column=column, first=first, usual=usual)
 
 
-class Levels(NamedTuple):
+@dataclass(frozen=True)
+class Levels:
     """Of every feature: whether a value is missing, and the largest code of a category."""
 
     is_missing: BoolArray
@@ -151,8 +152,7 @@ class Levels(NamedTuple):
             top[j] = np.where(is_code(values), values, 0.0).max(initial=0.0)
         return cls(missing, top)
 
-    def joined(self, other: Levels) -> Levels:
-        """Return the same of the rows of both."""
+    def __add__(self, other: Levels) -> Levels:
         return Levels(self.is_missing | other.is_missing, np.maximum(self.top, other.top))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ def nodes_of(atoms: Any) -> Array:
     return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
-class Weights(NamedTuple):
+@dataclass(frozen=True)
+class Weights:
     """What is known of the weights of rows; that of parts of the rows adds up."""
 
     n_rows: int
@@ -60,8 +62,7 @@ class Weights(NamedTuple):
         largest = float(weights.max(initial=0.0))
         return cls(len(weights), float(np.add.reduce(weights)), float(least), largest, is_whole)
 
-    def joined(self, other: Weights) -> Weights:
-        """Return what is known of the rows of both."""
+    def __add__(self, other: Weights) -> Weights:
         n_rows, total = self.n_rows + other.n_rows, self.total + other.total
         least, largest = min(self.least, other.least), max(self.largest, other.largest)
         return Weights(n_rows, total, least, largest, self.is_whole and other.is_whole)
