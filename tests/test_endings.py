@@ -27,9 +27,10 @@ from fcgboost.dictionaries import (
     ReluDictionary,
 )
 from fcgboost.greedy.loop import fit_path
-from fcgboost.greedy.path import ColumnValues, Trace, Validator
+from fcgboost.greedy.path import Trace
 from fcgboost.selection.fixed import AllCandidates, Selection
 from fcgboost.stopping import NoImprovement, Status, Step
+from fcgboost.training.validation import ColumnValues, Validator
 
 SmallGain = load_example("plot_custom_stopping_rule").SmallGain
 # How a rule is made for one fit, and the ending it names.

@@ -17,12 +17,13 @@ from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.dictionaries import ReluDictionary
 from fcgboost.greedy.loop import fit_path, fit_ridges
-from fcgboost.greedy.path import ColumnValues, Trace, Validator
+from fcgboost.greedy.path import Trace
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CubedHinge, Hinge, SquaredHinge
 from fcgboost.selection.fixed import SampledCandidates
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.stopping import Status, Step
+from fcgboost.training.validation import ColumnValues, Validator
 
 DATA = simulation(120, 0.2, seed=0)
 THREE = np.digitize(DATA.X[:, 0], np.quantile(DATA.X[:, 0], [0.3, 0.7]))

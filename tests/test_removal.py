@@ -18,12 +18,13 @@ from fcgboost.dictionaries import Dictionary, GaussDictionary, ReluDictionary
 from fcgboost.greedy.elimination import eliminate, least_missed
 from fcgboost.greedy.loop import fit_path
 from fcgboost.greedy.outputs import Coefficients, Output, make_output
-from fcgboost.greedy.path import ColumnValues, Trace, Validator
+from fcgboost.greedy.path import Trace
 from fcgboost.losses import CubedHinge, Loss, Square, SquaredHinge
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import AdmmSolver, NewtonSolver
 from fcgboost.solvers.base import Problem, Solution
 from fcgboost.training.resume import FitState, read, write
+from fcgboost.training.validation import ColumnValues, Validator
 
 REMOVALS = [Removal(), Removal(share=0.9)]
 

@@ -30,12 +30,12 @@ from fcgboost.designs.scoring import MemoryCandidates, Scores
 from fcgboost.dictionaries import Dictionary
 from fcgboost.dictionaries.bins import Bins, Levels, codes_of
 from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
-from fcgboost.greedy.path import Validator
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
-from fcgboost.training.scoring import make_sums, make_validator
+from fcgboost.training.scoring import make_sums
+from fcgboost.training.validation import Validator, make_validator
 
 
 class LoadedRows(NamedTuple):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import cycle
 from typing import Any, overload
 
@@ -14,14 +13,9 @@ from numpy.typing import NDArray
 
 from fcgboost.clipping import Limits
 from fcgboost.designs.base import Array
-from fcgboost.designs.devices import Host
-from fcgboost.designs.forests import make_forest
 from fcgboost.dictionaries import Dictionary, TreeDictionary, stack_rows
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
-
-# Steps that are scored together.
-_STEPS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,126 +143,3 @@ class StepScore(ABC):
     @abstractmethod
     def anew(self) -> StepScore:
         """Return the same for another path."""
-
-
-class AtomValues(ABC):
-    """The values of a path's atoms at some rows, and the decision values of its steps there."""
-
-    n_atoms = 0
-
-    @abstractmethod
-    def append(self, atoms: Any, step: Step) -> None:
-        """Evaluate atoms, which are in a step."""
-
-    @abstractmethod
-    def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Return the decision values of steps, each of shape (n_rows, n_outputs)."""
-
-    @abstractmethod
-    def anew(self) -> AtomValues:
-        """Return the same for another path."""
-
-
-class ColumnValues(AtomValues):
-    """Atoms as columns; `evaluate` returns those of parameter rows, in the memory of a device."""
-
-    def __init__(self, evaluate: Callable[[Any], Any], device: Host | None = None) -> None:
-        self._evaluate, self._device = evaluate, device or Host()
-        #: Column after column.
-        self._values = self._device.empty(0, 0)
-
-    def append(self, atoms: Any, step: Step) -> None:
-        """Put columns behind those that are there."""
-        columns, first = self._evaluate(atoms), self.n_atoms
-        self.n_atoms += columns.shape[1]
-        if self.n_atoms > len(self._values):
-            room = max(self.n_atoms, 2 * first, 64 if columns.shape[1] == 1 else 0)
-            larger = self._device.empty(room, len(columns))
-            larger[:first] = self._values[:first].reshape(-1, len(columns))
-            self._values = larger
-        self._values[first : self.n_atoms] = columns.T
-
-    def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Multiply once for several steps, which reads the values once."""
-        n_atoms, n_outputs = steps[-1].n_entered, len(steps[-1].intercept)
-        coef = np.zeros((len(steps), n_outputs, n_atoms))
-        for rows, step in zip(coef, steps, strict=True):
-            rows[:, : step.n_entered] = step.coef
-        flat = self._device.put(coef.reshape(-1, n_atoms))
-        (decisions,) = self._device.fetch(self._values[:n_atoms].T @ flat.T)
-        parts = np.split(decisions, len(steps), axis=1)
-        return [f + step.intercept for f, step in zip(parts, steps, strict=True)]
-
-    def anew(self) -> ColumnValues:
-        return ColumnValues(self._evaluate, self._device)
-
-
-class LeafValues(AtomValues):
-    """Trees as the leaves that rows belong to; `leaves` returns those of one tree."""
-
-    def __init__(self, leaves: Callable[[Any], Any], n_rows: int, device: Host) -> None:
-        self._leaves, self._n_rows, self._device = leaves, n_rows, device
-        #: For every output its trees, and their positions.
-        self._forests: list[tuple[Any, list[int]]] = []
-
-    def append(self, atoms: Any, step: Step) -> None:
-        """Assign every tree to the output that has it."""
-        if not self._forests:
-            empty = partial(make_forest, self._n_rows, self._device)
-            self._forests = [(empty(), []) for _ in step.intercept]
-        for j in range(atoms.shape[0]):
-            forest, places = self._forests[int(np.argmax(step.coef[:, self.n_atoms] != 0.0))]
-            forest.append(self._leaves(atoms[j : j + 1]), len(step.leaves[self.n_atoms]))
-            places.append(self.n_atoms)
-            self.n_atoms += 1
-
-    def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Add up the values of leaves."""
-        return [self._decide(step) for step in steps]
-
-    def _decide(self, step: Step) -> Array:
-        decision = []
-        for constant, (forest, places) in zip(step.intercept, self._forests, strict=True):
-            # An earlier step has the first trees.
-            values = [step.leaves[place] for place in places if place < step.n_entered]
-            own = self._device.put(np.full(self._n_rows, constant))
-            if values:
-                own = forest.first_trees(len(values)).add_values(np.concatenate(values), own)
-            decision.append(own)
-        (found,) = self._device.fetch(self._device.xp.stack(decision).T)
-        return np.asarray(found)
-
-    def anew(self) -> LeafValues:
-        return LeafValues(self._leaves, self._n_rows, self._device)
-
-
-class Validator(StepScore):
-    """A score of the decision values on validation data.
-
-    Parameters
-    ----------
-    values : AtomValues
-        The atoms' values there.
-    score : callable
-        Maps decision values of shape (n_samples, n_outputs) to a number, larger is better, or of
-        a part of the rows to the sums that it is made of.
-    """
-
-    def __init__(self, values: AtomValues, score: Callable[[Array], Any]) -> None:
-        self._values = values
-        self._score = score
-
-    def anew(self) -> Validator:
-        return Validator(self._values.anew(), self._score)
-
-    def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[Any]:
-        for atom in atoms[self._values.n_atoms :]:
-            self._values.append(atom, steps[0])
-        return [self._score(self._values.decision([step])[0]) for step in steps]
-
-    def scores(self, steps: Sequence[Step], atoms: Any) -> list[Any]:
-        values, scores = self._values.anew(), list[Any]()
-        values.append(atoms, steps[-1])
-        for start in range(0, len(steps), _STEPS_AT_ONCE):
-            scores += map(self._score, values.decision(steps[start : start + _STEPS_AT_ONCE]))
-        return scores

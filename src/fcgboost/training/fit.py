@@ -33,8 +33,9 @@ from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
-from fcgboost.training.scoring import make_score, make_targets, make_validator
+from fcgboost.training.scoring import make_score, make_targets
 from fcgboost.training.settings import Settings
+from fcgboost.training.validation import make_validator
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256

@@ -8,16 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
-from fcgboost.designs.blocks import row_blocks
-from fcgboost.designs.devices import Host
-from fcgboost.dictionaries import Dictionary, TreeDictionary
-from fcgboost.greedy.path import AtomValues, ColumnValues, LeafValues, Validator
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
 from fcgboost.training.checks import Array, make_part, to_host
 from fcgboost.training.dataset import DataSet, counts_of
@@ -99,37 +94,6 @@ def make_targets(codes: NDArray[np.intp], n_classes: int) -> list[Array]:
     """Return -1 and +1 for every output: each class against the rest, one of two alone."""
     positives = [1] if n_classes == 2 else range(n_classes)
     return [np.where(codes == positive, 1.0, -1.0) for positive in positives]
-
-
-def make_validator(
-    X: Any,
-    dictionary: Dictionary,
-    scale: Array,
-    score: Callable[[Array], Any],
-    device: Host | None = None,
-) -> Validator:
-    """Return what scores the steps of a path at the rows X, clipped as those of the training."""
-    device = Host() if device is None else device
-    width = 1 if sparse.issparse(X) else X.shape[1]
-    blocks = row_blocks(X.shape[0], device.block_entries // max(1, width))
-    rows, units = (device.put(X), device.put(scale)) if device.is_torch else (X, scale)
-
-    def over_rows(function: Callable[[Any], Any]) -> Any:
-        parts = [function(rows[block]) for block in blocks]
-        return parts[0] if len(parts) == 1 else device.xp.concatenate(parts)
-
-    def evaluate(atoms: Any) -> Any:
-        here = device.put(atoms) if device.is_torch else atoms
-        return over_rows(lambda some: dictionary.evaluate(some, here, units))
-
-    if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
-        trees = dictionary
-        values: AtomValues = LeafValues(
-            lambda atom: over_rows(lambda some: trees.leaves(some, atom)), X.shape[0], device
-        )
-    else:
-        values = ColumnValues(evaluate, device)
-    return Validator(values, score)
 
 
 def make_score(
