@@ -45,7 +45,7 @@ def make_rows(n: int, seed: int) -> tuple[Any, Any]:
 
 def grow_in_rounds(trees: TreeDictionary, X: Any, residual: Any, weights: Any) -> tuple[Any, Any]:
     bins, codes = bin_rows(X, trees.categories(X.shape[1]), trees.n_thresholds)
-    rules = trees.rules(Weights.of(weights), bins.n_distinct)
+    rules = trees.rules(trees.levels(max(weights.sum(), 1.0)), Weights.of(weights).unit)
     rows = HostRows(bins, codes, steps_of(residual, weights, abs(residual).sum(), rules.unit))
     growth = Growth(SummedRows(rows.split, bins, rules), bins, rules)
     return growth.atom(), growth.leaf_numbers()[rows.nodes]
@@ -90,7 +90,7 @@ def test_a_large_tree_takes_few_rounds() -> None:
     trees = TreeDictionary(30, max_leaf_nodes=255, corrects_leaves=True)
     weights, calls = np.ones(len(X)), list[int]()
     bins, codes = bin_rows(X, trees.categories(X.shape[1]), trees.n_thresholds)
-    rules = trees.rules(Weights.of(weights), len(X))
+    rules = trees.rules(trees.levels(len(X)), Weights.of(weights).unit)
     rows = HostRows(bins, codes, steps_of(residual, weights, abs(residual).sum(), rules.unit))
 
     def split(slots: Any, splits: Any) -> Any:

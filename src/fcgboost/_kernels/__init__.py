@@ -36,6 +36,8 @@ _FUNCTIONS = {
     "draw": "-piaua",
     "propose": "bpiiaaaddbua",
     "bin": "-iaiaia",
+    "weights": "-iaa",
+    "weight_unit": "daa",
     "grow_tree": "ippaaiaiap",
     "find_splits": "-ppiaaa",
     "split_rows": "-paaaaa",
@@ -293,6 +295,19 @@ def bin_values(values: Array, thresholds: Array, n_numbers: int, codes: NDArray[
     library().fcg_bin(len(values), values, len(thresholds), thresholds, n_numbers, codes)
 
 
+def weigh(weights: Array) -> list[float]:
+    """Return sum, least, largest and number of weights, and whether all are whole, as numbers."""
+    facts = np.empty(5)
+    library().fcg_weights(len(weights), weights, facts)
+    return facts.tolist()
+
+
+def weight_unit(*facts: float) -> tuple[float, bool]:
+    """Return the weight of a step by what `weigh` returned, and whether it tells all weights."""
+    is_exact = np.empty(1, np.int64)
+    return library().fcg_weight_unit(np.array(facts), is_exact), bool(is_exact[0])
+
+
 def grow_tree(
     bins: Any,
     rules: tuple[float, ...],
@@ -305,9 +320,9 @@ def grow_tree(
     """Return the nodes of a tree, four numbers each; write the number of every row's leaf.
 
     The bins are what `refer_to_bins` returned; the rules are the depth, the most leaves (0 is no
-    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step, and whether
-    it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns), and nodes,
-    (most_nodes, 4), are memory to work in.
+    limit), the least weight of a leaf, the smoothing, the peak, the weight of a step (0 is found),
+    and whether it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns),
+    and nodes, (most_nodes, 4), are memory to work in.
     """
     data = bins, byref(_TreeRules(*rules)), residual, weights
     where = None if leaves is None else ArrayPointer.from_param(leaves)

@@ -137,10 +137,16 @@ typedef struct {
 FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
                      const double *thresholds, int64_t n_numbers, uint8_t *codes);
 
+/* Write the sum of weights, the least and the largest one, how many there are, and whether all are
+ * whole; those of zero do not count. */
+FCG_API void fcg_weights(int64_t n, const double *weights, double *facts);
+/* Return the weight of a step by such facts, and write 1 if it tells all weights exactly, else 0. */
+FCG_API double fcg_weight_unit(const double *facts, int64_t *is_exact);
+
 typedef struct {
     int64_t depth, max_leaves; /* no limit of leaves if 0: then the tree grows level by level */
     double min_leaf, smoothing, peak;
-    double unit;      /* the weight of a step */
+    double unit;      /* the weight of a step; 0: `fcg_grow_tree` finds it */
     int64_t is_exact; /* whether it tells all weights */
 } fcg_tree_rules;
 

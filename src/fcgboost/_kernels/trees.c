@@ -19,6 +19,9 @@ enum { FEW = 256 };
 
 /* The sizes of all residuals add up to fewer steps than that power of two. */
 enum { RESIDUAL_BITS = 34 };
+/* Weights that are not whole have so many steps a row on average, but together so many at least,
+ * and at most. */
+static const double STEPS_A_ROW = 64.0, LEAST_STEPS = 0x1p17, WEIGHT_STEPS = 0x1p27;
 static const double LEAF[FIELDS] = {-1.0, 0.0, 0.0, 0.0};
 
 void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double *thresholds,
@@ -34,6 +37,31 @@ void fcg_bin(int64_t n, const double *values, int64_t n_thresholds, const double
         for (int64_t i = 0; i < size; i++)
             codes[i] = (uint8_t)(values[i] == values[i] ? found[i] : n_numbers);
     }
+}
+
+void fcg_weights(int64_t n, const double *weights, double *facts) {
+    double total = 0.0, least = INFINITY, largest = 0.0;
+    int64_t count = 0, is_whole = 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(weights[i] > 0.0)) continue;
+        total += weights[i];
+        least = fmin(least, weights[i]);
+        largest = fmax(largest, weights[i]);
+        is_whole &= weights[i] == floor(weights[i]);
+        count++;
+    }
+    facts[0] = total, facts[1] = least, facts[2] = largest;
+    facts[3] = (double)count, facts[4] = (double)is_whole;
+}
+
+/* A step is 1 if all weights are whole, or what all of them are. */
+double fcg_weight_unit(const double *facts, int64_t *is_exact) {
+    double total = facts[0], first = facts[1];
+    *is_exact = 1;
+    if (facts[4] && total <= WEIGHT_STEPS) return 1.0;
+    if (first == facts[2] && total <= WEIGHT_STEPS * first) return first;
+    *is_exact = 0;
+    return total / fmin(WEIGHT_STEPS, fmax(LEAST_STEPS, STEPS_A_ROW * facts[3]));
 }
 
 /* Set the sums of all rows, and the order of those that have a weight; returns their number. */
@@ -291,7 +319,13 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
                       const double *weights, int64_t n_room, int64_t *room, int64_t max_nodes,
                       double *nodes, uint16_t *leaves) {
     size_t n_rows = (size_t)bins->n_rows + AHEAD;
-    growth tree = fcg_growth(bins, rules);
+    fcg_tree_rules own = *rules;
+    if (own.unit == 0.0) {
+        double facts[5];
+        fcg_weights(bins->n_rows, weights, facts);
+        own.unit = fcg_weight_unit(facts, &own.is_exact);
+    }
+    growth tree = fcg_growth(bins, &own);
     tree.room = room;
     tree.n_room = n_room;
     tree.rows = malloc(n_rows * sizeof(pair));

@@ -128,7 +128,8 @@ class ClusterDesign(Design):
                 break
             bins = bins.unshared(np.unique(np.concatenate(clash)), sample)
         rows.workers.remember((rows.place,), ("ask", rows.place, "bin", bins))
-        return bins, trees.rules(weights, n if n > THRESHOLD_ROWS else bins.n_distinct)
+        depth = trees.levels(max(weights.total, bins.n_rows(n)))
+        return bins, trees.rules(depth, weights.unit)
 
     def grow(self, points: Sequence[Point]) -> Any:
         """Grow trees over all rows, in a round for every level, and two before."""

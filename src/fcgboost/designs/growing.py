@@ -15,7 +15,7 @@ from fcgboost.arrays import Array, host
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import Host, kernels
 from fcgboost.dictionaries import TreeDictionary
-from fcgboost.dictionaries.bins import N_BINS, THRESHOLD_ROWS, bin_rows
+from fcgboost.dictionaries.bins import N_BINS, bin_rows
 from fcgboost.dictionaries.growth import Growth, SummedRows, Weights, steps_of
 
 
@@ -26,8 +26,9 @@ class DeviceGrower:
         self._device, self._weights = device, weights
         is_category = trees.categories(rows.shape[1])
         self._bins, self._codes = bin_rows(rows, is_category, int(trees.n_thresholds))
-        n_rows = len(rows) if len(rows) > THRESHOLD_ROWS else self._bins.n_distinct
-        self._rules = rules = trees.rules(Weights.of(host(weights)), n_rows)
+        known = Weights.of(host(weights))
+        depth = trees.levels(max(known.total, self._bins.n_rows(len(rows))))
+        self._rules = rules = trees.rules(depth, known.unit)
         names = ("column", "first", "usual", "n_numbers", "n_bins", "is_category")
         facts = np.stack([getattr(self._bins, name) for name in names])
         least = max(1.0, math.ceil(rules.min_leaf / rules.unit))

@@ -51,6 +51,10 @@ class Bins:
     #: The number of distinct rows that thresholds were chosen by.
     n_distinct: int
 
+    def n_rows(self, n: int) -> int:
+        """Return the number of distinct rows among n; of very many, of all."""
+        return n if n > THRESHOLD_ROWS else self.n_distinct
+
     @property
     def n_columns(self) -> int:
         """The number of columns."""

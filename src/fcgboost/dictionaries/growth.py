@@ -28,9 +28,6 @@ MISSING_LEFT, CATEGORIES = 1, 2
 # A sum of residuals, in the upper bits, and one of weights are one whole number; sizes of all
 # residuals add up to fewer steps than that power of two.
 WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
-# Weights that are not whole have so many steps a row on average, but together so many at least, and
-# at most.
-_STEPS_A_ROW, _LEAST_STEPS, _WEIGHT_STEPS = 64.0, 2.0**17, 2.0**27
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -42,40 +39,30 @@ def nodes_of(atoms: Any) -> Array:
     return rows.reshape(len(rows), n_nodes, FIELDS)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Weights:
     """What is known of the weights of rows; that of parts of the rows adds up."""
 
-    n_rows: int
     total: float
     least: float
     largest: float
-    is_whole: bool
+    n_rows: float
+    is_whole: float
 
     @classmethod
     def of(cls, weights: Array) -> Weights:
         """Look at weights, of which those of zero do not count."""
-        if not (least := weights.min(initial=np.inf)) > 0.0:
-            weights = weights[weights > 0.0]
-            least = weights.min(initial=np.inf)
-        is_whole = bool((weights == np.floor(weights)).all())
-        largest = float(weights.max(initial=0.0))
-        return cls(len(weights), float(np.add.reduce(weights)), float(least), largest, is_whole)
+        return cls(*_kernels.weigh(weights))
 
     def __add__(self, other: Weights) -> Weights:
-        n_rows, total = self.n_rows + other.n_rows, self.total + other.total
+        n_rows, is_whole = self.n_rows + other.n_rows, self.is_whole and other.is_whole
         least, largest = min(self.least, other.least), max(self.largest, other.largest)
-        return Weights(n_rows, total, least, largest, self.is_whole and other.is_whole)
+        return Weights(self.total + other.total, least, largest, n_rows, is_whole)
 
     @property
     def unit(self) -> tuple[float, bool]:
         """The weight of a step, and whether it tells all weights exactly."""
-        if self.is_whole and self.total <= _WEIGHT_STEPS:
-            return 1.0, True
-        if self.least == self.largest and self.total <= _WEIGHT_STEPS * self.least:
-            return self.least, True
-        n_steps = min(_WEIGHT_STEPS, max(_LEAST_STEPS, _STEPS_A_ROW * self.n_rows))
-        return self.total / n_steps, False
+        return _kernels.weight_unit(*vars(self).values())
 
 
 class Rules(NamedTuple):

@@ -16,7 +16,6 @@ from fcgboost.dictionaries.base import Grower, GrownDictionary, Sample, Scaling
 from fcgboost.dictionaries.bins import (
     N_BINS,
     N_CODES,
-    THRESHOLD_ROWS,
     Bins,
     BoolArray,
     bin_rows,
@@ -27,7 +26,6 @@ from fcgboost.dictionaries.growth import (
     FIELDS,
     MISSING_LEFT,
     Rules,
-    Weights,
     nodes_of,
 )
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
@@ -136,13 +134,13 @@ class TreeDictionary(GrownDictionary):
         fewer = _SHALLOW if self.depth == "shallow" else 0
         return min(_DEEPEST, max(1, round(math.log2(n_rows) / 2.0) - fewer))
 
-    def rules(self, weights: Weights, n_rows: int) -> Rules:
-        """Return what a tree may be; weights may be those of the rows that have a residual."""
-        depth, most = self.levels(max(weights.total, n_rows, 1.0)), self.max_leaf_nodes or 0
+    def rules(self, depth: int, unit: tuple[float, bool] = (0.0, False)) -> Rules:
+        """Return what a tree of some depth may be; the weight of a step may be found later."""
+        most = self.max_leaf_nodes or 0
         if self.corrects_leaves and not most and 2**depth > _MOST_LEAVES:
             most = _MOST_LEAVES  # two bytes tell no more leaves apart
         smooth = float(self.min_leaf), float(self.smoothing), float(self.peak)
-        return Rules(depth, most, *smooth, *weights.unit)
+        return Rules(depth, most, *smooth, *unit)
 
     def check_rows(self, X: Any) -> None:
         """Refuse codes of categories that cannot be told apart and would count as missing."""
@@ -279,7 +277,7 @@ class TreeGrower(Grower):
         self._is_category = dictionary.categories(n_features)
         self._rows: Array | None = None
         self._bins: Bins
-        self._depth_of_room = 0
+        self._depth_of_room, self._rules = 0, dictionary.rules(0)
         #: The numbers of the leaves that rows belong to in the last tree, where they are corrected.
         self.leaves: NDArray[np.uint16] | None = None
 
@@ -290,19 +288,24 @@ class TreeGrower(Grower):
             given = np.asarray(rows), self._is_category, int(trees.n_thresholds)
             self._bins, self._codes = bin_rows(*given)
             self._held = _kernels.refer_to_bins(self._bins, self._codes)
+            self._n_rows = self._bins.n_rows(len(rows))
             self._rows, self._depth_of_room = rows, 0
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
         if not trees.corrects_leaves:
             weights = weights * (residual != 0.0)
-        n_rows = len(rows) if len(rows) > THRESHOLD_ROWS else self._bins.n_distinct
-        rules = trees.rules(Weights.of(weights), n_rows)
-        if rules.depth > self._depth_of_room:
-            self._make_room(rules.depth)
+        # Weights may be those of the rows that have a residual alone.
+        depth = trees.levels(max(np.add.reduce(weights), self._n_rows, 1.0))
+        if depth != self._rules.depth:
+            self._rules = trees.rules(depth)
+        if depth > self._depth_of_room:
+            self._make_room(depth)
         if trees.corrects_leaves:
             self.leaves = np.empty(len(rows), np.uint16)
         room = self._histograms, self._nodes
-        return _kernels.grow_tree(self._held, rules, residual, weights, *room, self.leaves)[None, :]
+        return _kernels.grow_tree(self._held, self._rules, residual, weights, *room, self.leaves)[
+            None, :
+        ]
 
     def _make_room(self, depth: int) -> None:
         """Make room for a histogram of every leaf, and for nodes of a row each."""
