@@ -198,6 +198,8 @@ class MemoryCandidates(ScoredCandidates):
         #: What stored atoms are divided by.
         self._extents: dict[Divisor, Any] = {}
         self._errors: dict[str, Array | None] = {}
+        #: All candidates in the coordinates of the rows, by precision.
+        self._placed: dict[str, Any] = {}
         if is_stored and atoms.shape[0]:
             view = design.view(self._dtype)
             placed, device = view.placed(atoms), view.device
@@ -222,15 +224,20 @@ class MemoryCandidates(ScoredCandidates):
         R, view = design.residuals(points), design.view(dtype)
         unit = device.xp.clip(device.xp.amax(device.xp.abs(R)), _TINY, None)
         W = view.device.put(R / unit, dtype)
-        if self._stored is None or dtype != self._dtype:
-            found = self._sums(view, W, divisor, self.atoms[left])
-        else:
+        n_atoms, is_stored = self.atoms.shape[0], self._stored is not None and dtype == self._dtype
+        if is_stored:
             found = self._sums(view, W, "none" if divisor in self._extents else divisor)
             if divisor != "none":
                 found = [found[0], self._extents.setdefault(divisor, found[-1])]
-            if len(left) < self.atoms.shape[0]:
-                places = view.device.put(left, "int64")
-                found = [array[places] for array in found]
+        elif 2 * len(left) < n_atoms:
+            found = self._sums(view, W, divisor, view.placed(self.atoms[left]))
+        else:
+            if dtype not in self._placed:
+                self._placed[dtype] = view.placed(self.atoms)
+            found = self._sums(view, W, divisor, self._placed[dtype])
+        if found[0].shape[0] > len(left):
+            places = view.device.put(left, "int64")
+            found = [array[places] for array in found]
         sums, *extents = (device.put(array) for array in found)
         waiting = sums * unit, device.xp.abs(R).sum(0), *extents
         if dtype not in self._errors:  # found while a device adds up
@@ -245,20 +252,19 @@ class MemoryCandidates(ScoredCandidates):
             return Scores(dots, slack)
         return Scores(dots, slack, divisor, extents[0], 0.0 if errors is None else errors[left])
 
-    def _sums(self, view: View, W: Any, divisor: Divisor, atoms: Any = None) -> list[Any]:
+    def _sums(self, view: View, W: Any, divisor: Divisor, placed: Any = None) -> list[Any]:
         """Return products of atoms' values, or of stored ones, and the extents if divided."""
-        device, placed = view.device, None
-        if atoms is None:
+        device = view.device
+        if placed is None:
             blocks = [slice(0, self._stored.shape[1])]
             size = 8 * device.block_entries // blocks[0].stop
         else:
-            placed = view.placed(atoms)
-            is_fused = divisor == "none" and view.is_fused(atoms.shape[0])
+            is_fused = divisor == "none" and view.is_fused(placed.shape[0])
             if is_fused or (divisor == "none" and not device.is_torch):
                 view, W = view.with_residuals(W)
             if is_fused:
                 return [view.fused_sums(placed, W)]
-            blocks = row_blocks(atoms.shape[0], view.at_once)
+            blocks = row_blocks(placed.shape[0], view.at_once)
             n_inputs = 1 if sparse.issparse(view.inputs) else view.inputs.shape[1]
             size = device.block_entries // max(blocks[0].stop, n_inputs)
         parts = row_blocks(len(W), max(1, size // BLOCK) * BLOCK)
