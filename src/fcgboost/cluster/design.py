@@ -208,7 +208,7 @@ class ClusterSubsample(Subsample):
         places = order[data.positions]
         self._places = places[places >= 0]
         weights = np.concatenate([part.weights for part in parts])
-        self.weights = np.bincount(data.positions, weights)[kept]
+        self.weights = np.asarray(np.bincount(data.positions, weights)[kept], np.float64)
         self._design, self._key, self._width = design, key, width
         self.rows = data.X[kept]
 

@@ -260,18 +260,17 @@ class Candidates(ABC):
 class Subsample(ABC):
     """Some rows of a design, the same ones during a fit, on which atoms are learned."""
 
-    #: ndarray, CSR matrix or tensor: raw rows, in an order that only their values decide.
+    #: ndarray or CSR matrix: raw rows, in an order that only their values decide.
     rows: Any
-    #: Their weights, an array or a tensor.
-    weights: Any
+    weights: Array
 
     @abstractmethod
-    def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
+    def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Return the residuals at these rows, and the weights where they are not zero.
 
         Returns
         -------
-        two arrays, or tensors, of shape (n_rows, n_points)
+        two arrays of shape (n_rows, n_points)
         """
 
 

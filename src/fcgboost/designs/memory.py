@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import hashing
-from fcgboost.arrays import is_sparse, is_tensor, squared_norms
+from fcgboost.arrays import host, is_sparse, is_tensor, squared_norms
 from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
 from fcgboost.designs.columns import MemoryColumns, RowColumns
@@ -332,13 +332,13 @@ class MemorySubsample(Subsample):
     """Rows of a design in one memory, by their positions there."""
 
     def __init__(self, design: MemoryDesign, positions: Any) -> None:
-        self._design, self._positions = design, positions
-        self.rows = design.inputs[positions]
-        self.weights = design.weights[positions]
+        self._design, is_all = design, isinstance(positions, slice)
+        self.rows, self.weights = design.X[positions], host(design.weights)[positions]
+        self._positions = positions if is_all else design.device.put(positions, "int64")
 
-    def residuals(self, points: Sequence[Point]) -> tuple[Any, Any]:
+    def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
         """Return residuals, and the weights where they are not zero."""
-        residuals = self._design.residuals(points)[self._positions]
+        (residuals,) = self._design.device.fetch(self._design.residuals(points)[self._positions])
         return residuals, (residuals != 0.0) * self.weights[:, None]
 
 

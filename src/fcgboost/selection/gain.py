@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.linalg import norm
 
-from fcgboost.arrays import beside, host, namespace
 from fcgboost.designs.base import TIE, Array
 from fcgboost.dictionaries import LearnableDictionary
 
@@ -47,17 +46,16 @@ class Gain:
 
     def scores(self, dots: Any, firsts: Any, squares: Any, active: Any) -> Any:
         """Return |<r, g>| / (v(g) + lambda)^(1/2), 0 for atoms that are nothing."""
-        xp = namespace(dots)
-        size = self.size(firsts, squares, active, xp)
+        size = self.size(firsts, squares, active)
         is_there = size > ROUNDING * squares / self.total_weight
-        return xp.where(is_there, abs(dots) / xp.where(is_there, size, 1.0) ** 0.5, 0.0)
+        return np.where(is_there, abs(dots) / np.where(is_there, size, 1.0) ** 0.5, 0.0)
 
-    def size(self, firsts: Any, squares: Any, active: Any, xp: Any = np) -> Any:
+    def size(self, firsts: Any, squares: Any, active: Any) -> Any:
         """Return v(g) + lambda."""
         if self.is_centered:
             # A column that is constant on the active rows gains nothing that is not there.
             spread = squares - firsts * firsts / max(active, ROUNDING)
-            squares = xp.where(spread > ROUNDING * squares, spread, 0.0)
+            squares = np.where(spread > ROUNDING * squares, spread, 0.0)
         return squares / self.total_weight + self.ridge
 
 
@@ -79,17 +77,16 @@ class Task:
     def look(self, theta: Array) -> tuple[float, Array]:
         """Return the logarithm of the gain of a vector without constraints, and its gradient."""
         Z, dictionary, weights, total = self.Z, self.dictionary, self.weights, self.weights.sum()
-        row, ones = beside(dictionary.bound(theta[None]), Z), beside(np.ones(Z.shape[1]), Z)
-        g = dictionary.evaluate(Z, row, ones)
+        g = dictionary.evaluate(Z, dictionary.bound(theta[None]), np.ones(Z.shape[1]))
         (score,) = self.scores(g)
         if not score > 0.0:
             return -math.inf, np.zeros(len(theta))
         first = weights @ g
-        size = self.gain.size(first, weights @ (g * g), total, namespace(g))
+        size = self.gain.size(first, weights @ (g * g), total)
         mean = first / total if self.gain.is_centered else 0.0
         V = self.residual[:, None] * (2.0 / (self.residual @ g))
         V = V - weights[:, None] * (g - mean) * (2.0 / (size * self.gain.total_weight))
-        (slope,) = host(dictionary.free_gradient(Z, beside(theta[None], Z), V))
+        (slope,) = dictionary.free_gradient(Z, theta[None], V)
         return 2.0 * math.log(score), np.asarray(slope)
 
 

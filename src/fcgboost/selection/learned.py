@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import beside, host, is_tensor, namespace
+from fcgboost.arrays import host
 from fcgboost.designs.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
     GaussDictionary,
@@ -183,8 +183,7 @@ class _Data:
 
     @cached_property
     def standardized(self) -> Any:
-        rows = self.rows if is_tensor(self.rows) else host(self.rows)
-        return (rows - beside(self.frame.shift, rows)) / beside(self.frame.scale, rows)
+        return (host(self.rows) - self.frame.shift) / self.frame.scale
 
     @cached_property
     def blocks(self) -> Array:
@@ -199,8 +198,6 @@ class _Grown:
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
-        if not isinstance(residual, np.ndarray):
-            residual, active = host(residual), host(active)
         return self._grower.grow(self._rows, residual, active, key)
 
 
@@ -210,14 +207,13 @@ class _Drawn:
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._family, self._selection, self._data = family, selection, data
         self._search = _search(family, selection, data.frame)
-        self._is_here = not is_tensor(data.rows)
         # The way back from standardised coordinates.
         self._back = -data.frame.shift / data.frame.scale, 1.0 / data.frame.scale
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
         """Return raw rows: what was refined, and behind it what that was made of."""
         data, search = self._data, self._search
-        if search is None or not self._is_here:
+        if search is None:
             return self.propose_any(residual, active, gain, key)
         residual, active = np.ascontiguousarray(residual), np.ascontiguousarray(active)
         measure = gain.ridge, data.weight, gain.is_centered
@@ -225,15 +221,15 @@ class _Drawn:
         return self._family.moved(atoms, *self._back)
 
     def propose_any(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:
-        """Do what `propose` does, for arrays of any kind and any dictionary."""
+        """Do what `propose` does, for any dictionary."""
         family, selection, data = self._family, self._selection, self._data
-        weights = np.ascontiguousarray(host(active))
+        weights = np.ascontiguousarray(active)
         rows, points, n_active = _kernels.sample(weights, selection.n_rows, selection.size, key)
         weight = data.weight * min(1.0, selection.n_rows / max(1, n_active))
         gain = Gain(gain.ridge, gain.is_centered, weight)
         task = Task(family, data.standardized[rows], residual[rows], active[rows], gain)
         atoms = self._drawn(points, key)
-        scores = host(task.scores(self._values(data.rows[rows], atoms)))
+        scores = task.scores(self._values(data.rows[rows], atoms))
         n_improved = min(selection.n_improved, len(atoms))
         atoms = atoms[[_take_best(scores)[0] for _ in range(n_improved)]]
         if isinstance(family, LearnableDictionary) and selection.max_steps > 0:
@@ -243,17 +239,17 @@ class _Drawn:
         if family.scaled(atoms[:1], np.ones(1)) is None:
             return atoms
         values = self._values(data.rows, atoms)
-        largest = host(namespace(values).amax(abs(values), 0))
+        largest = np.amax(abs(values), 0)
         return np.asarray(family.scaled(atoms, 1.0 / np.where(largest > ROUNDING, largest, 1.0)))
 
     def _values(self, X: Any, atoms: Array) -> Any:
-        return self._family.evaluate(X, beside(atoms, X), beside(self._data.frame.scale, X))
+        return self._family.evaluate(X, atoms, self._data.frame.scale)
 
     def _drawn(self, points: Any, key: int) -> Array:
         if self._search is None:
             sample = replace(self._data.frame, rows=host(self._data.rows[points]))
             return np.asarray(host(self._family.candidates(sample, len(points), key)))
-        at = np.ascontiguousarray(host(self._data.standardized[points]))
+        at = np.ascontiguousarray(self._data.standardized[points])
         theta = _kernels.draw(self._search, at, key)
         return np.asarray(self._family.moved(self._family.bound(theta), *self._back))
 

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from fcgboost import threads
+from fcgboost.arrays import host
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
 from fcgboost.clipping import Limits, zeros_in
 from fcgboost.designs.base import Design
@@ -94,6 +95,7 @@ class Layout(ABC):
 class MemoryLayout(Layout):
     """Rows in this process."""
 
+    design: MemoryDesign
     train: DataSet
     validation: DataSet | None
     class_weights: Array
@@ -108,8 +110,9 @@ class MemoryLayout(Layout):
     def predicted(self, model: Model) -> HeldOut:
         data = self.validation
         assert data is not None
-        weights = data.weights * self.class_weights[data.codes]
-        return HeldOut(model.decision(data.X), data.codes, weights)
+        weights, device = data.weights * self.class_weights[data.codes], self.design.device
+        X = device.put(data.X) if device.is_torch else data.X
+        return HeldOut(host(model.decision(X)), data.codes, weights)
 
 
 def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -> MemoryLayout:
