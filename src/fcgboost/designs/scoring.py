@@ -93,7 +93,10 @@ class Scores:
         largest : float, default=0.0
             The largest size of an atom that is known otherwise.
         """
-        dots, sizes, roundoff = np.abs(self.dots), self._sizes, np.reshape(self.roundoff, (-1, 1))
+        dots = np.abs(self.dots)
+        if self.divisor == "none":
+            return dots - self.slack, dots + self.slack, largest
+        sizes, roundoff = self._sizes, np.reshape(self.roundoff, (-1, 1))
         largest = max(largest, float(sizes.max()))
         # An atom that may vanish can have any score, or none: only a closer look can tell.
         is_there = sizes - roundoff > 2.0 * _VANISHING * largest
@@ -134,7 +137,8 @@ class Contest:
     def narrow(self, scores: Scores) -> None:
         """Leave out whoever surely is not the best, by scores of those who are left."""
         low, high, self._largest = scores.interval(self._largest)
-        low = np.where(self._allowed, low, 0.0)
+        # What is no number says nothing.
+        low = np.where(self._allowed & np.isfinite(high), low, 0.0)
         enough = (1.0 - 2.0 * _UNKNOWN) * low.max(axis=0, initial=0.0)
         is_able = self._allowed & ~(high < enough)
         kept = is_able.any(axis=1)
