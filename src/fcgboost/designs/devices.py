@@ -84,10 +84,9 @@ class TorchDevice(Host):
         # Tensors share memory with arrays, and read-only ones are not for sharing.
         values = np.asarray(values)
         host = self.xp.from_numpy(values if values.flags.writeable else values.copy()).to(kind)
-        if self.device.type == "cuda":
-            # From pinned memory a copy does not wait for what the device was asked before.
-            return host.pin_memory().to(self.device, non_blocking=True)
-        return host.to(self.device)
+        # Not from pinned memory, which takes longer to be had than the copy does; it does not wait
+        # for what the device was asked before, either.
+        return host.to(self.device, non_blocking=True)
 
     def empty(self, n_rows: int, n_columns: int, dtype: str = "float64") -> Any:
         """Return a tensor without values."""
@@ -102,6 +101,8 @@ class TorchDevice(Host):
     def fetch(self, *arrays: Any) -> list[NDArray[Any]]:
         """Copy all arrays, laid end to end as float64, in one transfer, and cut them apart."""
         self.n_waits += 1
+        if len(arrays) == 1:
+            return [arrays[0].cpu().numpy().astype(np.float64, copy=False)]
         double = self.xp.float64 if self.has_float64 else self.xp.float32
         flat = self.xp.cat([array.reshape(-1).to(double) for array in arrays])
         host = flat.cpu().numpy().astype(np.float64, copy=False)
