@@ -11,6 +11,7 @@ from fcgboost import (
     GaussDictionary,
     ReluDictionary,
     SampledCandidates,
+    TreeDictionary,
 )
 from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
@@ -124,3 +125,36 @@ def test_presets_learn_equally_good_models_on_a_gpu(name: str):
     # Rounding may tip a search, and then another ridge is chosen.
     X_test, y_test = make_simulation(2000, random_state=1)
     assert there.score(X_test, y_test) == pytest.approx(here.score(X_test, y_test), abs=0.02)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_default_grows_the_trees_of_the_processor(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((12_000, 4)), np.eye(4)[rng.integers(0, 4, 12_000)]])
+    X[rng.random(12_000) < 0.1, 1] = np.nan
+    side = np.sin(2.0 * X[:, 0]) + X[:, 2] * X[:, 4] + np.isnan(X[:, 1])
+    y = (side + 0.5 * rng.standard_normal(12_000) > 0.3) + (n_classes == 3) * (X[:, 3] > 1.0)
+    here, there, again = (
+        FCGBoostClassifier(device=device, random_state=0).fit(X, y)
+        for device in ("cpu", "cuda", "cuda")
+    )
+    assert here.model_.dictionary.corrects_leaves
+    assert (there.l2_, there.n_iter_) == (here.l2_, here.n_iter_)
+    np.testing.assert_array_equal(there.trace_.atoms, here.trace_.atoms)
+    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-7)
+    np.testing.assert_array_equal(again.predict_proba(X), there.predict_proba(X))
+
+
+def test_categories_are_split_on_a_gpu_as_on_the_processor() -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, 30, 3000), rng.standard_normal(3000)]).astype(float)
+    X[rng.random(3000) < 0.1, 0] = np.nan
+    y = (np.sin(7.0 * np.nan_to_num(X[:, 0])) + X[:, 1] > 0.0).astype(int)
+    trees = TreeDictionary(
+        30, min_leaf=2, max_leaf_nodes=40, corrects_leaves=True, categorical_features=[0]
+    )
+    here, there = (
+        FCGBoostClassifier(trees, l2=1e-3, max_iter=6, device=device, random_state=0).fit(X, y)
+        for device in ("cpu", "cuda")
+    )
+    np.testing.assert_array_equal(there.trace_.atoms, here.trace_.atoms)
