@@ -5,7 +5,8 @@ in which threads add, and scores are computed as `splits.c` does: a tree is the 
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-# Triton reads the arguments of its kernels, which have no types.
+# Triton reads the arguments of its kernels, which have no types. Of numbers that change from call to
+# call it must not compile a kernel for every kind.
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _ROOM = 256
 _FLOOR = 1.0 + 2.0**-40
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first", "n_splits", "n_copies"])
 def _send_rows(
     codes, steps, nodes, slots, parents, added, columns, goes_left, sums,
     first, n_rows, n_columns, n_splits, n_copies, BLOCK: tl.constexpr,
@@ -57,7 +58,7 @@ def _send_rows(
         tl.atomic_add(sums + j * _BINS + bins.to(tl.int64), step, mask=is_row, sem="relaxed")
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["free", "n_splits", "n_copies"])
 def _settle(copies, sums, kept, free, n_splits, n_copies, n_numbers, BLOCK: tl.constexpr):
     """Add copies up; what is left of a parent is its heavier child."""
     split = tl.program_id(0).to(tl.int64)
@@ -152,7 +153,7 @@ def _search(
     tl.store(facts + 3 * at_feature + 2, left)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first"])
 def _take(
     scores, facts, tables, features, columns, goes_left, found, best_scores,
     first, n_features, WIDTH: tl.constexpr,
@@ -279,7 +280,7 @@ class GpuRows(GrowingRows):
         return splits
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_trees"])
 def _leaf_values(codes, first, values, f, n_rows, n_trees, BLOCK: tl.constexpr):
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     is_row = i < n_rows
@@ -298,7 +299,7 @@ def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
     )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_trees", "width"])
 def _leaf_sums(codes, r, unit, sums, n_rows, n_trees, width, n_copies, BLOCK: tl.constexpr):
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     steps = tl.load(r + i, mask=i < n_rows, other=0.0) / tl.load(unit)
