@@ -5,8 +5,8 @@ in which threads add, and scores are computed as `splits.c` does: a tree is the 
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
-# Triton reads the arguments of its kernels, which have no types. Of numbers that change from call to
-# call it must not compile a kernel for every kind.
+# Triton reads the arguments of its kernels, which have no types. It must not compile a kernel for
+# every kind of a number that changes from call to call.
 
 from __future__ import annotations
 
