@@ -14,7 +14,7 @@ from fcgboost.dictionaries import Dictionary, TreeDictionary
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document
 from fcgboost.documents.checking import numbers, refuse, sized, special
 from fcgboost.documents.schema import Document, PathRecord, StepRecord
-from fcgboost.greedy.path import Presence, Trace
+from fcgboost.greedy.path import Presence, Trace, gone
 from fcgboost.model import Model
 from fcgboost.stopping import Status, Step
 
@@ -24,14 +24,14 @@ _PLACE = "$.path"
 def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str, Any]:
     """Return a path; the atoms after its first `n_iter` steps are in the model already."""
     last = trace[n_iter - 1] if n_iter else None
-    gone, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
-    others = [*gone, *range(n_entered, len(trace.entered))]
+    left, n_entered = ([], 0) if last is None else (last.gone.tolist(), last.n_entered)
+    others = [*left, *range(n_entered, len(trace.entered))]
     rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
     presence = Presence(len(trace.start))
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
-        "gone": gone,
+        "gone": left,
         "atoms": [{"step": k, **row} for k, row in zip(entered, rows, strict=True)],
         "steps": [
             {
@@ -204,5 +204,5 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
         seconds=step.seconds,
         validation_score=None if step.validation_score is None else float(step.validation_score),
         removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
-        gone=presence.gone(n_entered),
+        gone=gone(n_entered, presence.atoms),
     )

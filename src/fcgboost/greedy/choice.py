@@ -21,41 +21,26 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the loop needs to know besides the data.
-
-    Attributes
-    ----------
-    loss : Loss
-    scheme : Scheme
-    selection : Selection
-    n_candidates : int
-        The size of a fixed dictionary.
-    max_iter : int
-        The step limit, which is also the room kept for columns.
-    l2 : float
-    fit_intercept, normalize, reselect : bool
-    tol : float
-        A best score below tol times the first one ends an output.
-    key : int
-        The seed of all draws.
-    removal : Removal or None
-        Whether atoms may leave.
-    other_l2 : tuple of float
-        Other ridges that the same atoms are fitted with whenever they are corrected.
-    """
+    """What the loop needs to know besides the data."""
 
     loss: Loss
     scheme: Scheme
     selection: Selection
+    #: The size of a fixed dictionary.
     n_candidates: int
+    #: The step limit, which is also the room kept for columns.
     max_iter: int
     l2: float
     fit_intercept: bool
     normalize: bool
     reselect: bool
+    #: A best score below tol times the first one ends an output.
     tol: float
+    #: The seed of all draws.
     key: int
+    #: Whether atoms may leave.
     removal: Removal | None = None
+    #: Other ridges that the same atoms are fitted with whenever they are corrected.
     other_l2: tuple[float, ...] = ()
 
 

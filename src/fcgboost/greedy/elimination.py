@@ -49,7 +49,6 @@ class Removal(Part):
         self.share = share
 
     def check_parameters(self) -> None:
-        """Check share."""
         check_positive(self, "share")
         if self.share >= 1.0:
             raise ValueError(f"Removal: share must be less than 1, got {self.share!r}.")
@@ -60,22 +59,10 @@ class Removal(Part):
 
 
 def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point] | None:
-    """Find the atom that would be missed least, and the best point without it.
+    """Find the column of a solved output that is missed least, and the best point without it.
 
-    Parameters
-    ----------
-    output : Output
-        At its solution.
-    newest : int
-        A column that stays.
-    limit : float
-        What the objective may be.
-
-    Returns
-    -------
-    (int, Point) or None
-        The atom's column and the point; None if the objective would be larger, by the quadratic
-        model or in truth.
+    The newest column stays. None if the objective would be above the limit, by the quadratic model
+    or in truth.
     """
     inverse = _inverse_hessian(output)
     rises = output.coef**2 / (2.0 * np.diag(inverse))
@@ -85,15 +72,11 @@ def least_missed(output: Output, newest: int, limit: float) -> tuple[int, Point]
     if least == np.inf or least > limit - output.objective:
         return None
     j = int(np.flatnonzero(rises <= (1.0 + _TIE) * least)[0])
-    point = _point_without(output, j, inverse)
-    return (j, point) if point.objective <= limit else None
-
-
-def _point_without(output: Output, j: int, inverse: Array) -> Point:
-    """Return the point at which the quadratic model without a column is lowest."""
+    # Where the quadratic model without the column is lowest.
     coef = output.coef - output.coef[j] / inverse[j, j] * inverse[:, j]
     coef[j] = 0.0
-    return output.problem.look(coef)
+    point = output.problem.look(coef)
+    return (j, point) if point.objective <= limit else None
 
 
 def _inverse_hessian(output: Output) -> Array:
@@ -115,22 +98,9 @@ Correct = Callable[[Output, int], Solution]
 def eliminate(
     output: Output, newest: int, limit: float, correct: Correct
 ) -> tuple[list[Solution], list[int]]:
-    """Let atoms leave as long as the objective stays within a limit.
+    """Let atoms leave an output at its solution as long as the objective stays within a limit.
 
-    Parameters
-    ----------
-    output : Output
-        At its solution.
-    newest : int
-        The column of the newest atom, which stays.
-    limit : float
-        What the objective may be.
-    correct : callable
-
-    Returns
-    -------
-    list of Solution, list of int
-        The corrections, and the positions of the atoms that left.
+    The newest column stays. Return the corrections, and the positions of the atoms that left.
     """
     solutions: list[Solution] = []
     gone = []

@@ -13,7 +13,6 @@ from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fcgboost import hashing
 from fcgboost.designs.base import Array, Design
@@ -21,7 +20,7 @@ from fcgboost.dictionaries import TreeDictionary
 from fcgboost.greedy.choice import Recipe, choose
 from fcgboost.greedy.elimination import eliminate
 from fcgboost.greedy.outputs import Coefficients, Output, make_output
-from fcgboost.greedy.path import Presence, Registry, StepScore, Trace
+from fcgboost.greedy.path import Presence, Registry, StepScore, Trace, gone
 from fcgboost.solvers.base import Solution
 from fcgboost.stopping import Status, Step, StoppingRule, gains_nothing
 
@@ -37,26 +36,11 @@ def fit_path(
     watcher: Watcher | None = None,
     resume: Trace | None = None,
 ) -> tuple[Trace, Status]:
-    """Run the greedy loop.
+    """Run the greedy loop for targets of -1 and +1, one m-vector per output.
 
-    Parameters
-    ----------
-    design : Design
-    targets : sequence of m-vectors of -1 and +1
-        One per output.
-    recipe : Recipe
-    rules : sequence of stopping rules
-        Asked after every step, in order; the first answer counts.
-    validator : StepScore or None
-        Scores every step.
-    watcher : callable or None
-        Sees every step together with a function that gives the path so far; may end it.
-    resume : Trace or None
-        A path on the same data to go on from.
-
-    Returns
-    -------
-    Trace, Status
+    The rules are asked after every step, in order: the first answer counts. The validator scores
+    every step; the watcher sees each with a function that gives the path so far, and may end it.
+    A path on the same data to go on from is `resume`.
     """
     path = _Path(design, targets, recipe, rules, validator, watcher, resume)
     _run([path])
@@ -89,17 +73,8 @@ def fit_paths(
 ) -> list[Trace]:
     """Run the greedy loop once for recipes that differ in l2 alone.
 
-    They share every pass over the candidates; each path is the one `fit_path` gives.
-
-    Parameters
-    ----------
-    design, targets, rules :
-        As in `fit_path`; the rules hear the steps of all paths.
-    recipes : sequence of Recipe
-
-    Returns
-    -------
-    list of Trace
+    They share every pass over the candidates; each path is the one `fit_path` gives. The rules hear
+    the steps of all paths.
     """
     paths = [_Path(design, targets, recipe, rules) for recipe in recipes]
     _run(paths)
@@ -209,9 +184,9 @@ class _Path:
                 return solutions, removed
         for number, (output, newest) in enumerate(pairs):
             if newest is not None or output.is_behind:
-                corrections, gone = self._correct_all(k, output, newest)
+                corrections, left = self._correct_all(k, output, newest)
                 solutions += corrections
-                removed += [(number, place) for place in gone]
+                removed += [(number, place) for place in left]
         return solutions, removed
 
     def _is_due(self, k: int, n_atoms: Sequence[int]) -> bool:
@@ -242,16 +217,16 @@ class _Path:
         self, k: int, output: Output, newest: int | None
     ) -> tuple[list[Solution], list[int]]:
         """Move all coefficients of an output, with all ridges; return the atoms that left, too."""
-        before, gone = output.objective, list[int]()
+        before, left = output.objective, list[int]()
         output.n_corrected = len(output.atoms)
         solutions = [self._move(k, output, newest or 0)]
         if newest is not None and self.recipe.removal is not None:
             limit = self.recipe.removal.limit(before, output.objective)
-            corrections, gone = eliminate(output, newest, limit, partial(self._move, k))
+            corrections, left = eliminate(output, newest, limit, partial(self._move, k))
             solutions += corrections
         for follower in output.followers:
             self._move(k, follower, newest or 0)
-        return solutions, gone
+        return solutions, left
 
     def _advance(self, output: Output, newest: int) -> list[Solution]:
         """Move the coefficients of a new column alone; return nothing where that cannot be done."""
@@ -284,9 +259,10 @@ class _Path:
             for step in steps:
                 step.chosen, step.scores = last.chosen, last.scores
         if self.recipe.removal is not None:
-            pairs, gone = np.array(removed, np.intp).reshape(-1, 2), self._gone()
+            pairs = np.array(removed, np.intp).reshape(-1, 2)
+            left = gone(len(self.registry.rows), [output.atoms for output in self.outputs])
             for step in steps:
-                step.removed, step.gone = pairs, gone
+                step.removed, step.gone = pairs, left
         self.steps.append(steps[0])
         if not is_judged:
             return steps[0]
@@ -335,13 +311,6 @@ class _Path:
             for place, own in zip(output.atoms, values, strict=True):
                 leaves.setdefault(place, own)
         return tuple(leaves[place] for place in sorted(leaves))
-
-    def _gone(self) -> NDArray[np.intp]:
-        """Return the positions of the atoms that no output has."""
-        is_gone = np.ones(len(self.registry.rows), dtype=bool)
-        for output in self.outputs:
-            is_gone[output.atoms] = False
-        return np.flatnonzero(is_gone)
 
     def trace(self, steps: Sequence[Step] | None = None) -> Trace:
         """Collect the atoms that entered, and the steps, or those of another ridge."""

@@ -20,14 +20,7 @@ _LABELS = np.array([-1.0, 1.0])
 
 @dataclass(eq=False)
 class Coefficients:
-    """The coefficients of some columns with one ridge.
-
-    Attributes
-    ----------
-    problem : Problem
-    coef : ndarray of shape (n_columns,)
-    objective : float
-    """
+    """The coefficients of some columns with one ridge."""
 
     problem: Problem
     coef: Array
@@ -45,46 +38,31 @@ class Coefficients:
 
     @property
     def intercept(self) -> float:
-        """The coefficient of the constant."""
         return float(self.coef[0]) if self.problem.columns.has_constant else 0.0
 
 
 @dataclass(eq=False)
 class Output(Coefficients):
-    """One class against the rest, in one path.
+    """One class against the rest, in one path."""
 
-    Attributes
-    ----------
-    null : float
-        The objective where all coefficients are zero.
-    followers : list of Coefficients
-        Those of the same columns with other ridges: they choose nothing, and are corrected when
-        the output is.
-    atoms : list of int
-        The position in the path's trace of every column's atom.
-    places : dict from int to int
-        The column of every atom, by its id.
-    n_corrected : int
-        How many atoms there were when all coefficients were last corrected.
-    first_score : float
-    choice : Choice or None
-        What was chosen last.
-    status : Status or None
-        How the output ended; None while it can go on.
-    """
-
+    #: The objective where all coefficients are zero.
     null: float
+    #: Those of the same columns with other ridges: corrected with it, they choose nothing.
     followers: list[Coefficients]
+    #: The position in the path's trace of every column's atom.
     atoms: list[int] = field(default_factory=list)
+    #: The column of every atom, by its id.
     places: dict[int, int] = field(default_factory=dict)
+    #: How many atoms there were when all coefficients were last corrected.
     n_corrected: int = 0
     first_score: float = 0.0
+    #: What was chosen last.
     choice: Choice | None = None
+    #: How the output ended; None while it can go on.
     status: Status | None = None
 
     @property
     def columns(self) -> Columns:
-        """Its columns."""
         return self.problem.columns
 
     @property

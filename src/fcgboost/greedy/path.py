@@ -100,12 +100,13 @@ class Presence:
         for output, place in removed:
             del self.atoms[output][place]
 
-    def gone(self, n_entered: int) -> NDArray[np.intp]:
-        """Return the positions of the atoms that no output has."""
-        is_gone = np.ones(n_entered, dtype=bool)
-        for own in self.atoms:
-            is_gone[list(own)] = False
-        return np.flatnonzero(is_gone)
+
+def gone(n_entered: int, owned: Iterable[Iterable[int]]) -> NDArray[np.intp]:
+    """Return the positions of the atoms that no output has."""
+    is_gone = np.ones(n_entered, dtype=bool)
+    for own in owned:
+        is_gone[list(own)] = False
+    return np.flatnonzero(is_gone)
 
 
 class Registry:
