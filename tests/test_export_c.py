@@ -31,7 +31,7 @@ from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.export import save_c, to_c
-from fcgboost.export.c_text import field_names
+from fcgboost.export.c_text import fields_of
 from fcgboost.tables import NumberColumn, SkippedColumn, TableEncoder
 from fcgboost.training.scoring import probabilities_of
 
@@ -81,7 +81,7 @@ def driver(name: str, real: str) -> str:
     if encoder is not None:
         columns = used_columns(encoder)
         steps = [f"{name}_input row;", f"const {name}_input *x = &row;"]
-        for field, column in zip(field_names(c.name for c in columns), columns, strict=True):
+        for field, column in zip(fields_of(c.name for c in columns), columns, strict=True):
             source = "rows" if isinstance(column, NumberColumn) else "texts"
             steps.append(f"row.{field} = *{source}++;")
         steps.append(f"{name}_encode(x, encoded + i * {d});")

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
 from fcgboost.export import save_c, to_c
-from fcgboost.export.c_text import comment, field_names, index_table, string
+from fcgboost.export.c_text import comment, fields_of, index_table, string
 from fcgboost.io import load_model, save_model
 
 
@@ -74,7 +74,7 @@ def test_comments_end_where_they_should(text: str) -> None:
 
 @given(st.lists(st.text() | st.sampled_from(ODD_NAMES), max_size=12))
 def test_fields_are_different_identifiers(names: list[str]) -> None:
-    fields = field_names(names)
+    fields = fields_of(names)
     assert len(set(fields)) == len(names)
     for field in fields:
         assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", field)

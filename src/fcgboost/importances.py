@@ -6,14 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.arrays import host
-from fcgboost.dictionaries import (
-    Array,
-    GaussDictionary,
-    PlaneDictionary,
-    SmoothDictionary,
-    TreeDictionary,
-)
+from fcgboost.arrays import Array, host
+from fcgboost.dictionaries import GaussDictionary, PlaneDictionary, SmoothDictionary, TreeDictionary
 from fcgboost.dictionaries.growth import FIELDS, nodes_of
 from fcgboost.model import Model, by_family
 

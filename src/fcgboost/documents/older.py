@@ -30,7 +30,6 @@ class EllipticDictionary(Dictionary):
         self.scaling = scaling
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
-        """Raise a ValueError."""
         raise ValueError(
             "Elliptic atoms come from an older fcgboost: the model predicts, but cannot be fitted "
             "again. Choose another dictionary, such as 'gauss'."
@@ -45,7 +44,6 @@ class EllipticDictionary(Dictionary):
         return values
 
     def n_parameters(self, n_features: int) -> int:
-        """Return two for every column."""
         return 2 * n_features
 
 

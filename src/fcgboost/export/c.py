@@ -11,15 +11,7 @@ from typing import Any
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.c_sum import sum_code
-from fcgboost.export.c_text import (
-    PRECISIONS,
-    Code,
-    Program,
-    Table,
-    comment,
-    field_names,
-    text_table,
-)
+from fcgboost.export.c_text import PRECISIONS, Code, Program, Table, comment, fields_of, text_table
 from fcgboost.export.formula import formula_of
 from fcgboost.files import write_whole
 from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
@@ -151,7 +143,7 @@ def _introduction(program: Program, sizes: str) -> str:
 def _input_code(program: Program) -> Code:
     """Write the type NAME_input and the function NAME_encode."""
     name, real, formula = program.name, program.precision.real, program.formula
-    fields = field_names(column.name for column in formula.columns)
+    fields = fields_of(column.name for column in formula.columns)
     tables, lines, place = [Table(_struct(program, fields), 0)], "", 0
     for column, field in zip(formula.columns, fields, strict=True):
         lines += "".join(f"    {line}\n" for line in _encoding(program, column, field, place))

@@ -195,7 +195,7 @@ def comment(text: str) -> str:
     return '"' + safe.replace("*/", "*\\/").replace("/*", "/\\*").replace("?", "\\?") + '"'
 
 
-def field_names(names: Iterable[str]) -> list[str]:
+def fields_of(names: Iterable[str]) -> list[str]:
     """Turn names of columns into different identifiers that are close to them."""
     taken: set[str] = set()
     fields = []

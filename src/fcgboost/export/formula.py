@@ -72,7 +72,6 @@ class Block:
 
     @property
     def n_atoms(self) -> int:
-        """The number of atoms."""
         return int(self.coef.shape[1])
 
     @property
@@ -113,7 +112,6 @@ class Formula:
 
     @property
     def n_atoms(self) -> int:
-        """The number of atoms of all kinds."""
         return sum(block.n_atoms for block in self.blocks)
 
     @property

@@ -36,6 +36,7 @@ _ENTRIES = 1 << 25
 _PULL, _PULL_TIMES_WEIGHT = 0.3, 40.0
 
 
+@dataclass(eq=False, repr=False)
 class LearnedCandidates(Selection):
     """Improve the best of a fresh sample on its own parameters before it enters.
 
@@ -60,21 +61,12 @@ class LearnedCandidates(Selection):
 
     is_fixed = False
 
-    def __init__(
-        self,
-        size: int = 128,
-        n_improved: int = 1,
-        max_steps: int = 30,
-        pull: float | Literal["auto"] = "auto",
-        n_rows: int = 16_384,
-        max_rows: int = 131_072,
-    ) -> None:
-        self.size = size
-        self.n_improved = n_improved
-        self.max_steps = max_steps
-        self.pull = pull
-        self.n_rows = n_rows
-        self.max_rows = max_rows
+    size: int = 128
+    n_improved: int = 1
+    max_steps: int = 30
+    pull: float | Literal["auto"] = "auto"
+    n_rows: int = 16_384
+    max_rows: int = 131_072
 
     def check_parameters(self) -> None:
         check_count(self, "size", "n_improved", "n_rows", "max_rows")
@@ -131,19 +123,14 @@ class _Learner:
             for c in (c for c, choice in enumerate(chosen) if choice is None):
                 key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
                 learned = residuals[:, c], active[:, c], request.gains[c], key
-                proposals.append(self._propose(number, *learned))
-                owners += [c] * proposals[-1].shape[0]
+                rows = self._families[number].propose(*learned)
+                proposals.append(wrapped(number, rows) if self._is_union else rows)
+                owners += [c] * rows.shape[0]
             atoms = stack_rows(proposals)
             _choose_best(atoms, owners, design.sums(atoms, request.points), request, chosen)
             if all(chosen):
                 break
         return chosen
-
-    def _propose(self, number: int, residual: Any, active: Any, gain: Gain, key: int) -> Any:
-        """Return what a family proposes for one output."""
-        family = self._families[number]
-        rows = family.propose(residual, active, gain, key)
-        return wrapped(number, rows) if self._is_union else rows
 
 
 def _choose_best(

@@ -75,7 +75,6 @@ class Problem:
 
     @property
     def loss(self) -> Loss:
-        """The loss."""
         return self.columns.loss
 
     @property
@@ -168,7 +167,6 @@ class Record:
         self._history: list[Iteration] = []
 
     def add(self, objective: float, residual: float) -> None:
-        """Write an iteration down."""
         if self._solver.keep_history:
             seconds = time.perf_counter() - self._start
             self._history.append(Iteration(objective, residual, seconds))

@@ -92,7 +92,6 @@ class _State(NamedTuple):
         return min(1.0, *(_longest(x, d) for x, d in zip(self[1:], move[1:], strict=True)))
 
     def moved(self, move: _State, length: float) -> _State:
-        """Return the state after a step."""
         return _State(*(x + length * d for x, d in zip(self, move, strict=True)))
 
 
