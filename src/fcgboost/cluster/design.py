@@ -113,13 +113,12 @@ class ClusterDesign(Design):
         return total
 
     @cached_property
-    def _bins(self) -> tuple[Bins, Rules]:
-        """What rows are binned by, as in memory, and what trees may be."""
-        trees, rows, n = self.dictionary, self.rows, self.rows.n_rows
+    def _bins(self) -> tuple[Bins, Rules, bool]:
+        """What rows are binned by, as in memory, what trees may be, and whether rows are thinned."""
+        trees, rows = self.dictionary, self.rows
         assert isinstance(trees, TreeDictionary)
         is_category = trees.categories(len(self.scale))
-        width = _ROUND * min(n, THRESHOLD_ROWS + 8 * int(THRESHOLD_ROWS**0.5)) // n
-        sample = merged(rows.ask("first_rows", width)).X[:THRESHOLD_ROWS]
+        sample, n_rows = self._first_rows()
         levels = rows.ask("levels", is_category)
         bins = find_bins(sample, levels, is_category, int(trees.n_thresholds))
         while True:
@@ -128,15 +127,27 @@ class ClusterDesign(Design):
                 break
             bins = bins.unshared(np.unique(np.concatenate(clash)), sample)
         rows.workers.remember((rows.place,), ("ask", rows.place, "bin", bins))
-        depth = trees.levels(max(weights.total, bins.n_rows(n)))
-        return bins, trees.rules(depth, weights.unit)
+        depth, unit = trees.levels(max(weights.total, bins.n_rows(n_rows))), weights.unit
+        return bins, trees.rules(depth, unit), unit[0] * weights.n_rows > weights.total
+
+    def _first_rows(self) -> tuple[Any, int]:
+        """Return the rows that thresholds are chosen by, and how many there are of all."""
+        n, enough = self.rows.n_rows, THRESHOLD_ROWS
+        width = _ROUND * min(n, enough + 8 * int(enough**0.5)) // n
+        while True:
+            data = merged(self.rows.ask("first_rows", width))
+            # Rows of several partitions that are equal are one: there may be fewer than thought.
+            if width == _ROUND or len(data.codes) >= enough:
+                return data.X[:enough], n if width < _ROUND else len(data.codes)
+            width = min(_ROUND, 4 * width)
 
     def grow(self, points: Sequence[Point]) -> Any:
         """Grow trees over all rows, in a round for every level, and two before."""
-        (bins, rules), rows, trees, leaves = self._bins, self.rows, [], []
+        (bins, rules, is_thinned), rows, trees, leaves = self._bins, self.rows, [], []
         for number, point in enumerate(points):
             size = self.at([point], "size")
-            self.at([point], "start_tree", number, size, rules.unit, owner=(_TREES,))
+            known = (number, size, rules.unit, is_thinned)
+            self.at([point], "start_tree", *known, owner=(_TREES,))
 
             def split(slots: Any, splits: Any, number: int = number) -> Any:
                 question = ("ask", rows.place, "split_tree", number, slots, splits)

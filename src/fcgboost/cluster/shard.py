@@ -283,10 +283,16 @@ class Partition:
         """Return the sum of all absolute residuals."""
         return float(np.abs(self._design.residuals(points)).sum())
 
-    def start_tree(self, points: Sequence[Point], number: int, size: float, unit: float) -> None:
+    def start_tree(
+        self, points: Sequence[Point], number: int, size: float, unit: float, is_thinned: bool
+    ) -> None:
         """Bring all rows to the root of a tree, which is known by its number."""
-        residual = self._design.residuals(points)[:, 0]
-        steps = steps_of(residual, self._laid.weights, size, unit)
+        residual, weights = self._design.residuals(points)[:, 0], self._laid.weights
+        if is_thinned:
+            # Rows of less than a step weigh one or nothing, by chance, instead of all nothing.
+            chance = hashing.keyed(self._laid.words, 0) / 2.0**64
+            weights = np.where(weights < unit, unit * (chance < weights / unit), weights)
+        steps = steps_of(residual, weights, size, unit)
         self._growing[number] = HostRows(self._bins, self._codes, steps)
 
     def split_tree(self, number: int, slots: Any, splits: Any) -> Any:

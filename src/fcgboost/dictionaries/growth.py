@@ -188,7 +188,8 @@ def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
 
     The sizes of all residuals, of these rows and others, add up to `size`.
     """
-    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size)[1]))
+    # As in trees.c: sums in another order have the same power of two.
+    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size * (1.0 + 2.0**-20))[1]))
     pulls, counts = (residual * steps).round(), (weights / unit).round()
     if isinstance(pulls, np.ndarray):
         return (pulls.astype(np.int64) << WEIGHT_BITS) + counts.astype(np.int64)
