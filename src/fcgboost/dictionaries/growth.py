@@ -226,7 +226,7 @@ class SummedRows(GrowingRows):
         return total, self._search(np.array([total]), histogram)
 
     def split(self, parents: Rows, first: int, added: Rows, totals: Rows) -> Splits:
-        splits = np.stack([self._splits[node] for node in parents])
+        splits = np.array([self._splits[node] for node in parents], _kernels.SPLIT)
         splits["children"], splits["added"] = first + 2 * np.arange(len(parents)), added
         slots = np.full(first, -1)
         slots[parents] = np.arange(len(parents))
