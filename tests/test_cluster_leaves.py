@@ -308,9 +308,9 @@ def test_leaves_are_columns_like_others() -> None:
     for _ in range(3):
         trees = there.grow([Point(columns, 0, np.zeros(columns.n_columns))])
         columns.append(trees)
-    A = np.column_stack(
-        [np.ones(200), *(np.eye(9)[TREES.leaves(X, trees)] for _ in range(3))]
-    )[:, : columns.n_columns]
+    A = np.column_stack([np.ones(200), *(np.eye(9)[TREES.leaves(X, trees)] for _ in range(3))])[
+        :, : columns.n_columns
+    ]
     rng, labels = np.random.default_rng(1), 2.0 * y - 1.0
     coef, direction = rng.standard_normal((2, columns.n_columns))
     values, slopes, curvatures = SquaredHinge().terms(labels, A @ coef)

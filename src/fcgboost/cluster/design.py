@@ -114,7 +114,7 @@ class ClusterDesign(Design):
 
     @cached_property
     def _bins(self) -> tuple[Bins, Rules, bool]:
-        """What rows are binned by, as in memory, what trees may be, and whether rows are thinned."""
+        """What rows are binned by, as in memory, what trees may be, whether rows are thinned."""
         trees, rows = self.dictionary, self.rows
         assert isinstance(trees, TreeDictionary)
         is_category = trees.categories(len(self.scale))

@@ -11,7 +11,6 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.calibration import HeldOut
-from fcgboost.clipping import Limits
 from fcgboost.cluster.design import ClusterDesign, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
@@ -193,7 +192,10 @@ def _lay_out(
     design = ClusterDesign(train, dictionary, *known)
     validator, weight = None, 0.0
     if validation is not None:
-        validator, weight = _make_validator(settings, design, limits, validation, len(classes))
+        is_steadied = settings.is_preset and settings.scoring is None
+        asked = (limits, dictionary, design.scale, len(classes), is_steadied)
+        weight = validation.ask("judge", *asked, lasts=True)
+        validator = ClusterValidator(validation, weight)
     positives = [1] if len(classes) == 2 else range(len(classes))
     laid = (classes, design, positives, validator, limits, weight)
     return ClusterLayout(*laid, train, validation, per_class, has_missing)
@@ -203,16 +205,6 @@ def _medians(rows: Rows) -> Array:
     """Return the medians of columns: of all rows, or where these are many of some drawn ones."""
     width = 2**64 * _ENOUGH_FOR_MEDIANS // max(_ENOUGH_FOR_MEDIANS, rows.n_rows)
     return merged(rows.ask("draw", 0, 0, width)[1]).medians()
-
-
-def _make_validator(
-    settings: Settings, design: ClusterDesign, limits: Limits | None, rows: Rows, n_classes: int
-) -> tuple[StepScore, float]:
-    """Return what scores steps on validation rows, and the weight of these."""
-    is_steadied = settings.is_preset and settings.scoring is None
-    question = (limits, design.dictionary, design.scale, n_classes, is_steadied)
-    weight = rows.ask("judge", *question, lasts=True)
-    return ClusterValidator(rows, weight), weight
 
 
 class ClusterValidator(StepScore):

@@ -23,7 +23,6 @@ from fcgboost.clipping import Flags, Limits, zeros_in
 from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import RowColumns
-from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores
@@ -36,6 +35,9 @@ from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
+
+# Questions that the columns of a point answer themselves.
+_OF_LEAVES = ("product", "terms")
 
 
 class LoadedRows(NamedTuple):
@@ -196,7 +198,10 @@ class Partition:
             self._columns.pop(number, None)
         news = tuple(self._change(*change) for change in changes)
         here = [Point(self._columns[number], output, coef) for number, output, coef in points]
-        return news, getattr(self, verb)(here, *args)
+        if verb not in _OF_LEAVES:
+            return news, getattr(self, verb)(here, *args)
+        ((columns, output, coef),) = here
+        return news, getattr(columns, verb)(output, coef, *args)
 
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
@@ -226,17 +231,6 @@ class Partition:
         ((columns, output, coef),) = points
         R, straight = columns.triangle(output, coef, is_lifted)
         return [R], straight
-
-    def product(self, points: Sequence[Point], direction: Array) -> Array:
-        """Return a product with the Hessian."""
-        ((columns, output, coef),) = points
-        return columns.product(output, coef, direction)
-
-    def terms(self, points: Sequence[Point]) -> Array:
-        """Return the sums over every leaf of the last tree."""
-        ((columns, output, coef),) = points
-        assert isinstance(columns, LeafColumns)
-        return columns.terms(output, coef)
 
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
         """Return the residuals of the rows on the first stretch of the circle."""
