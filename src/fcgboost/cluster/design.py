@@ -224,7 +224,6 @@ class ClusterSubsample(Subsample):
         self.rows = data.X[kept]
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Put together what the partitions have of the rows."""
         parts = self._design.at(points, "residuals", self._key, self._width)
         residuals = np.zeros((len(self.weights), len(points)))
         np.add.at(residuals, self._places, np.concatenate(parts))
@@ -241,7 +240,6 @@ class ClusterCandidates(ScoredCandidates):
     def estimates(
         self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
     ) -> Scores:
-        """Add up over the partitions."""
         found: Scores = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
         return found
 
@@ -336,7 +334,6 @@ class ClusterColumns(Columns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
         sums, factors = self._design.at(asked, "look", places), self._known[0]
         factors = factors if places is None else factors[places]
@@ -372,16 +369,13 @@ class ClusterLeafColumns(TreeColumns, ClusterColumns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one round; of the Hessian the diagonal alone."""
         asked = [Point(self, output, coef) for output, coef in points]
         return [Look(*own) for own in self._design.at(asked, "look", places)]
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
-        """Add up products, in one round."""
         found: Array = self._design.at([Point(self, output, coef)], "product", direction)
         return found
 
     def terms(self, output: int, coef: Array) -> Array:
-        """Add up over the partitions, in one round."""
         found: Array = self._design.at([Point(self, output, coef)], "terms")
         return found

@@ -240,18 +240,11 @@ class Partition:
         """Return what the gains of a few atoms are made of."""
         return self._design.sums(atoms, points)
 
-    def estimates(
-        self,
-        points: Sequence[Point],
-        atoms: Any,
-        divisor: Divisor,
-        left: NDArray[np.intp],
-        dtype: str,
-    ) -> Scores:
+    def estimates(self, points: Sequence[Point], atoms: Any, *question: Any) -> Scores:
         """Return scores of candidates, new ones or those before, and how far they may be off."""
         if atoms is not None:
             self._candidates = self._design.candidates(atoms, reuse=False, store=False)
-        return self._candidates.estimates(points, divisor, left, dtype)
+        return self._candidates.estimates(points, *question)
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return exact scores of a few atoms."""
