@@ -129,6 +129,19 @@ def test_equal_rows_of_several_partitions_are_one_row(monkeypatch: pytest.Monkey
         assert_same(there, here, X)
 
 
+@pytest.mark.parametrize("n_many", [300, 301])
+def test_equal_rows_of_several_partitions_are_counted_once(n_many: int, monkeypatch: Any) -> None:
+    monkeypatch.setitem(presets.PRESETS, "auto", replace(presets.AUTO, n_many=n_many))
+    X, y = make_rows(300, has_gaps=False)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    parameters = {"random_state": 0, "max_iter": 2, "l2": 0.01}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    there = fit_on(make_workers(X, y, np.ones(900), [300, 500]), **parameters)
+    is_deep = n_many == 300
+    for model in (here, there):
+        assert model.model_.dictionary.corrects_leaves is is_deep
+
+
 def test_sparse_rows_have_families_as_in_memory() -> None:
     X, y = make_rows(200, has_gaps=False)
     X = sparse.csr_array(X)

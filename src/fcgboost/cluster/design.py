@@ -45,6 +45,13 @@ def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
     return DataSet(rows, codes, weights, words).canonical(keeps_written)
 
 
+def count_distinct(rows: Rows, by_class: bool = False) -> int:
+    """Return the number of distinct rows, maybe with their class; of many an estimate."""
+    width = _ROUND * _COUNTED // max(_COUNTED, rows.n_rows)
+    words = np.concatenate(rows.ask("words_below", width, by_class))
+    return len(np.unique(words)) * _ROUND // width
+
+
 class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
@@ -72,10 +79,7 @@ class ClusterDesign(Design):
 
     @cached_property
     def n_distinct(self) -> int:
-        """The number of distinct rows, estimated where there are many."""
-        width = _ROUND * _COUNTED // max(_COUNTED, self.rows.n_rows)
-        words = np.concatenate(self.rows.ask("words_below", width))
-        return len(np.unique(words)) * _ROUND // width
+        return count_distinct(self.rows)
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         distances, parts, _ = self.draw(n, key, turn)

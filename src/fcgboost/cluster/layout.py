@@ -11,7 +11,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.calibration import HeldOut
-from fcgboost.cluster.design import ClusterDesign, merged
+from fcgboost.cluster.design import ClusterDesign, count_distinct, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
 from fcgboost.greedy.path import StepScore
@@ -59,7 +59,9 @@ def prepare(
     train = given[0]._replace(n_rows=digests[0].n_rows)
     validation = given[1] if has_validation_data else None
     state = find_state(settings, classes, digests, (width, is_sparse), last)
-    settings = settings.at(train.n_rows, is_sparse, has_missing)
+    # Equal rows of several partitions are one, as in memory.
+    n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
+    settings = settings.at(n_rows, is_sparse, has_missing)
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)

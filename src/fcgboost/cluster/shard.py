@@ -163,10 +163,11 @@ class Partition:
         )
         return int(not self._design.is_screened)
 
-    def words_below(self, width: int) -> list[hashing.Words]:
-        """Return the distinct fingerprints below a bound."""
-        words = self._design.fingerprints
-        return [words[words <= np.uint64(width - 1)]]
+    def words_below(self, width: int, by_class: bool) -> list[hashing.Words]:
+        """Return the fingerprints below a bound, or words for them and their class."""
+        is_below = self._data.words <= np.uint64(width - 1)
+        words, codes = self._data.words[is_below], self._data.codes[is_below]
+        return [words ^ hashing.mix(codes.astype(np.uint64)) if by_class else words]
 
     def draw(self, key: int, turn: int, width: int) -> tuple[list[hashing.Words], list[DataSet]]:
         """Return how far on the rows on a stretch of the circle are, and these."""
