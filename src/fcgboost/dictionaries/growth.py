@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels
-from fcgboost._kernels import Array, Rows, Splits
+from fcgboost._kernels import Array, Rows, Splits, rounds
 from fcgboost.arrays import host
 from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, Codes
 
@@ -118,7 +118,7 @@ class Growth:
         while True:
             known = rules.max_leaves, self._gains, self._children
             #: The nodes of the tree in its order, and where the left children of some stand there.
-            self._order, self._lefts, wanted = _kernels.plan_tree(*known)
+            self._order, self._lefts, wanted = rounds.plan_tree(*known)
             if len(wanted) == 0:
                 break
             self._split(wanted)
@@ -239,7 +239,7 @@ class SummedRows(GrowingRows):
         return self._search(totals, children.reshape(2 * len(parents), -1))
 
     def _search(self, totals: Rows, histograms: Rows) -> Splits:
-        splits = _kernels.find_splits(self._held, self._rules, totals, histograms)
+        splits = rounds.find_splits(self._held, self._rules, totals, histograms)
         self._splits += list(splits)
         self._histograms += list(histograms)
         return splits
@@ -256,5 +256,5 @@ class HostRows:
     def split(self, slots: Rows, splits: Splits) -> Rows:
         """Send rows on, and add up."""
         histograms = np.zeros((len(splits), self._codes.shape[1] * N_BINS), np.int64)
-        _kernels.split_rows(self._held, slots, splits, self._steps, self.nodes, histograms)
+        rounds.split_rows(self._held, slots, splits, self._steps, self.nodes, histograms)
         return histograms
