@@ -110,6 +110,26 @@ def test_the_default_is_that_of_memory(client, has_missing):
     )
 
 
+def test_the_default_of_many_rows_is_that_of_memory(client):
+    X, y = noisy(10_400)
+    X[::7, 1] = np.nan
+    kinds = np.arange(len(y)) % 3
+    columns = {"width": X[:, 0], "height": X[:, 1], "is_a": kinds == 0, "is_b": kinds == 1}
+    known, label = pd.DataFrame(columns).astype(float), pd.Series(np.where(y > 0, "yes", "no"))
+    rows = dd.from_pandas(known.assign(label=label), npartitions=7)
+    parameters = {"random_state": 0, "max_iter": 6}
+    there = DaskFCGBoostClassifier(client=client, **parameters)
+    there.fit(rows[[*columns]], rows["label"])
+    here = FCGBoostClassifier(**parameters).fit(known, label)
+    assert there.model_.dictionary.corrects_leaves
+    assert (there.n_iter_, there.link_) == (here.n_iter_, here.link_)
+    assert there.l2_ == pytest.approx(here.l2_)
+    np.testing.assert_array_equal(there.trace_.atoms, here.trace_.atoms)
+    lazy = there.predict_proba(rows[[*columns]]).compute(scheduler=client)
+    np.testing.assert_allclose(lazy, here.predict_proba(known), rtol=0, atol=1e-9)
+    assert there.score(rows[[*columns]], rows["label"]) == here.score(known, label)
+
+
 def test_missing_values_are_refused_where_atoms_do_not_take_them(client):
     X, y = noisy()
     X[3, 1] = np.nan

@@ -444,6 +444,29 @@ def test_a_default_fit_whose_worker_is_killed_anywhere_in_a_chain(which, monkeyp
     np.testing.assert_allclose(model.decision_function(X), here.decision_function(X), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+def test_a_default_fit_of_many_rows_whose_workers_are_killed(monkeypatch):
+    monkeypatch.setattr(sums, "FAN_OUT", 1)
+    X, y = noisy(10_200)
+    parameters = {"random_state": 0, "max_iter": 6}
+    here, steps = FCGBoostClassifier(**parameters).fit(X, y), []
+
+    def rule(step):
+        steps.append(step.k)
+        # In the choice, and in the last path: in the middle of a tree, or of a correction.
+        if len(steps) in (3, 9):
+            threading.Timer(0.05, kill_one, (client, len(steps) % 2)).start()
+
+    with cluster_of(3) as client:
+        model = DaskFCGBoostClassifier(client=client, **parameters)
+        model.set_callbacks(rule).fit(*in_chunks(X, y, (3000, 0, 200, 4000, 3000)))
+    assert len(steps) > 9
+    np.testing.assert_array_equal(model.trace_.atoms, here.trace_.atoms)
+    assert (model.n_iter_, model.link_) == (here.n_iter_, here.link_)
+    np.testing.assert_allclose(model.decision_function(X), here.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
 def test_errors_below_another_worker_are_told_and_fits_do_not_wait_in_a_circle(monkeypatch):
     monkeypatch.setattr(sums, "FAN_OUT", 1)
     with cluster_of(3) as client:

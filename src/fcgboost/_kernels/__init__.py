@@ -109,7 +109,7 @@ def refer_to_bins(bins: Any, codes: NDArray[np.uint8] | None = None) -> Any:
     return byref(_Bins(*sizes, where, *map(ArrayPointer.from_param, arrays)))
 
 
-class _TreeRules(Structure):
+class TreeRules(Structure):
     _fields_ = _fields("i: depth max_leaves; d: min_leaf smoothing peak unit; i: is_exact")
 
 
@@ -324,34 +324,10 @@ def grow_tree(
     and whether it tells all weights. Room for histograms, of shape (n_histograms, 256 * n_columns),
     and nodes, (most_nodes, 4), are memory to work in.
     """
-    data = bins, byref(_TreeRules(*rules)), residual, weights
+    data = bins, byref(TreeRules(*rules)), residual, weights
     where = None if leaves is None else ArrayPointer.from_param(leaves)
     n_nodes = library().fcg_grow_tree(*data, len(room), room, len(nodes), nodes, where)
     return nodes[: _checked(n_nodes)].flatten()
-
-
-def find_splits(bins: Any, rules: tuple[float, ...], totals: Rows, histograms: Rows) -> Splits:
-    """Return the best splits of nodes; bins and rules as in `grow_tree`."""
-    splits, histograms = np.zeros(len(totals), SPLIT), np.ascontiguousarray(histograms)
-    rules_of = byref(_TreeRules(*rules))
-    library().fcg_find_splits(bins, rules_of, len(totals), totals, histograms, splits)
-    return splits
-
-
-def plan_tree(max_leaves: int, gains: Array, children: Rows) -> tuple[Rows, Rows, Rows]:
-    """Return the nodes of a tree, where their left children stand, and what to split next."""
-    room, n_wanted = np.empty((6, len(gains)), np.int64), np.empty(1, np.int64)
-    order, lefts, wanted = room[3:]
-    given = max_leaves, gains, children, room
-    n = library().fcg_plan_tree(*given, order, lefts, n_wanted, wanted)
-    return order[:n], lefts[:n], wanted[: n_wanted[0]]
-
-
-def split_rows(
-    bins: Any, slots: Rows, splits: Splits, sums: Rows, nodes: NDArray[np.int32], histograms: Rows
-) -> None:
-    """Send rows to the children of their nodes, and add up one child of every split."""
-    library().fcg_split_rows(bins, slots, splits, sums, nodes, histograms)
 
 
 def check_trees(nodes: Array, n_features: int) -> Rows:

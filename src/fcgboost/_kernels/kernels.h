@@ -140,7 +140,7 @@ FCG_API void fcg_bin(int64_t n, const double *values, int64_t n_thresholds,
 /* Write the sum of weights, the least and the largest one, how many there are, and whether all are
  * whole; those of zero do not count. */
 FCG_API void fcg_weights(int64_t n, const double *weights, double *facts);
-/* Return the weight of a step by such facts, and write 1 if it tells all weights exactly, else 0. */
+/* Return the weight of a step by such facts, and write whether it tells all weights exactly. */
 FCG_API double fcg_weight_unit(const double *facts, int64_t *is_exact);
 
 typedef struct {

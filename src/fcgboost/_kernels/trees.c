@@ -74,7 +74,9 @@ static int64_t set_rows(growth *tree, const double *residual, const double *weig
         tree->order[n_active++] = (int32_t)i;
         total += fabs(residual[i]);
     }
-    frexp(total, &exponent); /* a power of two loses nothing of residuals that are even */
+    /* A power of two loses nothing of residuals that are even; no rounding of their sum, which is
+     * often 2, decides which one. */
+    frexp(total * (1.0 + 0x1p-20), &exponent);
     double steps = ldexp(1.0, RESIDUAL_BITS - exponent);
     for (int64_t k = 0; k < n_active; k++) {
         int64_t i = tree->order[k], pull = (int64_t)rint(residual[i] * steps);

@@ -45,6 +45,13 @@ def merged(parts: Sequence[DataSet], keeps_written: bool = False) -> DataSet:
     return DataSet(rows, codes, weights, words).canonical(keeps_written)
 
 
+def count_distinct(rows: Rows, by_class: bool = False) -> int:
+    """Return the number of distinct rows, maybe with their class; of many an estimate."""
+    width = _ROUND * _COUNTED // max(_COUNTED, rows.n_rows)
+    words = np.concatenate(rows.ask("words_below", width, by_class))
+    return len(np.unique(words)) * _ROUND // width
+
+
 class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
@@ -72,10 +79,7 @@ class ClusterDesign(Design):
 
     @cached_property
     def n_distinct(self) -> int:
-        """The number of distinct rows, estimated where there are many."""
-        width = _ROUND * _COUNTED // max(_COUNTED, self.rows.n_rows)
-        words = np.concatenate(self.rows.ask("words_below", width))
-        return len(np.unique(words)) * _ROUND // width
+        return count_distinct(self.rows)
 
     def sample(self, n: int, key: int, turn: int = 0) -> Sample:
         distances, parts, _ = self.draw(n, key, turn)
@@ -113,13 +117,12 @@ class ClusterDesign(Design):
         return total
 
     @cached_property
-    def _bins(self) -> tuple[Bins, Rules]:
-        """What rows are binned by, as in memory, and what trees may be."""
-        trees, rows, n = self.dictionary, self.rows, self.rows.n_rows
+    def _bins(self) -> tuple[Bins, Rules, bool]:
+        """What rows are binned by, as in memory, what trees may be, whether rows are thinned."""
+        trees, rows = self.dictionary, self.rows
         assert isinstance(trees, TreeDictionary)
         is_category = trees.categories(len(self.scale))
-        width = _ROUND * min(n, THRESHOLD_ROWS + 8 * int(THRESHOLD_ROWS**0.5)) // n
-        sample = merged(rows.ask("first_rows", width)).X[:THRESHOLD_ROWS]
+        sample, n_rows = self._first_rows()
         levels = rows.ask("levels", is_category)
         bins = find_bins(sample, levels, is_category, int(trees.n_thresholds))
         while True:
@@ -128,15 +131,27 @@ class ClusterDesign(Design):
                 break
             bins = bins.unshared(np.unique(np.concatenate(clash)), sample)
         rows.workers.remember((rows.place,), ("ask", rows.place, "bin", bins))
-        depth = trees.levels(max(weights.total, bins.n_rows(n)))
-        return bins, trees.rules(depth, weights.unit)
+        depth, unit = trees.levels(max(weights.total, bins.n_rows(n_rows))), weights.unit
+        return bins, trees.rules(depth, unit), unit[0] * weights.n_rows > weights.total
+
+    def _first_rows(self) -> tuple[Any, int]:
+        """Return the rows that thresholds are chosen by, and how many there are of all."""
+        n, enough = self.rows.n_rows, THRESHOLD_ROWS
+        width = _ROUND * min(n, enough + 8 * int(enough**0.5)) // n
+        while True:
+            data = merged(self.rows.ask("first_rows", width))
+            # Rows of several partitions that are equal are one: there may be fewer than thought.
+            if width == _ROUND or len(data.codes) >= enough:
+                return data.X[:enough], n if width < _ROUND else len(data.codes)
+            width = min(_ROUND, 4 * width)
 
     def grow(self, points: Sequence[Point]) -> Any:
         """Grow trees over all rows, in a round for every level, and two before."""
-        (bins, rules), rows, trees, leaves = self._bins, self.rows, [], []
+        (bins, rules, is_thinned), rows, trees, leaves = self._bins, self.rows, [], []
         for number, point in enumerate(points):
             size = self.at([point], "size")
-            self.at([point], "start_tree", number, size, rules.unit, owner=(_TREES,))
+            known = (number, size, rules.unit, is_thinned)
+            self.at([point], "start_tree", *known, owner=(_TREES,))
 
             def split(slots: Any, splits: Any, number: int = number) -> Any:
                 question = ("ask", rows.place, "split_tree", number, slots, splits)
@@ -213,7 +228,6 @@ class ClusterSubsample(Subsample):
         self.rows = data.X[kept]
 
     def residuals(self, points: Sequence[Point]) -> tuple[Array, Array]:
-        """Put together what the partitions have of the rows."""
         parts = self._design.at(points, "residuals", self._key, self._width)
         residuals = np.zeros((len(self.weights), len(points)))
         np.add.at(residuals, self._places, np.concatenate(parts))
@@ -230,7 +244,6 @@ class ClusterCandidates(ScoredCandidates):
     def estimates(
         self, points: Sequence[Point], divisor: Divisor, left: NDArray[np.intp], dtype: str
     ) -> Scores:
-        """Add up over the partitions."""
         found: Scores = self._design.at(points, "estimates", self._sent, divisor, left, dtype)
         return found
 
@@ -325,7 +338,6 @@ class ClusterColumns(Columns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one round."""
         asked = [Point(self, output, coef) for output, coef in points]
         sums, factors = self._design.at(asked, "look", places), self._known[0]
         factors = factors if places is None else factors[places]
@@ -361,16 +373,13 @@ class ClusterLeafColumns(TreeColumns, ClusterColumns):
     def look(
         self, points: Sequence[tuple[int, Array]], places: Sequence[int] | None = None
     ) -> list[Look]:
-        """Return the sums at points, in one round; of the Hessian the diagonal alone."""
         asked = [Point(self, output, coef) for output, coef in points]
         return [Look(*own) for own in self._design.at(asked, "look", places)]
 
     def product(self, output: int, coef: Array, direction: Array) -> Array:
-        """Add up products, in one round."""
         found: Array = self._design.at([Point(self, output, coef)], "product", direction)
         return found
 
     def terms(self, output: int, coef: Array) -> Array:
-        """Add up over the partitions, in one round."""
         found: Array = self._design.at([Point(self, output, coef)], "terms")
         return found

@@ -11,8 +11,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.calibration import HeldOut
-from fcgboost.clipping import Limits
-from fcgboost.cluster.design import ClusterDesign, merged
+from fcgboost.cluster.design import ClusterDesign, count_distinct, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
 from fcgboost.greedy.path import StepScore
@@ -60,7 +59,9 @@ def prepare(
     train = given[0]._replace(n_rows=digests[0].n_rows)
     validation = given[1] if has_validation_data else None
     state = find_state(settings, classes, digests, (width, is_sparse), last)
-    settings = settings.at(train.n_rows, is_sparse, has_missing)
+    # Equal rows of several partitions are one, as in memory.
+    n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
+    settings = settings.at(n_rows, is_sparse, has_missing)
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)
@@ -193,7 +194,10 @@ def _lay_out(
     design = ClusterDesign(train, dictionary, *known)
     validator, weight = None, 0.0
     if validation is not None:
-        validator, weight = _make_validator(settings, design, limits, validation, len(classes))
+        is_steadied = settings.is_preset and settings.scoring is None
+        asked = (limits, dictionary, design.scale, len(classes), is_steadied)
+        weight = validation.ask("judge", *asked, lasts=True)
+        validator = ClusterValidator(validation, weight)
     positives = [1] if len(classes) == 2 else range(len(classes))
     laid = (classes, design, positives, validator, limits, weight)
     return ClusterLayout(*laid, train, validation, per_class, has_missing)
@@ -203,16 +207,6 @@ def _medians(rows: Rows) -> Array:
     """Return the medians of columns: of all rows, or where these are many of some drawn ones."""
     width = 2**64 * _ENOUGH_FOR_MEDIANS // max(_ENOUGH_FOR_MEDIANS, rows.n_rows)
     return merged(rows.ask("draw", 0, 0, width)[1]).medians()
-
-
-def _make_validator(
-    settings: Settings, design: ClusterDesign, limits: Limits | None, rows: Rows, n_classes: int
-) -> tuple[StepScore, float]:
-    """Return what scores steps on validation rows, and the weight of these."""
-    is_steadied = settings.is_preset and settings.scoring is None
-    question = (limits, design.dictionary, design.scale, n_classes, is_steadied)
-    weight = rows.ask("judge", *question, lasts=True)
-    return ClusterValidator(rows, weight), weight
 
 
 class ClusterValidator(StepScore):

@@ -23,7 +23,6 @@ from fcgboost.clipping import Flags, Limits, zeros_in
 from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import RowColumns
-from fcgboost.designs.leaves import LeafColumns
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import Moments, moments_of
 from fcgboost.designs.scoring import MemoryCandidates, Scores
@@ -36,6 +35,9 @@ from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
+
+# Questions that the columns of a point answer themselves.
+_OF_LEAVES = ("product", "terms")
 
 
 class LoadedRows(NamedTuple):
@@ -161,10 +163,11 @@ class Partition:
         )
         return int(not self._design.is_screened)
 
-    def words_below(self, width: int) -> list[hashing.Words]:
-        """Return the distinct fingerprints below a bound."""
-        words = self._design.fingerprints
-        return [words[words <= np.uint64(width - 1)]]
+    def words_below(self, width: int, by_class: bool) -> list[hashing.Words]:
+        """Return the fingerprints below a bound, or words for them and their class."""
+        is_below = self._data.words <= np.uint64(width - 1)
+        words, codes = self._data.words[is_below], self._data.codes[is_below]
+        return [words ^ hashing.mix(codes.astype(np.uint64)) if by_class else words]
 
     def draw(self, key: int, turn: int, width: int) -> tuple[list[hashing.Words], list[DataSet]]:
         """Return how far on the rows on a stretch of the circle are, and these."""
@@ -196,7 +199,10 @@ class Partition:
             self._columns.pop(number, None)
         news = tuple(self._change(*change) for change in changes)
         here = [Point(self._columns[number], output, coef) for number, output, coef in points]
-        return news, getattr(self, verb)(here, *args)
+        if verb not in _OF_LEAVES:
+            return news, getattr(self, verb)(here, *args)
+        ((columns, output, coef),) = here
+        return news, getattr(columns, verb)(output, coef, *args)
 
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
@@ -227,17 +233,6 @@ class Partition:
         R, straight = columns.triangle(output, coef, is_lifted)
         return [R], straight
 
-    def product(self, points: Sequence[Point], direction: Array) -> Array:
-        """Return a product with the Hessian."""
-        ((columns, output, coef),) = points
-        return columns.product(output, coef, direction)
-
-    def terms(self, points: Sequence[Point]) -> Array:
-        """Return the sums over every leaf of the last tree."""
-        ((columns, output, coef),) = points
-        assert isinstance(columns, LeafColumns)
-        return columns.terms(output, coef)
-
     def residuals(self, points: Sequence[Point], key: int, width: int) -> list[Array]:
         """Return the residuals of the rows on the first stretch of the circle."""
         return [self._design.residuals(points)[self._circle(key).within(0, width)]]
@@ -246,18 +241,11 @@ class Partition:
         """Return what the gains of a few atoms are made of."""
         return self._design.sums(atoms, points)
 
-    def estimates(
-        self,
-        points: Sequence[Point],
-        atoms: Any,
-        divisor: Divisor,
-        left: NDArray[np.intp],
-        dtype: str,
-    ) -> Scores:
+    def estimates(self, points: Sequence[Point], atoms: Any, *question: Any) -> Scores:
         """Return scores of candidates, new ones or those before, and how far they may be off."""
         if atoms is not None:
             self._candidates = self._design.candidates(atoms, reuse=False, store=False)
-        return self._candidates.estimates(points, divisor, left, dtype)
+        return self._candidates.estimates(points, *question)
 
     def exact(self, points: Sequence[Point], atoms: Any, divisor: Divisor) -> Scores:
         """Return exact scores of a few atoms."""
@@ -283,10 +271,16 @@ class Partition:
         """Return the sum of all absolute residuals."""
         return float(np.abs(self._design.residuals(points)).sum())
 
-    def start_tree(self, points: Sequence[Point], number: int, size: float, unit: float) -> None:
+    def start_tree(
+        self, points: Sequence[Point], number: int, size: float, unit: float, is_thinned: bool
+    ) -> None:
         """Bring all rows to the root of a tree, which is known by its number."""
-        residual = self._design.residuals(points)[:, 0]
-        steps = steps_of(residual, self._laid.weights, size, unit)
+        residual, weights = self._design.residuals(points)[:, 0], self._laid.weights
+        if is_thinned:
+            # Rows of less than a step weigh one or nothing, by chance, instead of all nothing.
+            chance = hashing.keyed(self._laid.words, 0) / 2.0**64
+            weights = np.where(weights < unit, unit * (chance < weights / unit), weights)
+        steps = steps_of(residual, weights, size, unit)
         self._growing[number] = HostRows(self._bins, self._codes, steps)
 
     def split_tree(self, number: int, slots: Any, splits: Any) -> Any:

@@ -112,9 +112,9 @@ class Workers(ABC):
 
     def forget(self, places: Sequence[int]) -> None:
         """Let the workers forget places from which no other one was made."""
+        self.round("forget", places)
         for place in places:
             self.drop((place,))
-        self.round("forget", places)
 
 
 class Rows(NamedTuple):

@@ -31,9 +31,10 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     """`FCGBoostClassifier` for rows on the workers of a Dask cluster.
 
     Takes Dask arrays (whole rows in every chunk) and data frames. Rows stay with their workers;
-    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices. The
-    order of sums follows the partitions, so the model does not depend on the number of workers,
-    and is that of `FCGBoostClassifier` in memory up to rounding.
+    what travels in a step are the candidates, their scores, and k-vectors and k x k matrices, or
+    histograms and sums over leaves of trees. The order of sums follows the partitions, so the model
+    does not depend on the number of workers, and is that of `FCGBoostClassifier` in memory up to
+    rounding.
 
     Parameters
     ----------
@@ -48,8 +49,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     -----
     The dictionaries "auto" and "compact" choose as they do in memory: rows set aside, or validation
     data, choose the ridge, the steps and the link to probabilities, few rows have an average of
-    several paths, and missing values are taken. Of many rows, too, "auto" lets families take turns
-    here: trees whose leaves are corrected are not there yet.
+    several paths, many rows have trees whose leaves are corrected, and missing values are taken.
 
     A worker that is lost during a fit costs time: its partitions are loaded again and the fit goes
     on. With `checkpoint` it also goes on in another process, or on another cluster.

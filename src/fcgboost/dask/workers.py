@@ -102,7 +102,12 @@ def _heard(wait_for: Callable[[], bytes], key: str) -> Pieces:
     try:
         told = cloudpickle.loads(wait_for())
     except Exception as error:
-        raise _translated(error, key) from None
+        # The ways in which a worker that is gone shows.
+        is_unknown = isinstance(error, KeyError) and error.args == (key,)
+        is_lost = isinstance(error, RuntimeError) and "Actor was lost" in str(error)
+        if isinstance(error, OSError) or is_unknown or is_lost:
+            raise WorkerLostError(f"a worker that held rows is gone ({error})") from None
+        raise
     if isinstance(told, Exception):
         raise told
     pieces: Pieces = told
@@ -173,15 +178,6 @@ class DaskWorkers(Workers):
         if futures and self._client.status == "running":
             with suppress(OSError):  # a scheduler that is gone remembers nothing
                 self._client.cancel(futures, force=True)
-
-
-def _translated(error: Exception, key: str) -> Exception:
-    """Recognise the ways in which a worker that is gone shows."""
-    is_unknown = isinstance(error, KeyError) and error.args == (key,)
-    is_lost = isinstance(error, RuntimeError) and "Actor was lost" in str(error)
-    if isinstance(error, OSError) or is_unknown or is_lost:
-        return WorkerLostError(f"a worker that held rows is gone ({error})")
-    return error
 
 
 def find_client(client: Client | None) -> Client:

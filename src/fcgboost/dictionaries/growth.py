@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost import _kernels
-from fcgboost._kernels import Array, Rows, Splits
+from fcgboost._kernels import Array, Rows, Splits, rounds
 from fcgboost.arrays import host
 from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, Codes
 
@@ -118,7 +118,7 @@ class Growth:
         while True:
             known = rules.max_leaves, self._gains, self._children
             #: The nodes of the tree in its order, and where the left children of some stand there.
-            self._order, self._lefts, wanted = _kernels.plan_tree(*known)
+            self._order, self._lefts, wanted = rounds.plan_tree(*known)
             if len(wanted) == 0:
                 break
             self._split(wanted)
@@ -188,7 +188,8 @@ def steps_of(residual: Any, weights: Any, size: float, unit: float) -> Any:
 
     The sizes of all residuals, of these rows and others, add up to `size`.
     """
-    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size)[1]))
+    # As in trees.c: sums in another order have the same power of two.
+    steps = 2.0 ** (_RESIDUAL_BITS - int(np.frexp(size * (1.0 + 2.0**-20))[1]))
     pulls, counts = (residual * steps).round(), (weights / unit).round()
     if isinstance(pulls, np.ndarray):
         return (pulls.astype(np.int64) << WEIGHT_BITS) + counts.astype(np.int64)
@@ -225,7 +226,7 @@ class SummedRows(GrowingRows):
         return total, self._search(np.array([total]), histogram)
 
     def split(self, parents: Rows, first: int, added: Rows, totals: Rows) -> Splits:
-        splits = np.stack([self._splits[node] for node in parents])
+        splits = np.array([self._splits[node] for node in parents], _kernels.SPLIT)
         splits["children"], splits["added"] = first + 2 * np.arange(len(parents)), added
         slots = np.full(first, -1)
         slots[parents] = np.arange(len(parents))
@@ -238,7 +239,7 @@ class SummedRows(GrowingRows):
         return self._search(totals, children.reshape(2 * len(parents), -1))
 
     def _search(self, totals: Rows, histograms: Rows) -> Splits:
-        splits = _kernels.find_splits(self._held, self._rules, totals, histograms)
+        splits = rounds.find_splits(self._held, self._rules, totals, histograms)
         self._splits += list(splits)
         self._histograms += list(histograms)
         return splits
@@ -255,5 +256,5 @@ class HostRows:
     def split(self, slots: Rows, splits: Splits) -> Rows:
         """Send rows on, and add up."""
         histograms = np.zeros((len(splits), self._codes.shape[1] * N_BINS), np.int64)
-        _kernels.split_rows(self._held, slots, splits, self._steps, self.nodes, histograms)
+        rounds.split_rows(self._held, slots, splits, self._steps, self.nodes, histograms)
         return histograms

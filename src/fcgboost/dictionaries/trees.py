@@ -143,7 +143,12 @@ class TreeDictionary(GrownDictionary):
         return Rules(depth, most, *smooth, *unit)
 
     def check_rows(self, X: Any) -> None:
-        """Refuse codes of categories that cannot be told apart and would count as missing."""
+        """Refuse codes of categories that would count as missing, and what has no leaves."""
+        if self.corrects_leaves and is_sparse(X):
+            raise ValueError(
+                "TreeDictionary: corrects_leaves=True needs dense rows: use X.toarray(), or "
+                "corrects_leaves=False."
+            )
         for column in np.flatnonzero(self.categories(X.shape[1])):
             values = host(X[:, [column]]).ravel()
             bad = values[(values >= N_CODES) & (values == np.floor(values))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -234,35 +234,33 @@ class Fit:
         self, rules: list[StoppingRule], watcher: Watcher | None = None
     ) -> tuple[Trace, Status]:
         """Run the loop with the settings' own rules and the user's."""
-        layout, settings, resume = self.layout, self.settings, self.state.path
+        resume = self.state.path
         if self.patience is not None:
             rule = NoImprovement(int(self.patience))
             endings = [rule(step) for step in resume or ()]
             if resume and endings[-1] is not None:
                 return resume, endings[-1]
             rules = [rule, *rules]
-        if settings.checkpoint is not None:
-            watcher = Writer(settings.checkpoint, self.state, watcher)
-        progress = Progress(self.recipe.max_iter, int(settings.verbose), self.title)
-        validator, rules = layout.validator and layout.validator.anew(), [progress, *rules]
-        with closing(progress):
-            trace, status = fit_path(
-                layout.design, layout.targets, self.recipe, rules, validator, watcher, resume
-            )
+        if self.settings.checkpoint is not None:
+            watcher = Writer(self.settings.checkpoint, self.state, watcher)
+        trace, status = self._run(fit_path, rules, watcher, resume)
         if isinstance(watcher, Writer):
             watcher.close(trace)
         return trace, status
 
     def ridge_paths(self, rules: list[StoppingRule]) -> list[Trace]:
         """Run the loop for several ridges at once, as `path` does for one."""
-        layout = self.layout
-        validator = layout.validator and layout.validator.anew()
         if self.patience is not None:
             rules = [NoImprovement(int(self.patience)), *rules]
-        progress = Progress(self.recipe.max_iter, int(self.settings.verbose), self.title)
-        with closing(progress):
-            rules = [progress, *rules]
-            return fit_ridges(layout.design, layout.targets, self.recipe, rules, validator)
+        traces: list[Trace] = self._run(fit_ridges, rules)
+        return traces
+
+    def _run(self, loop: Callable[..., Any], rules: list[StoppingRule], *more: Any) -> Any:
+        layout = self.layout
+        validator = layout.validator and layout.validator.anew()
+        with closing(Progress(self.recipe.max_iter, int(self.settings.verbose), self.title)) as own:
+            given = layout.design, layout.targets, self.recipe
+            return loop(*given, [own, *rules], validator, *more)
 
     def model(self, trace: Trace, k: int) -> Model:
         """Return the model after k steps of a path."""

@@ -32,9 +32,9 @@ _TRIAL_OF_LEAVES = 2.0
 _MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
 
-def n_trials(n_rows: float, has_validation_data: bool) -> int:
+def n_trials(n_rows: float, has_validation_data: bool = False) -> int:
     """Return how many paths the choice makes: one, or one on every split of few rows."""
-    return 1 if has_validation_data else _n_splits(n_rows)
+    return 1 if has_validation_data or n_rows > _FEW_ROWS else _SPLITS_OF_FEW
 
 
 def paths_of(fit: Fit) -> list[float]:
@@ -47,10 +47,6 @@ def paths_of(fit: Fit) -> list[float]:
     # Corrections of leaves take most of the time, and in a trial there are some for every ridge.
     share = _TRIAL_OF_LEAVES if fit.settings.dictionary.corrects_leaves else 1.0
     return trials * [share] + fit.settings.n_averaged(m * len(fit.layout.targets)) * [1.0]
-
-
-def _n_splits(n_rows: float) -> int:
-    return _SPLITS_OF_FEW if n_rows <= _FEW_ROWS else 1
 
 
 def tune(fit: Fit, rules: list[StoppingRule]) -> Fit:
@@ -125,7 +121,7 @@ def _best(fit: Fit, traces: Sequence[Trace]) -> int:
 def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
     """Choose the ridge and the number of steps that did best on rows set aside, once or more."""
     settings, splits = fit.settings, []
-    for i in range(_n_splits(fit.layout.design.total_weight)):
+    for i in range(n_trials(fit.layout.design.total_weight)):
         split = _split(fit, i)
         is_free = settings.has_free_steps
         traces = _compare(split, rules, _patience(split) if is_free else None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -22,29 +22,15 @@ from fcgboost.stopping import Step
 _STEPS_AT_ONCE = 16
 
 
-class AtomValues(ABC):
-    """The values of a path's atoms at some rows, and the decision values of its steps there."""
+class ColumnValues:
+    """Atoms as columns; `evaluate` returns those of parameter rows, in the memory of a device.
 
-    n_atoms = 0
-
-    @abstractmethod
-    def append(self, atoms: Any, step: Step) -> None:
-        """Evaluate atoms, which are in a step."""
-
-    @abstractmethod
-    def decision(self, steps: Sequence[Step]) -> list[Array]:
-        """Return the decision values of steps, each of shape (n_rows, n_outputs)."""
-
-    @abstractmethod
-    def anew(self) -> AtomValues:
-        """Return the same for another path."""
-
-
-class ColumnValues(AtomValues):
-    """Atoms as columns; `evaluate` returns those of parameter rows, in the memory of a device."""
+    This and `LeafValues` know the values of a path's atoms at some rows, and the decision values of
+    its steps there, of shape (n_rows, n_outputs).
+    """
 
     def __init__(self, evaluate: Callable[[Any], Any], device: Host | None = None) -> None:
-        self._evaluate, self._device = evaluate, device or Host()
+        self._evaluate, self._device, self.n_atoms = evaluate, device or Host(), 0
         #: Column after column.
         self._values = self._device.empty(0, 0)
 
@@ -70,15 +56,12 @@ class ColumnValues(AtomValues):
         parts = np.split(decisions, len(steps), axis=1)
         return [f + step.intercept for f, step in zip(parts, steps, strict=True)]
 
-    def anew(self) -> ColumnValues:
-        return ColumnValues(self._evaluate, self._device)
 
-
-class LeafValues(AtomValues):
+class LeafValues:
     """Trees as the leaves that rows belong to; `leaves` returns those of one tree."""
 
     def __init__(self, leaves: Callable[[Any], Any], n_rows: int, device: Host) -> None:
-        self._leaves, self._n_rows, self._device = leaves, n_rows, device
+        self._leaves, self._n_rows, self._device, self.n_atoms = leaves, n_rows, device, 0
         #: For every output its trees, and their positions.
         self._forests: list[tuple[Any, list[int]]] = []
 
@@ -109,28 +92,24 @@ class LeafValues(AtomValues):
         (found,) = self._device.fetch(self._device.xp.stack(decision).T)
         return np.asarray(found)
 
-    def anew(self) -> LeafValues:
-        return LeafValues(self._leaves, self._n_rows, self._device)
-
 
 class Validator(StepScore):
     """A score of the decision values on validation data.
 
     Parameters
     ----------
-    values : AtomValues
-        The atoms' values there.
+    values : ColumnValues or LeafValues
+        The atoms' values there: of no atoms yet.
     score : callable
         Maps decision values of shape (n_samples, n_outputs) to a number, larger is better, or of
         a part of the rows to the sums that it is made of.
     """
 
-    def __init__(self, values: AtomValues, score: Callable[[Array], Any]) -> None:
-        self._values = values
-        self._score = score
+    def __init__(self, values: ColumnValues | LeafValues, score: Callable[[Array], Any]) -> None:
+        self._empty, self._values, self._score = values, copy(values), score
 
     def anew(self) -> Validator:
-        return Validator(self._values.anew(), self._score)
+        return Validator(self._empty, self._score)
 
     def __call__(self, steps: Sequence[Step], atoms: Sequence[Any]) -> list[Any]:
         for atom in atoms[self._values.n_atoms :]:
@@ -138,7 +117,7 @@ class Validator(StepScore):
         return [self._score(self._values.decision([step])[0]) for step in steps]
 
     def scores(self, steps: Sequence[Step], atoms: Any) -> list[Any]:
-        values, scores = self._values.anew(), list[Any]()
+        values, scores = copy(self._empty), list[Any]()
         values.append(atoms, steps[-1])
         for start in range(0, len(steps), _STEPS_AT_ONCE):
             scores += map(self._score, values.decision(steps[start : start + _STEPS_AT_ONCE]))
@@ -168,9 +147,9 @@ def make_validator(
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
-        values: AtomValues = LeafValues(
-            lambda atom: over_rows(lambda some: trees.leaves(some, atom)), X.shape[0], device
-        )
-    else:
-        values = ColumnValues(evaluate, device)
-    return Validator(values, score)
+
+        def leaves(atom: Any) -> Any:
+            return over_rows(lambda some: trees.leaves(some, atom))
+
+        return Validator(LeafValues(leaves, X.shape[0], device), score)
+    return Validator(ColumnValues(evaluate, device), score)
