@@ -261,7 +261,8 @@ def _walk(X: Any, nodes: Array, depth: int) -> Any:
     feature, value = (beside(fact, X) for fact in facts)
     left, is_missing_right = beside(left, X), beside(is_missing_right, X)
     levels = beside(np.where(is_set, flat[:, 1], 0.0).astype(np.int64), X)
-    rows, at = xp.arange(len(X), device=X.device)[:, None], beside(first[::n_nodes], X)[None, :]
+    rows = xp.arange(len(X), device=X.device)[:, None]
+    at = beside(first[::n_nodes], X) + 0 * rows
     for _ in range(depth):
         x = X[rows, feature[at]]
         is_right = (x > value[at].to(x.dtype)) | (xp.isnan(x) & is_missing_right[at])
