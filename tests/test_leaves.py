@@ -438,3 +438,12 @@ def test_numbers_of_leaves_are_checked(value) -> None:
         TreeDictionary(max_leaf_nodes=value).check_parameters()
     with pytest.raises(ValueError, match="TreeDictionary: corrects_leaves must be True or False"):
         TreeDictionary(corrects_leaves=value).check_parameters()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_path_may_have_no_tree(device) -> None:
+    make_device(device)
+    X, y = np.ones((60, 2)), np.arange(60) % 2
+    model = exact(device=device).fit(X, y)
+    assert model.n_atoms_ == 0
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)

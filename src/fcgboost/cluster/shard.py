@@ -367,8 +367,9 @@ class Shard:
 
     def forget(self, places: Sequence[int]) -> Pieces:
         """Have rows of some places no more."""
+        n_parts = [self._n_parts.pop(place) for place in places]
         gone = [self._places.pop(place) for place in places]
-        return Pieces.of(self._n_parts[places[0]], dict.fromkeys(gone[0]))
+        return Pieces.of(n_parts[0], dict.fromkeys(gone[0]))
 
     def lay(self, place: int, budget: int, *args: Any) -> Pieces:
         """Lay a dictionary over the rows; stored candidates of all share the memory."""

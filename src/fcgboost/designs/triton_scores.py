@@ -100,15 +100,17 @@ def _sums(rows: Any, weights: Any, offsets: Any, W: Any, is_gauss: bool) -> Any:
     totals = []
     for r in W.T.contiguous():
         sums = torch.empty((n_spans, n_atoms), dtype=torch.float64, device=rows.device)
-        _profile_sums[triton.cdiv(n_atoms, tile_atoms), n_spans](
-            *(rows, weights, offsets, r, sums, n_rows, n_atoms),
-            IS_GAUSS=is_gauss,
-            D=n_columns,
-            WIDTH=0 if is_written_out else max(16, triton.next_power_of_2(n_columns)),
-            ATOMS=tile_atoms,
-            ROWS=tile_rows,
-            SPAN=_SPAN,
-            num_warps=n_warps,
-        )
+        # On the device of the rows, which need not be the current one.
+        with torch.cuda.device_of(rows):  # type: ignore[no-untyped-call]
+            _profile_sums[triton.cdiv(n_atoms, tile_atoms), n_spans](
+                *(rows, weights, offsets, r, sums, n_rows, n_atoms),
+                IS_GAUSS=is_gauss,
+                D=n_columns,
+                WIDTH=0 if is_written_out else max(16, triton.next_power_of_2(n_columns)),
+                ATOMS=tile_atoms,
+                ROWS=tile_rows,
+                SPAN=_SPAN,
+                num_warps=n_warps,
+            )
         totals.append(sums.sum(0))
     return torch.stack(totals, 1)

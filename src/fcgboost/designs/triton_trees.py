@@ -4,7 +4,7 @@ Imports Triton, as `triton_scores` does. Sums are of whole numbers, which do not
 in which threads add, and scores are computed as `splits.c` does: a tree is the same to the bit.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-call, no-untyped-def, untyped-decorator"
 # Triton reads the arguments of its kernels, which have no types. It must not compile a kernel for
 # every kind of a number that changes from call to call.
 
@@ -61,8 +61,8 @@ def _send_rows(
 @triton.jit(do_not_specialize=["free", "n_splits", "n_copies"])
 def _settle(copies, sums, kept, free, n_splits, n_copies, n_numbers, BLOCK: tl.constexpr):
     """Add copies up; what is left of a parent is its heavier child."""
-    split = tl.program_id(0).to(tl.int64)
-    place = tl.program_id(1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    split = tl.program_id(1).to(tl.int64)
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     is_there = place < n_numbers
     total = tl.zeros([BLOCK], dtype=tl.int64)
     for copy in range(n_copies):
@@ -93,11 +93,12 @@ def _is_before(levels, bins, smoothing):
 
 @triton.jit
 def _search(
-    sums, there, totals, features, scores, facts, tables,
-    smoothing, least, n_features, n_numbers, HAS_CATEGORIES: tl.constexpr,
+    sums, there, totals, features, limits, scores, facts, tables,
+    n_features, n_numbers, HAS_CATEGORIES: tl.constexpr,
 ):  # fmt: skip
     """Find the best split of one node by one feature, and which codes of its column go left."""
-    node, j = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    j, node = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    smoothing, least = tl.load(limits), tl.load(limits + 1)
     features += j
     column, first = tl.load(features), tl.load(features + n_features)
     usual, n_known = tl.load(features + 2 * n_features), tl.load(features + 3 * n_features)
@@ -111,6 +112,8 @@ def _search(
     own = tl.load(sums + start + place, mask=is_there, other=0)
     own += tl.where(b == usual, total - tl.sum(own, 0), 0)
     missing = tl.sum(tl.where((b == n_known) & (b < n_bins), own, 0), 0)
+    # Rows that weigh less than a step are none.
+    missing = tl.where((missing & _ALL_WEIGHT) == 0, 0, missing)
     own = tl.where(b < n_known, own, 0)
     # The rank of every bin, and the sums up to it.
     rank, below, has_rows = b, tl.cumsum(own, 0), b < n_known
@@ -196,7 +199,9 @@ class GpuRows(GrowingRows):
         self, codes: Any, steps: Any, features: Any, search: tuple[float, float, bool], device: Host
     ) -> None:
         self._codes, self._steps, self._features, self._device = codes, steps, features, device
-        self._smoothing, self._least, self._has_categories = search
+        self._smoothing, least, self._has_categories = search
+        # Numbers that are handed over are rounded to single precision.
+        self._limits = device.put(np.array([self._smoothing, least]))
         self.nodes = torch.zeros_like(steps)
         #: Room for histograms, and where that of every node is.
         self._sums = steps.new_zeros((_ROOM, len(codes) * N_BINS))
@@ -205,14 +210,23 @@ class GpuRows(GrowingRows):
         self._columns = steps.new_zeros(2 * _ROOM)
         self._goes_left = torch.ones((2 * _ROOM, N_BINS), dtype=torch.uint8, device=steps.device)
 
+    # Kernels run on the current device, which need not be that of the rows.
     def start(self) -> tuple[int, Splits]:
+        with torch.cuda.device_of(self._steps):
+            return self._start()
+
+    def split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
+        with torch.cuda.device_of(self._steps):
+            return self._split(parents, first, added, totals)
+
+    def _start(self) -> tuple[int, Splits]:
         # All rows go to the left, and stay where they are; the last histogram is of no use yet.
         here = self._steps.new_zeros(1)
         self._send(here, here, here, here + (_ROOM - 1), 0)
         total = int(self._sums[0, :N_BINS].sum())
         return total, self._open(0, here, here + total, np.array([total]))
 
-    def split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
+    def _split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
         n, free, kept, slots = (
             len(parents),
             (first + 1) // 2,
@@ -247,7 +261,7 @@ class GpuRows(GrowingRows):
             BLOCK=_BLOCK,
             num_warps=_WARPS,
         )
-        _settle[(n, triton.cdiv(n_numbers, _NUMBERS))](
+        _settle[(triton.cdiv(n_numbers, _NUMBERS), n)](
             *(copies, self._sums, kept, free, n, n_copies, n_numbers), BLOCK=_NUMBERS
         )
 
@@ -257,9 +271,9 @@ class GpuRows(GrowingRows):
         scores = torch.empty((n, n_features), dtype=torch.float64, device=sums.device)
         facts, found = sums.new_empty((n, n_features, 3)), sums.new_empty((6, n))
         tables = self._goes_left.new_empty((n, n_features, N_BINS))
-        _search[(n, n_features)](
-            *(self._sums, there, sums, self._features, scores, facts, tables),
-            *(self._smoothing, self._least, n_features, self._sums.shape[1]),
+        _search[(n_features, n)](
+            *(self._sums, there, sums, self._features, self._limits, scores, facts, tables),
+            *(n_features, self._sums.shape[1]),
             HAS_CATEGORIES=self._has_categories,
         )
         _take[(n,)](
@@ -294,9 +308,10 @@ def _leaf_values(codes, first, values, f, n_rows, n_trees, BLOCK: tl.constexpr):
 def leaf_values(codes: Any, first: Any, values: Any, f: Any) -> None:
     """Add the values of all trees' leaves to f; `first` is where those of a tree begin."""
     n_trees, n_rows = codes.shape
-    _leaf_values[(triton.cdiv(n_rows, _BLOCK),)](
-        *(codes, first, values, f, n_rows, n_trees), BLOCK=_BLOCK, num_warps=_WARPS
-    )
+    with torch.cuda.device_of(f):
+        _leaf_values[(triton.cdiv(n_rows, _BLOCK),)](
+            *(codes, first, values, f, n_rows, n_trees), BLOCK=_BLOCK, num_warps=_WARPS
+        )
 
 
 @triton.jit(do_not_specialize=["n_trees", "width"])
@@ -316,7 +331,8 @@ def leaf_sums(codes: Any, r: Any, unit: Any, width: int) -> Any:
     """Return the sums of r, in whole units, over every leaf, of shape (n_trees, width)."""
     n_trees, n_rows = codes.shape
     sums = torch.zeros((_COPIES, n_trees, width), dtype=torch.int64, device=r.device)
-    _leaf_sums[(triton.cdiv(n_rows, _BLOCK),)](
-        *(codes, r, unit, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
-    )
+    with torch.cuda.device_of(r):
+        _leaf_sums[(triton.cdiv(n_rows, _BLOCK),)](
+            *(codes, r, unit, sums, n_rows, n_trees, width, _COPIES), BLOCK=_BLOCK, num_warps=_WARPS
+        )
     return sums.sum(0)

@@ -79,6 +79,8 @@ class Bins:
         n_numbers = beside(self.n_numbers, values)[:, None]
         numbers = xp.searchsorted(edges, values, out_int32=True).clamp(max=n_numbers - 1)
         numbers = xp.where(xp.isnan(values), n_numbers, numbers)
+        if not self.is_category.any():
+            return numbers.to(xp.uint8)
         levels = xp.where(is_code(values), values, n_numbers.to(values.dtype))
         is_category = beside(self.is_category, values)[:, None]
         return xp.where(is_category, levels.to(numbers.dtype), numbers).to(xp.uint8)
@@ -189,15 +191,17 @@ def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins
 
 
 def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
-    """Return codes, block by block in NumPy's memory, and the columns that clash."""
-    if is_tensor(rows):
-        return bins.codes(rows)
-    codes, clash = np.empty((len(rows), bins.n_columns), np.uint8), np.zeros(0, np.intp)
+    """Return codes, made block by block, and the columns that clash."""
+    shape, is_there = (len(rows), bins.n_columns), is_tensor(rows)
+    # On a device column by column.
+    codes = rows.new_empty(shape[::-1], dtype=namespace(rows).uint8) if is_there else None
+    codes = np.empty(shape, np.uint8) if codes is None else codes.T
+    clash = np.zeros(0, np.intp)
     for start in range(0, len(rows), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
         some, found = bins.codes(rows[block])
         codes[block], clash = some.T, np.union1d(clash, found)
-    return codes, clash
+    return codes.T if is_there else codes, clash
 
 
 def _distinct(rows: Any) -> NDArray[np.intp]:

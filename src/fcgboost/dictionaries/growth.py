@@ -29,6 +29,8 @@ MISSING_LEFT, CATEGORIES = 1, 2
 # residuals add up to fewer steps than that power of two.
 WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
 _TINY = np.finfo(np.float64).tiny
+# Numbers of the histograms of one round (64 MiB).
+_AT_ONCE = 1 << 23
 
 
 def nodes_of(atoms: Any) -> Array:
@@ -37,6 +39,11 @@ def nodes_of(atoms: Any) -> Array:
     n_nodes = dense.shape[1] // FIELDS
     rows = np.ascontiguousarray(dense[:, : n_nodes * FIELDS], dtype=np.float64)
     return rows.reshape(len(rows), n_nodes, FIELDS)
+
+
+def as_rows(nodes: Array) -> Array:
+    """Return trees, of which there may be none, as rows again."""
+    return nodes.reshape(len(nodes), nodes.shape[1] * FIELDS)
 
 
 @dataclass
@@ -121,7 +128,7 @@ class Growth:
             self._order, self._lefts, wanted = rounds.plan_tree(*known)
             if len(wanted) == 0:
                 break
-            self._split(wanted)
+            self._split(wanted[: max(1, _AT_ONCE // (bins.n_columns * N_BINS))])
 
     def _add(self, totals: Rows, levels: Rows, splits: Splits) -> None:
         """Take down new nodes."""
@@ -214,7 +221,8 @@ class SummedRows(GrowingRows):
     ) -> None:
         self._split_rows, self._rules = split_rows, rules
         self._bins, self._held = bins, _kernels.refer_to_bins(bins)
-        self._histograms: list[Rows] = []
+        #: Of nodes that were not split yet.
+        self._histograms: list[Any] = []
         self._splits: list[Any] = []
 
     def start(self) -> tuple[int, Splits]:
@@ -235,13 +243,14 @@ class SummedRows(GrowingRows):
         for place, (node, side) in enumerate(zip(parents, added, strict=True)):
             children[place, side] = less[place]
             np.subtract(self._histograms[node], less[place], out=children[place, 1 - side])
-            self._histograms[node] = less[:0]
+            self._histograms[node] = None
         return self._search(totals, children.reshape(2 * len(parents), -1))
 
     def _search(self, totals: Rows, histograms: Rows) -> Splits:
         splits = rounds.find_splits(self._held, self._rules, totals, histograms)
         self._splits += list(splits)
-        self._histograms += list(histograms)
+        # Each by itself, so that one that is split leaves nothing behind.
+        self._histograms += [own.copy() for own in histograms]
         return splits
 
 

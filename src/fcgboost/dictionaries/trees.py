@@ -26,6 +26,7 @@ from fcgboost.dictionaries.growth import (
     FIELDS,
     MISSING_LEFT,
     Rules,
+    as_rows,
     nodes_of,
 )
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
@@ -207,7 +208,7 @@ class TreeDictionary(GrownDictionary):
         """Return trees whose leaves are so many times as large."""
         nodes = nodes_of(atoms).copy()
         nodes[:, :, 1] *= np.where(nodes[:, :, 0] == -1.0, np.asarray(factors)[:, None], 1.0)
-        return nodes.reshape(len(nodes), -1)
+        return as_rows(nodes)
 
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
@@ -233,14 +234,14 @@ class TreeDictionary(GrownDictionary):
         """Return trees whose leaves have the value 0."""
         nodes = nodes_of(atoms).copy()
         nodes[:, :, 1] = np.where(nodes[:, :, 0] == -1.0, 0.0, nodes[:, :, 1])
-        return nodes.reshape(len(nodes), -1)
+        return as_rows(nodes)
 
     def with_leaf_values(self, atoms: Array, values: Sequence[Array]) -> Array:
         """Return trees whose leaves have other values."""
         nodes = nodes_of(atoms).copy()
         for own, new in zip(nodes, values, strict=True):
             own[np.flatnonzero(own[:, 0] == -1.0), 1] = new
-        return nodes.reshape(len(nodes), -1)
+        return as_rows(nodes)
 
     def trimmed(self, atoms: Any) -> Any:
         """Return rows up to the end of the longest tree, which is a leaf."""
