@@ -72,6 +72,7 @@ def test_rivals_are_made_in_one_folder() -> None:
         ("benchmarks/steps.py", "lightgbm"),
         *((f"benchmarks/{name}.py", "lightgbm") for name in ("rivals", "tree_speed")),
         ("benchmarks/rivals.py", "catboost"),
+        ("benchmarks/gpu_default.py", "sklearn.ensemble"),
     }
     assert found == expected
 
