@@ -304,7 +304,8 @@ def test_neither_the_tree_nor_the_workers_change_a_bit_of_the_default(
 
 
 @pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
-@pytest.mark.parametrize("name", ["compact", *also("auto", "missing", "set aside")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["auto", "compact", "missing", "set aside"])
 def test_a_choice_survives_losses(name: str) -> None:
     X, y = noisy(n_classes=3)
     X = with_gaps(X) if name == "missing" else X

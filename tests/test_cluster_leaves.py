@@ -100,7 +100,7 @@ def test_the_model_is_that_of_memory(name: str, cuts: list[int], n_classes: int)
         assert n_columns <= (1 if n_classes == 2 else n_classes)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, *also(3)])
 def test_a_partition_may_have_one_class(n_classes: int) -> None:
     X, y = make_rows(n_classes=n_classes)
     order = np.argsort(y, kind="stable")
@@ -196,7 +196,7 @@ def test_columns_that_clash_in_one_partition_alone_share_none(
     assert clashing == 3
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.integers(1, 5), st.booleans(), st.integers(0, 2**31))
 def test_neither_workers_nor_the_order_within_partitions_change_a_bit(
     n_workers: int, is_mixed: bool, seed: int
@@ -288,7 +288,7 @@ def test_messages_do_not_grow_with_the_rows() -> None:
     assert max(largest) < 30 * 7 * 256 * 8 + 10_000
 
 
-@pytest.mark.parametrize("n_steps", [100, 1000])
+@pytest.mark.parametrize("n_steps", [100, *also(1000)])
 def test_rows_of_less_than_a_step_are_thinned(n_steps: int, monkeypatch: Any) -> None:
     X, y = make_rows(3000, has_gaps=False)
     given = {"dictionary": TREES, "l2": 1e-3, "max_iter": 8, "random_state": 0}
