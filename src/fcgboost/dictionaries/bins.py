@@ -192,16 +192,15 @@ def bin_rows(rows: Any, is_category: BoolArray, n_thresholds: int) -> tuple[Bins
 
 def codes_of(bins: Bins, rows: Any) -> tuple[Any, NDArray[np.intp]]:
     """Return codes, made block by block, and the columns that clash."""
-    shape, is_there = (len(rows), bins.n_columns), is_tensor(rows)
-    # On a device column by column.
-    codes = rows.new_empty(shape[::-1], dtype=namespace(rows).uint8) if is_there else None
-    codes = np.empty(shape, np.uint8) if codes is None else codes.T
-    clash = np.zeros(0, np.intp)
+    codes, clash = np.empty((len(rows), bins.n_columns), np.uint8), np.zeros(0, np.intp)
+    if is_tensor(rows):
+        # Column by column there.
+        codes = rows.new_empty(codes.shape[::-1], dtype=namespace(rows).uint8).T
     for start in range(0, len(rows), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
         some, found = bins.codes(rows[block])
         codes[block], clash = some.T, np.union1d(clash, found)
-    return codes.T if is_there else codes, clash
+    return codes.T if is_tensor(rows) else codes, clash
 
 
 def _distinct(rows: Any) -> NDArray[np.intp]:
