@@ -304,7 +304,7 @@ def share_out(
 
 
 def _runs(ends: Any, first: int, last: int, names: Sequence[str]) -> dict[str, range]:
-    """Give half of the partitions to half of the workers, and so on, in shares of about a size.
+    """Deal half of the partitions to half of the workers, and so on, in shares of about a size.
 
     Halves of the same number have fewer sums to send than those of exactly the same size.
     """

@@ -46,7 +46,9 @@ class DeviceGrower:
         steps = steps_of(residual, self._weights, float(size), self._rules.unit)
         if self._device.has_kernels:
             own = kernels("trees").GpuRows(self._codes, steps, *self._search, self._device)
-            growth = Growth(own, self._bins, self._rules)
+            # Kernels run on the current device, which need not be that of the rows.
+            with self._device.xp.cuda.device_of(steps):
+                growth = Growth(own, self._bins, self._rules)
         else:
             own = TorchRows(self._codes, steps, self._device)
             growth = Growth(SummedRows(own.split, self._bins, self._rules), self._bins, self._rules)

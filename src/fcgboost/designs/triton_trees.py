@@ -210,29 +210,16 @@ class GpuRows(GrowingRows):
         self._columns = steps.new_zeros(2 * _ROOM)
         self._goes_left = torch.ones((2 * _ROOM, N_BINS), dtype=torch.uint8, device=steps.device)
 
-    # Kernels run on the current device, which need not be that of the rows.
     def start(self) -> tuple[int, Splits]:
-        with torch.cuda.device_of(self._steps):
-            return self._start()
-
-    def split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
-        with torch.cuda.device_of(self._steps):
-            return self._split(parents, first, added, totals)
-
-    def _start(self) -> tuple[int, Splits]:
         # All rows go to the left, and stay where they are; the last histogram is of no use yet.
         here = self._steps.new_zeros(1)
         self._send(here, here, here, here + (_ROOM - 1), 0)
         total = int(self._sums[0, :N_BINS].sum())
         return total, self._open(0, here, here + total, np.array([total]))
 
-    def _split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
-        n, free, kept, slots = (
-            len(parents),
-            (first + 1) // 2,
-            self._kept[parents],
-            np.full(first, -1),
-        )
+    def split(self, parents: Any, first: int, added: Any, totals: Any) -> Splits:
+        n, free, kept = len(parents), (first + 1) // 2, self._kept[parents]
+        slots = np.full(first, -1)
         slots[parents] = np.arange(n)
         # The heavier child takes the place of its parent.
         there = np.column_stack([kept, kept])
