@@ -101,7 +101,7 @@ def _sums(rows: Any, weights: Any, offsets: Any, W: Any, is_gauss: bool) -> Any:
     for r in W.T.contiguous():
         sums = torch.empty((n_spans, n_atoms), dtype=torch.float64, device=rows.device)
         # On the device of the rows, which need not be the current one.
-        with torch.cuda.device_of(rows):  # type: ignore[no-untyped-call]
+        with torch.cuda.device_of(rows):
             _profile_sums[triton.cdiv(n_atoms, tile_atoms), n_spans](
                 *(rows, weights, offsets, r, sums, n_rows, n_atoms),
                 IS_GAUSS=is_gauss,
