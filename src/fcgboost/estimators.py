@@ -124,6 +124,17 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Seconds that the whole fit may take. Paths end early, each with its part of the time that
         is left, and `status_` says so; rows that there is no time for are left out with a warning.
         The result then depends on the machine. Without a limit nothing depends on the clock.
+    categorical_features : "from_dtype", array-like of str, int or bool, or None, \
+            default="from_dtype"
+        Which columns are categories. "from_dtype": columns of text, and those that pandas, polars
+        or Arrow call categories, enums or dictionaries, whatever their levels are; numbers and
+        truth values are numbers. A list of names or positions, or a mask: those and no others. None
+        is none; text is then an error. Before that, text that is wholly numbers or ISO dates counts
+        as such, unless leading zeros say that they are codes; a column that is listed stays a
+        category.
+    dayfirst : bool or None, default=None
+        Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
+        categories.
 
     Attributes
     ----------
@@ -149,6 +160,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     feature_importances_ : ndarray of shape (n_features_in_,)
     model_ : Model
         The bare model: dictionary, atoms, coefficients.
+    columns_ : tuple of Column
+        What became of every column of X: a `NumberColumn` or `CategoryColumn` with its outputs;
+        empty if X was sparse.
+    notes_ : tuple of str
+        Sentences for people on columns that are not what they seem to be.
     about_ : dict
         What travelled with the model file it was loaded from; else empty.
 
@@ -204,6 +220,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         random_state: Any = None,
         verbose: int = 0,
         time_limit: float | None = None,
+        categorical_features: Any = "from_dtype",
+        dayfirst: bool | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.loss = loss
@@ -232,6 +250,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.random_state = random_state
         self.verbose = verbose
         self.time_limit = time_limit
+        self.categorical_features = categorical_features
+        self.dayfirst = dayfirst
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(

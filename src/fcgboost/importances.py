@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fcgboost.arrays import Array, host
 from fcgboost.dictionaries import GaussDictionary, PlaneDictionary, SmoothDictionary, TreeDictionary
@@ -17,17 +18,21 @@ _ENTRIES = 1 << 20
 _LOOKS, _FEWEST_ROWS = 1 << 30, 16
 
 
-def importances_of(model: Model, rows: Any, deviation: Array) -> Array:
-    """Return numbers that sum to one, or are all zero.
+def importances_of(
+    model: Model, rows: Any, deviation: Array, sources: NDArray[np.intp], n_features: int
+) -> Array:
+    """Return a number for every feature that inputs are made of; they sum to one, or are all zero.
 
     Of smooth atoms: the mean size of the slope, times the feature's deviation. Of others: the mean
     size of what changes where a row has the feature's value of another row. The rows are distinct,
     in an order that says nothing.
     """
     if model.n_atoms == 0:
-        return np.zeros(len(model.scale))
-    is_smooth = isinstance(model.dictionary, SmoothDictionary)
-    totals = _slopes(model, rows) * deviation if is_smooth else _changes(model, rows)
+        return np.zeros(n_features)
+    if isinstance(model.dictionary, SmoothDictionary):
+        totals = np.bincount(sources, _slopes(model, rows) * deviation, n_features)
+    else:
+        totals = _changes(model, rows, sources, n_features)
     return np.asarray(totals / (totals.sum() or 1.0))
 
 
@@ -43,18 +48,19 @@ def _slopes(model: Model, rows: Any) -> Array:
     return totals
 
 
-def _changes(model: Model, rows: Any) -> Array:
-    totals = np.zeros(len(model.scale))
-    some = rows[: max(_FEWEST_ROWS, _LOOKS // len(totals) ** 2)]
+def _changes(model: Model, rows: Any, sources: NDArray[np.intp], n_features: int) -> Array:
+    totals = np.zeros(n_features)
+    some = rows[: max(_FEWEST_ROWS, _LOOKS // len(model.scale) ** 2)]
     X = np.array(host(some), dtype=np.float64)
     others, before = np.roll(X, 1, axis=0), model.decision(X)
     # Missing values are equal here: nothing changes between them.
     is_other = (others != X) & ~(np.isnan(X) & np.isnan(others))
-    for j in np.flatnonzero(is_other.any(axis=0)):
-        own = X[:, j].copy()
-        X[:, j] = others[:, j]
+    for j in np.unique(sources[is_other.any(axis=0)]):
+        inputs = sources == j
+        own = X[:, inputs]
+        X[:, inputs] = others[:, inputs]
         totals[j] = np.abs(model.decision(X) - before).sum()
-        X[:, j] = own
+        X[:, inputs] = own
     return totals
 
 
@@ -90,7 +96,7 @@ def n_numbers_of(model: Model) -> int:
     """Return how many numbers a model holds; of rows that were filled up, only their own."""
     total = int(model.coef.size + len(model.intercept))
     total += 0 if model.limits is None else 2 * len(model.scale)
-    for family, _, rows in by_family(model.dictionary, model.atoms, len(model.scale)):
+    for family, _, rows, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
         if isinstance(family, TreeDictionary):
             total += FIELDS * int((nodes_of(rows) != 0.0).any(axis=2).sum())
         else:

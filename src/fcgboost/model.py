@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,14 +147,22 @@ class _Layout:
         return decision
 
 
-def by_family(
-    dictionary: Dictionary, atoms: Any, n_features: int
-) -> list[tuple[Dictionary, NDArray[np.intp], Any]]:
-    """Return the families of atoms, their places and their own rows; of a union several."""
+class Member(NamedTuple):
+    """The atoms of one family: their places among all, their rows, and the inputs that they see."""
+
+    family: Dictionary
+    places: NDArray[np.intp]
+    rows: Any
+    inputs: slice
+
+
+def by_family(dictionary: Dictionary, atoms: Any, n_features: int) -> list[Member]:
+    """Return the atoms of every family; of a union several."""
     if isinstance(dictionary, UnionDictionary):
         members, families = dictionary.members(atoms, n_features), dictionary.families
-        return [(families[number], places, rows) for number, places, rows in members]
-    return [(dictionary, np.arange(atoms.shape[0]), atoms)] if atoms.shape[0] else []
+        return [Member(families[number], *own) for number, *own in members]
+    whole = Member(dictionary, np.arange(atoms.shape[0]), atoms, slice(0, n_features))
+    return [whole] if atoms.shape[0] else []
 
 
 def _empty(like: Any, *shape: int) -> Any:

@@ -27,6 +27,7 @@ from fcgboost.importances import importances_of
 from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
+from fcgboost.tables.columns import Column
 from fcgboost.training import checks
 from fcgboost.training.presets import PRESETS
 from fcgboost.training.scoring import has_probability, probabilities_of, winners
@@ -103,7 +104,10 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """
         model = self._fitted()
         if "_sample_" in vars(self):
-            return importances_of(model, self._sample_, self._deviation_)
+            inputs = vars(self).get("_inputs_")
+            sources = np.arange(len(model.scale)) if inputs is None else inputs.sources
+            known = self._sample_, self._deviation_, sources, self.n_features_in_
+            return importances_of(model, *known)
         loaded = self._loaded()
         if loaded is None or loaded.importances is None:
             raise AttributeError(
@@ -123,6 +127,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Return what the file said that the model is from, unless it is another one by now."""
         model, loaded = self._fitted(), vars(self).get("_loaded_")
         return loaded if loaded is not None and loaded.model is model else None
+
+    @property
+    def columns_(self) -> tuple[Column, ...]:
+        """What became of every column of X; empty where it was sparse."""
+        self._fitted()
+        inputs = vars(self).get("_inputs_")
+        return () if inputs is None else inputs.columns
 
     def save_model(
         self,
@@ -226,7 +237,12 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def _decision(self, X: Any) -> Any:
         """Return decision values in full precision, where they were computed."""
-        return self._flat(self._fitted().decision(checks.check_rows(self, X)))
+        return self._flat(self._fitted().decision(self._encoded(X)))
+
+    def _encoded(self, X: Any) -> Any:
+        """Check rows, and return what the atoms see of them."""
+        X, inputs = checks.check_rows(self, X), vars(self).get("_inputs_")
+        return X if inputs is None else inputs.encode(X)
 
     def _has_path(self) -> bool:
         # Of a path that was not saved not even the start is known.
@@ -240,7 +256,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
             )
 
     def _staged_decision(self, X: Any) -> Iterator[Any]:
-        model, X = self._fitted(), checks.check_rows(self, X)
+        model, X = self._fitted(), self._encoded(X)
         self._check_path()
         n_entered = max((step.n_entered for step in self.trace_[: self.n_iter_]), default=0)
         has_room = X.shape[0] * n_entered * 8 <= get_config()["working_memory"] * 2**20
@@ -266,7 +282,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        for name in ("sparse", "string", "categorical"):
+            setattr(tags.input_tags, name, True)
         tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags
 

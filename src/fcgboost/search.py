@@ -31,9 +31,10 @@ from fcgboost.prediction import BaseFCGBoost
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
+from fcgboost.tables.inputs import views_of
 from fcgboost.threads import blas
 from fcgboost.training.checks import Array, check_number, check_word, make_part
-from fcgboost.training.dataset import check_data, check_labelled, hash_folds
+from fcgboost.training.dataset import check_data, check_labelled, hash_folds, readers_of
 from fcgboost.training.fit import MemoryLayout as Layout
 from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
 from fcgboost.training.presets import preset_of
@@ -76,7 +77,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         depend on it.
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
-    clip, normalize, reselect, removal, tol, class_weight, device, verbose :
+    clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
+    dayfirst :
         As in `FCGBoostClassifier`, whose `link` is "theory" here. With max_iter="auto" the steps
         are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
         the refit, that of all data; with a number, among 1, ..., max_iter.
@@ -132,6 +134,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         class_weight: Any = None,
         device: str = "cpu",
         verbose: int = 0,
+        categorical_features: Any = "from_dtype",
+        dayfirst: bool | None = None,
     ) -> None:
         self.dictionaries = dictionaries
         self.l2s = l2s
@@ -156,6 +160,8 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.class_weight = class_weight
         self.device = device
         self.verbose = verbose
+        self.categorical_features = categorical_features
+        self.dayfirst = dayfirst
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a setting and fit it.
@@ -183,13 +189,15 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
             settings = [resolve(one, has_validation_data=True) for one in classifiers]
             classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
-            data = X_all, classes[codes], weights
+            data, readers = (X_all, classes[codes], weights), readers_of(self)
+            # Cells were read already.
+            plain = clone(prototype).set_params(categorical_features="from_dtype")
             folds = _folds(self.cv, data, groups, seed)
             # One job lays out each fold once; several jobs share no memory, and more tasks keep all
             # of them busy. The ridges of a dictionary stay together.
             size = len(grid) if effective_n_jobs(self.n_jobs) == 1 else len(l2s)
             found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_score_fold)(prototype, settings[i : i + size], data, fold)
+                delayed(_score_fold)(plain, readers, settings[i : i + size], data, fold)
                 for fold in folds
                 for i in range(0, len(grid), size)
             )
@@ -277,20 +285,25 @@ def _folds(cv: Any, data: _Labelled, groups: Any, seed: int) -> list[Fold]:
 
 
 def _score_fold(
-    prototype: FCGBoostClassifier, settings: Sequence[Settings], data: _Labelled, fold: Fold
+    prototype: FCGBoostClassifier,
+    readers: Sequence[Any],
+    settings: Sequence[Settings],
+    data: _Labelled,
+    fold: Fold,
 ) -> list[list[float]]:
     """Return the scores of settings on a fold's test part after some numbers of steps."""
     (train, test), (X, y, weights) = fold, data
-    scores, before = [], b""
+    scores, before = list[list[float]](), None
     layout: Layout | None = None
     with blas.one_thread():
         held_out = X[test], y[test], weights[test]
         parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
+        parts = parts._replace(readers=readers)
         for dictionary, some in groupby(settings, lambda one: one.dictionary):
             ridges = list(some)
-            # What is clipped depends on the dictionary by its categories alone.
-            categories = dictionary.categories(X.shape[1]).tobytes()
-            other, before = layout if categories == before else None, categories
+            # What atoms see, and what is clipped, depends on the dictionary by these alone.
+            given = views_of(dictionary), dictionary.categories(X.shape[1]).tobytes()
+            other, before = layout if given == before else None, given
             layout = lay_out(ridges[0], parts, other)
             traces = _fit_ridges(layout, ridges)
             scores += [_score_steps(trace, ridges[0], layout) for trace in traces]

@@ -21,7 +21,7 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
     encoder, classifier, model = fitted.encoder, fitted.classifier, fitted.classifier.model_
     families: Counter[str] = Counter()
-    for family, places, _ in by_family(model.dictionary, model.atoms, len(model.scale)):
+    for family, places, *_ in by_family(model.dictionary, model.atoms, len(model.scale)):
         families[_in_one_line(family)] += len(places)
     facts: dict[str, Any] = {
         "dictionary": _in_one_line(model.dictionary),

@@ -199,7 +199,7 @@ def _lay_out(
         weight = validation.ask("judge", *asked, lasts=True)
         validator = ClusterValidator(validation, weight)
     positives = [1] if len(classes) == 2 else range(len(classes))
-    laid = (classes, design, positives, validator, limits, weight)
+    laid = (classes, design, positives, validator, limits, weight, None)
     return ClusterLayout(*laid, train, validation, per_class, has_missing)
 
 

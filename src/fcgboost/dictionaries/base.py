@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +43,16 @@ class Sample:
     def n_features(self) -> int:
         """The number of columns."""
         return len(self.scale)
+
+    def of_columns(self, columns: slice) -> Sample:
+        """Return what is known of some columns, each of which has its share of a row's square."""
+        share = (columns.stop - columns.start) / self.n_features
+        if share == 1.0:
+            return self
+        names = ("shift", "scale", "low", "high")
+        own = {name: getattr(self, name)[columns] for name in names}
+        mean_square = share * self.mean_square
+        return replace(self, rows=self.rows[:, columns], **own, mean_square=mean_square)
 
     def dense_rows(self) -> Array:
         """Return the drawn rows as a dense float64 array."""

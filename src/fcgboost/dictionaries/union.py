@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,20 @@ class UnionDictionary(Dictionary):
     ----------
     families : sequence of Dictionary
         Their columns are taken as they are: each must have scaling="none".
+    ranges : sequence of pairs of int, or None, default=None
+        Of every family the first of the inputs that it sees, and the one behind the last; None is
+        all of them.
     """
 
-    def __init__(self, families: Sequence[Dictionary]) -> None:
+    def __init__(
+        self, families: Sequence[Dictionary], ranges: Sequence[Sequence[int]] | None = None
+    ) -> None:
         self.families = families
+        self.ranges = ranges
+
+    def seen(self, number: int, n_features: int) -> slice:
+        """Return which inputs a family sees."""
+        return slice(0, n_features) if self.ranges is None else slice(*self.ranges[number])
 
     def check_parameters(self) -> None:
         if not isinstance(self.families, Sequence) or not self.families:
@@ -42,6 +53,12 @@ class UnionDictionary(Dictionary):
                 raise ValueError(f"UnionDictionary: no family corrects leaves, got {family!r}.")
             if family.scaling != "none":
                 raise ValueError(f"UnionDictionary: families have scaling='none', got {family!r}.")
+        if self.ranges is not None and not (
+            isinstance(self.ranges, Sequence)
+            and len(self.ranges) == len(self.families)
+            and all(map(_is_range, self.ranges))
+        ):
+            refuse(self, "ranges", "None, or for every family a pair of whole numbers 0 <= a < b")
 
     @property
     def takes_missing(self) -> bool:  # type: ignore[override]
@@ -49,47 +66,69 @@ class UnionDictionary(Dictionary):
         return all(family.takes_missing for family in self.families)
 
     def categories(self, n_features: int) -> NDArray[np.bool_]:
-        found = [family.categories(n_features) for family in self.families]
-        return np.asarray(np.any(found, axis=0))
+        found = np.zeros(n_features, dtype=bool)
+        for number, family in enumerate(self.families):
+            own = self.seen(number, n_features)
+            found[own] |= family.categories(own.stop - own.start)
+        return found
 
     def check_rows(self, X: Any) -> None:
-        for family in self.families:
-            family.check_rows(X)
+        for number, family in enumerate(self.families):
+            family.check_rows(X[:, self.seen(number, X.shape[1])])
 
     def candidates(self, sample: Sample, n: int, key: int) -> Any:
         """Propose atoms of the first family; the others propose their own in their turns."""
-        return wrapped(0, self.families[0].candidates(sample, n, key))
+        own = sample.of_columns(self.seen(0, sample.n_features))
+        return wrapped(0, self.families[0].candidates(own, n, key))
 
     def evaluate(self, X: Any, atoms: Any, scale: Array) -> Array:
         numbers = set(atoms[:, 0].tolist())
         if len(numbers) == 1:
             # Mostly there is one atom, and its family the only one that need be asked.
-            family = self.families[int(*numbers)]
-            return family.evaluate(X, atoms[:, 1 : 1 + family.n_parameters(X.shape[1])], scale)
-        members = self.members(atoms, X.shape[1])
-        columns = ((at, self.families[i].evaluate(X, rows, scale)) for i, at, rows in members)
+            (number,) = map(int, numbers)
+            family, own = self.families[number], self.seen(number, X.shape[1])
+            rows = atoms[:, 1 : 1 + family.n_parameters(own.stop - own.start)]
+            return family.evaluate(_columns(X, own), rows, scale[own])
+        columns = (
+            (at, self.families[i].evaluate(_columns(X, own), rows, scale[own]))
+            for i, at, rows, own in self.members(atoms, X.shape[1])
+        )
         return _arranged(columns, (X.shape[0], atoms.shape[0]))
 
     def prepared(self, atoms: Any, scale: Array) -> Callable[[Any], Array]:
         """Sort the atoms by family, once."""
         members, n_atoms = self.members(atoms, len(scale)), atoms.shape[0]
-        functions = [(at, self.families[i].prepared(rows, scale)) for i, at, rows in members]
+        functions = [
+            (at, own, self.families[i].prepared(rows, scale[own])) for i, at, rows, own in members
+        ]
 
         def values(X: Any) -> Array:
-            columns = ((at, function(X)) for at, function in functions)
+            columns = ((at, function(_columns(X, own))) for at, own, function in functions)
             return _arranged(columns, (X.shape[0], n_atoms))
 
         return values
 
-    def members(self, atoms: Any, n_features: int) -> Iterator[tuple[int, Positions, Any]]:
-        """Yield the number of every family that has atoms, their positions and their own rows."""
+    def members(self, atoms: Any, n_features: int) -> Iterator[tuple[int, Positions, Any, slice]]:
+        """Yield of every family that has atoms its number, their positions, rows, and inputs."""
         numbers = host(atoms[:, 0])
         for number, family in enumerate(self.families):
             positions = np.flatnonzero(numbers == number)
             if len(positions):
                 own = atoms if len(positions) == len(numbers) else atoms[positions]
-                width = family.n_parameters(n_features)
-                yield number, positions, family.trimmed(own[:, 1 : 1 + width])
+                seen = self.seen(number, n_features)
+                width = family.n_parameters(seen.stop - seen.start)
+                yield number, positions, family.trimmed(own[:, 1 : 1 + width]), seen
+
+
+def _is_range(pair: Any) -> bool:
+    """Whether something is a pair of whole numbers 0 <= a < b."""
+    is_pair = isinstance(pair, Sequence) and len(pair) == 2
+    return is_pair and all(isinstance(end, Integral) for end in pair) and 0 <= pair[0] < pair[1]
+
+
+def _columns(X: Any, own: slice) -> Any:
+    """Return some columns, or X itself where these are all."""
+    return X if own.stop - own.start == X.shape[1] else X[:, own]
 
 
 def _arranged(columns: Iterable[tuple[Positions, Any]], shape: tuple[int, int]) -> Array:

@@ -180,14 +180,17 @@ def _union_fault(dictionary: UnionDictionary, atoms: Array, n_features: int) -> 
         return int(is_family.argmin()), "is of a family that is not there"
     for number in np.unique(numbers).astype(int).tolist():
         family, places = families[number], np.flatnonzero(numbers == number)
-        rows = atoms[places, 1:]
-        width = min(family.n_parameters(n_features), _MOST_PARAMETERS)
+        rows, seen = atoms[places, 1:], dictionary.seen(number, n_features)
+        if seen.stop > n_features:
+            return int(places[0]), "is of a family that sees inputs that are not there"
+        n_seen = seen.stop - seen.start
+        width = min(family.n_parameters(n_seen), _MOST_PARAMETERS)
         is_longer = rows[:, width:].any(axis=1)
         is_short = width > rows.shape[1] and not isinstance(family, TreeDictionary)
         if is_short or is_longer.any():
             place = int(places[is_longer.argmax()])
             return place, f"is not a row of {type(family).__name__}"
-        fault = _fault(family, rows[:, :width], n_features)
+        fault = _fault(family, rows[:, :width], n_seen)
         if fault is not None:
             return int(places[fault[0]]), fault[1]
     return None

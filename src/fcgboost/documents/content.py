@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,18 +26,22 @@ from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
-from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn, TableEncoder
+from fcgboost.tables import (
+    CategoryColumn,
+    Column,
+    LevelOutput,
+    NumberColumn,
+    NumberOutput,
+    SkippedColumn,
+    TableEncoder,
+)
+from fcgboost.tables.inputs import Inputs, PlainInputs
 
 # The types of labels in JSON, by the first letter of their type in NumPy.
 _LABELS: dict[str, set[type]]
 _LABELS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}, "U": {str}, "o": {str}}
 # An array of strings takes this many characters at most, whatever its type says.
 _MOST_CHARACTERS = 2**22
-_COLUMNS: dict[type, type[Column]] = {
-    schema.NumberRecord: NumberColumn,
-    schema.CategoryRecord: CategoryColumn,
-    schema.SkippedRecord: SkippedColumn,
-}
 _ENCODER = "$.encoder.columns"
 # The names of all outputs together, each of which repeats the name of its column.
 _MOST_IN_NAMES = 2**24
@@ -76,12 +81,17 @@ def document_of(
     # Not every dictionary has them, and a model that was loaded and cut has none.
     importances = getattr(classifier, "feature_importances_", None)
     path = path_document(classifier.trace_, n_iter, model.dictionary) if has_path else None
+    inputs = vars(classifier).get("_inputs_")
+    is_plain = isinstance(inputs, PlainInputs)
+    fills = inputs.fills if is_plain else None
+    table = None if inputs is None or is_plain else inputs.columns
     return {
         "format": schema.FORMAT,
         "version": schema.VERSION,
         "written_by": f"fcgboost {__version__}",
         "about": about,
-        "encoder": _encoder_document(encoder),
+        "encoder": _encoder_document(encoder) or _table_document(table, names is not None),
+        "fills": None if fills is None else fills.tolist(),
         "n_features": len(model.scale),
         "feature_names": None if names is None else _texts(names),
         "classes": {"dtype": dtype, "values": _texts(classifier.classes_)},
@@ -121,12 +131,31 @@ def _encoder_document(encoder: TableEncoder | None) -> dict[str, Any] | None:
     """Return a fitted encoder as a document has it."""
     if encoder is None:
         return None
+    parameters = encoder.get_params()
+    parameters |= {name: int(parameters[name]) for name in ("max_levels", "min_count")}
+    table = _table_document(encoder.columns_, "feature_names_in_" in vars(encoder))
+    return {**(table or {}), "parameters": parameters}
+
+
+def _table_document(columns: Sequence[Column] | None, has_names: bool) -> dict[str, Any] | None:
+    """Return columns that belong to a classifier as a document has them."""
+    if columns is None:
+        return None
     return {
-        "max_levels": int(encoder.max_levels),
-        "min_count": int(encoder.min_count),
-        "has_names": "feature_names_in_" in vars(encoder),
-        "columns": [{"kind": one.kind, **asdict(one)} for one in encoder.columns_],
+        "parameters": None,
+        "has_names": has_names,
+        "columns": [{"kind": one.kind, **_column_document(one)} for one in columns],
     }
+
+
+def _column_document(column: Column) -> dict[str, Any]:
+    found = dict(vars(column))
+    if "outputs" in found:
+        found["outputs"] = [output._asdict() for output in column.outputs]
+    for output in found.get("outputs", ()):
+        if "numbers" in output:
+            output["numbers"] = list(map(special, output["numbers"]))
+    return {name: value for name, value in found.items() if not name.startswith("_")}
 
 
 def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Content:
@@ -136,7 +165,7 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     `max_bytes` of memory.
     """
     document: schema.Document
-    if isinstance(value, dict) and value.get("version") in (2, 3):
+    if isinstance(value, dict) and value.get("version") in (2, 3, 4):
         document, known = read_older(value), {**known, "EllipticDictionary": EllipticDictionary}
     else:
         document = convert(value, schema.Document)
@@ -157,12 +186,20 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
         "_loss_": read_part(document.model.loss, known, "$.model.loss", Loss),
     }
     parameters = read_parameters(document.parameters, known)
-    return Content(parameters, fitted, _read_encoder(document.encoder, document.n_features))
+    encoder = document.encoder
+    if encoder is not None and encoder.parameters is None:
+        fitted |= {"_inputs_": Inputs(_read_columns(encoder, document.n_features))}
+        fitted["_readers_"] = fitted["_inputs_"].columns
+        encoder = None
+    return Content(parameters, fitted, _read_encoder(encoder, document.n_features))
 
 
 def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
     """Return fitted attributes, those left out that are parts or hold such."""
-    n_features, link, shares = document.n_features, document.link, document.feature_importances
+    link, shares, n_features = document.link, document.feature_importances, document.n_features
+    table = document.encoder
+    if table is not None and table.parameters is None:
+        n_features = len(table.columns)
     importances = None if shares is None else numbers(shares, n_features, "$.feature_importances")
     read = {
         "n_features_in_": n_features,
@@ -171,11 +208,17 @@ def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
         "link_": link and PowerLink(link.slope, link.power),
         "l2_": document.l2,
         "_k0_": document.k0,
+        "_readers_": None,
+        "notes_": (),
         "_loaded_": Loaded(model, check_about(document.about, "$.about"), importances),
     }
     if document.feature_names is not None:
         names = sized(document.feature_names, n_features, "$.feature_names")
         read["feature_names_in_"] = np.array(names, dtype=object)
+    if document.fills is not None:
+        fills = numbers(document.fills, n_features, "$.fills")
+        names = document.feature_names or [f"x{j}" for j in range(n_features)]
+        read["_inputs_"] = PlainInputs(names, fills)
     return read
 
 
@@ -222,16 +265,22 @@ def _read_model(document: schema.Document, known: Known, n_outputs: int, max_byt
 
 
 def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> TableEncoder | None:
-    """Return an encoder whose outputs are the features of a model."""
+    """Return an encoder whose outputs are the inputs of a model."""
     if record is None:
         return None
-    for i, one in enumerate(record.columns):
-        levels = one.levels if isinstance(one, schema.CategoryRecord) else ()
-        if any(first >= second for first, second in pairwise(levels)):
-            refuse(f"{_ENCODER}[{i}].levels", "must grow from one level to the next")
-    columns = [_COLUMNS[type(one)](**structs.asdict(one)) for one in record.columns]
+    assert record.parameters is not None
+    columns = _read_columns(record, n_features)
+    names = [column.name for column in columns] if record.has_names else None
+    encoder = TableEncoder.from_columns(columns, names)
+    return encoder.set_params(**structs.asdict(record.parameters))
+
+
+def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]:
+    columns = [_read_column(one, f"{_ENCODER}[{i}]") for i, one in enumerate(record.columns)]
     # Before outputs are made, the length of their names is checked.
-    length = sum(len(c.name) * (len(getattr(c, "levels", ())) + 2) for c in columns)
+    length = sum(
+        len(one.name) * (one.n_outputs + len(getattr(one, "levels", ()))) for one in columns
+    )
     if length > _MOST_IN_NAMES:
         refuse(_ENCODER, "has names and levels that are too long for a model file")
     n_outputs = sum(column.n_outputs for column in columns)
@@ -240,6 +289,27 @@ def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> Table
     names = [column.name for column in columns]
     if len(set(names)) < len(names):
         refuse(_ENCODER, "has two columns of one name")
-    encoder = TableEncoder.from_columns(columns, names if record.has_names else None)
-    encoder.set_params(max_levels=record.max_levels, min_count=record.min_count)
-    return encoder
+    return columns
+
+
+def _read_column(record: Any, place: str) -> Column:
+    """Return a column; its levels grow, and every level has its number."""
+    given = structs.asdict(record)
+    if isinstance(record, schema.NumberRecord):
+        outputs = tuple(NumberOutput(**structs.asdict(one)) for one in record.outputs)
+        return NumberColumn(**{**given, "outputs": outputs})
+    if isinstance(record, schema.SkippedRecord):
+        return SkippedColumn(**given)
+    if any(first >= second for first, second in pairwise(record.levels)):
+        refuse(f"{place}.levels", "must grow from one level to the next")
+    found = []
+    for i, one in enumerate(record.outputs):
+        inside, n_levels = f"{place}.outputs[{i}]", len(record.levels)
+        if (one.level is None) == (not one.numbers):
+            refuse(inside, "must have a level or numbers, and not both")
+        if one.level is not None and one.level > n_levels + 1:
+            refuse(f"{inside}.level", "is a level that is not there")
+        values = numbers(one.numbers, n_levels + 1, f"{inside}.numbers") if one.numbers else ()
+        own = {**structs.asdict(one), "numbers": tuple(map(float, values))}
+        found.append(LevelOutput(**own))
+    return CategoryColumn(**{**given, "outputs": tuple(found)})

@@ -136,7 +136,7 @@ def _check_version(document: Any) -> None:
         raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
     if type(found := document["version"]) is not int:
         raise DocumentError(f"$.version must be a whole number, got {shown(found)}")
-    if found not in (2, 3, VERSION):
+    if found not in (2, 3, 4, VERSION):
         old = ("before the first release of fcgboost", "fit and save the model again")
         when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
         versions = f"(format version {shown(found)}; this one reads 2 to {VERSION})"

@@ -1,16 +1,24 @@
-"""Files of the format versions 2 and 3, read as if they were of version 4, which has less."""
+"""Files of the format versions 2 to 4, read as if they were of version 5."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import sys
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, Meta, Struct
 from scipy import sparse
 
 from fcgboost.arrays import namespace, squared_norms
 from fcgboost.dictionaries import Array, Dictionary, Sample
 from fcgboost.documents.checking import convert
-from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord, PathRecord
+from fcgboost.documents.schema import (
+    AtomRecord,
+    Document,
+    EncoderRecord,
+    Parameters,
+    PartRecord,
+    PathRecord,
+)
 
 # The numbers of a node of a tree, and what says that it is a leaf.
 _NODE, _LEAF = 4, -1
@@ -47,30 +55,91 @@ class EllipticDictionary(Dictionary):
         return 2 * n_features
 
 
+_MAX = sys.float_info.max
+
+
+class _Named(Struct, forbid_unknown_fields=True):
+    name: str
+
+
 class _Path(PathRecord):
     #: Whether all outputs had the atoms that any of them chose: no path is like that now.
-    is_shared: bool
+    is_shared: bool = False
 
 
-class _Document(Document):
-    version: Literal[2, 3]  # type: ignore[assignment]
+class _Number(_Named, tag_field="kind", tag="number"):
+    fill: Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+    is_marked: bool
+    unit: Literal["number", "days"]
+
+
+class _Category(_Named, tag_field="kind", tag="category"):
+    levels: tuple[str, ...]
+    has_other: bool
+    is_marked: bool
+
+
+class _Skipped(_Named, tag_field="kind", tag="skipped"):
+    reason: str
+
+
+class _Encoder(Struct, forbid_unknown_fields=True):
+    max_levels: int
+    min_count: int
+    has_names: bool
+    columns: list[_Number | _Category | _Skipped]
+
+
+class _Document(Document, kw_only=True):
+    version: Literal[2, 3, 4]  # type: ignore[assignment]
+    encoder: _Encoder | None  # type: ignore[assignment]
+    fills: None = None
     parameters: dict[str, Any]
     path: _Path | None
 
 
-def read_older(value: Any) -> Document:
-    """Return a document of version 2 or 3 as one of version 4; of shared atoms without its path."""
+def read_older(value: dict[str, Any]) -> Document:
+    """Return a document of version 2 to 4 as one of version 5; of shared atoms without its path."""
     document: _Document = convert(value, _Document)
     if document.path is not None and document.path.is_shared:
         document.path = None
+    if document.encoder is not None:
+        record = _encoder_record(document.encoder)
+        document.encoder = convert(record, EncoderRecord, "$.encoder")  # type: ignore[assignment]
     _replace_constants(document)
     document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
     parameters = {key: _updated(given) for key, given in document.parameters.items()}
     parameters.pop("multiclass", None)
+    parameters |= {"categorical_features": "from_dtype", "dayfirst": None}
     if isinstance(name := parameters.get("dictionary"), str):
         parameters["dictionary"] = _NAMES.get(name, name)
     document.parameters = convert(parameters, Parameters, "$.parameters")
     return document
+
+
+def _encoder_record(encoder: _Encoder) -> dict[str, Any]:
+    """Return an encoder of which columns had a fill and marks."""
+    parameters = {"max_levels": encoder.max_levels, "min_count": encoder.min_count}
+    return {
+        "parameters": {**parameters, "dayfirst": None},
+        "has_names": encoder.has_names,
+        "columns": list(map(_column_record, encoder.columns)),
+    }
+
+
+def _column_record(column: Any) -> dict[str, Any]:
+    name = {"name": column.name, "kind": column.__struct_config__.tag}
+    if isinstance(column, _Skipped):
+        return {**name, "reason": column.reason}
+    if isinstance(column, _Number):
+        outputs: list[Any] = [{"part": "value", "fill": column.fill, "view": "both"}]
+        outputs += [{"part": "missing", "fill": None, "view": "both"}] * column.is_marked
+        found = {"unit": column.unit, "style": "", "accepts_text": column.is_marked}
+        return {**name, "outputs": outputs, **found}
+    n = len(column.levels)
+    marked = [*range(n), *[n] * column.has_other, *[n + 1] * column.is_marked]
+    outputs = [{"part": "level", "level": at, "numbers": [], "view": "both"} for at in marked]
+    return {**name, "levels": column.levels, "outputs": outputs, "is_unknown_missing": False}
 
 
 def _updated(value: Any) -> Any:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from fcgboost.stopping import Status
 from fcgboost.training.checks import FAMILIES
 
-FORMAT, VERSION = "fcgboost model", 4
+FORMAT, VERSION = "fcgboost model", 5
 
 _MAX = sys.float_info.max
 _Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -30,6 +30,7 @@ _PerOutput = Annotated[list[_Real], Meta(min_length=1)]
 _Label = str | bool | int | _Real
 #: A parameter of a part, parts and lists left out.
 Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | _Real | None
+_View = Literal["smooth", "both", "trees"]
 _StatusName: Any = Literal[tuple(Status.__members__)]
 
 
@@ -76,6 +77,8 @@ PARAMETERS: dict[str, Any] = {
     "n_jobs": Annotated[int, Meta(ge=-(2**31), le=2**31)] | None,
     "random_state": Annotated[int, Meta(ge=0, le=2**32 - 1)] | None,
     "verbose": bool | _WholeNotNegative,
+    "categorical_features": Literal["from_dtype"] | list[str | bool | int] | None,
+    "dayfirst": bool | None,
 }
 Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
 
@@ -169,13 +172,31 @@ class PathRecord(_Record):
     steps: list[StepRecord]
 
 
+class NumberOutputRecord(_Record):
+    """A number made of a number, whether it is missing, or a part of a date; who sees it."""
+
+    part: Literal["value", "missing", "month", "weekday", "hour"]
+    fill: _Real | None
+    view: _View
+
+
 class NumberRecord(_Record, tag_field="kind", tag="number"):
-    """A column of numbers."""
+    """A column of numbers or dates."""
 
     name: str
-    fill: _Real
-    is_marked: bool
+    outputs: list[NumberOutputRecord]
     unit: Literal["number", "days"]
+    style: Literal["", "decimal comma", "day first", "month first"]
+    accepts_text: bool
+
+
+class LevelOutputRecord(_Record):
+    """Whether a text is a level, or a number for each level, and last for missing ones."""
+
+    part: str
+    level: _Place | None
+    numbers: list[_AnyReal]
+    view: _View
 
 
 class CategoryRecord(_Record, tag_field="kind", tag="category"):
@@ -183,8 +204,8 @@ class CategoryRecord(_Record, tag_field="kind", tag="category"):
 
     name: str
     levels: tuple[str, ...]
-    has_other: bool
-    is_marked: bool
+    outputs: list[LevelOutputRecord]
+    is_unknown_missing: bool
 
 
 class SkippedRecord(_Record, tag_field="kind", tag="skipped"):
@@ -194,11 +215,21 @@ class SkippedRecord(_Record, tag_field="kind", tag="skipped"):
     reason: str
 
 
-class EncoderRecord(_Record):
-    """A TableEncoder, whose outputs are the features of the model."""
+class EncoderParameters(_Record):
+    """Those of a TableEncoder."""
 
     max_levels: _WholePositive
     min_count: _WholePositive
+    dayfirst: bool | None
+
+
+class EncoderRecord(_Record):
+    """The columns of a table, whose outputs are the inputs of the model.
+
+    They belong to the classifier, or to a TableEncoder, which has parameters.
+    """
+
+    parameters: EncoderParameters | None
     has_names: bool
     columns: Annotated[list[NumberRecord | CategoryRecord | SkippedRecord], Meta(min_length=1)]
 
@@ -207,10 +238,12 @@ class Document(_Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
-    version: Literal[4]
+    version: Literal[5]
     written_by: str
     about: dict[str, Any]
     encoder: EncoderRecord | None
+    #: What stands for missing values, where the inputs are numbers as they come.
+    fills: list[_Real] | None
     n_features: _Count
     feature_names: list[str] | None
     classes: ClassesRecord

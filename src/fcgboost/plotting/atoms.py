@@ -54,7 +54,7 @@ def atom_positions(model: Any, points: Array) -> AtomPositions | None:
     if len(found) > 1:
         # Centres and lines in one picture would be taken for the same thing.
         return None
-    dictionary, _, rows = found[0] if found else (model.dictionary, None, model.atoms)
+    dictionary, _, rows, _ = found[0] if found else (model.dictionary, None, model.atoms, None)
     atoms = host(rows)
     kind = next((kind for family, kind in _KINDS.items() if isinstance(dictionary, family)), None)
     if kind is None:
@@ -236,13 +236,14 @@ def _values(model: Any, X: Any = None) -> tuple[Array, str] | None:
     middle = None if X is None else np.asarray(X.mean(axis=0)).reshape(-1)
     found = by_family(model.dictionary, model.atoms, len(model.scale))
     values = np.zeros((model.n_atoms, len(model.scale)))
-    for family, places, rows in found:
-        own = weights_of(family, rows, model.scale, middle)
+    for family, places, rows, inputs in found:
+        amid = None if middle is None else middle[inputs]
+        own = weights_of(family, rows, model.scale[inputs], amid)
         if own is None:
             return None
         # Numbers of several kinds have one measure only: their shares in the atom.
         total = np.abs(own).sum(axis=1, keepdims=True) if len(found) > 1 else 1.0
-        values[places] = own / np.where(total == 0.0, 1.0, total)
+        values[places, inputs] = own / np.where(total == 0.0, 1.0, total)
     if len(found) > 1:
         return values, "share in the atom's direction, centre or splits"
     known = (name for kind, name in _VALUE_NAMES.items() if isinstance(found[0][0], kind))

@@ -105,10 +105,13 @@ class _Learner:
         self._subsample = design.subsample(n_rows, key)
         data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weights)
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
-        self._families = [
-            (_Grown if isinstance(family, GrownDictionary) else _Drawn)(family, selection, data)
-            for family in families
-        ]
+        self._families = []
+        for number, family in enumerate(families):
+            own = data
+            if isinstance(dictionary, UnionDictionary):
+                own = data.of_columns(dictionary.seen(number, len(design.scale)))
+            kind = _Grown if isinstance(family, GrownDictionary) else _Drawn
+            self._families.append(kind(family, selection, own))
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
         """Let a family propose, and take the best on all rows.
@@ -163,6 +166,12 @@ class _Data:
     rows: Any
     frame: Sample
     weights: Any
+
+    def of_columns(self, columns: slice) -> _Data:
+        """Return what is known of some columns."""
+        if columns.stop - columns.start == self.frame.n_features:
+            return self
+        return _Data(self.rows[:, columns], self.frame.of_columns(columns), self.weights)
 
     @cached_property
     def weight(self) -> float:

@@ -1,6 +1,13 @@
 """Tables with categories, dates and missing values, and the numbers they become."""
 
-from fcgboost.tables.columns import CategoryColumn, Column, NumberColumn, SkippedColumn
+from fcgboost.tables.columns import (
+    CategoryColumn,
+    Column,
+    LevelOutput,
+    NumberColumn,
+    NumberOutput,
+    SkippedColumn,
+)
 from fcgboost.tables.encoder import TableEncoder
 
 __all__ = ["CategoryColumn", "Column", "NumberColumn", "SkippedColumn", "TableEncoder"]

@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,18 @@ _DURATIONS = (datetime.timedelta, np.timedelta64)
 _NUMBERS = (Real, Decimal, np.bool_, *_DURATIONS)
 #: None and pandas' marks, by name: pandas need not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}
+#: How texts are written that are numbers or dates: "" is 1,234.5 and 2020-12-31, as ISO has it.
+Style = Literal["", "decimal comma", "day first", "month first"]
 #: A number with leading zeros is a code, as that of a place or a person.
 _CODE = re.compile(r"[+-]?0\d")
+# Thousands are apart in one way only, and behind a digit that is not 0.
+_THOUSANDS = {
+    "": re.compile(r"[+-]?[1-9]\d{0,2}([, '\u00a0\u202f\u2019])\d{3}(?:\1\d{3})*(?:\.\d*)?"),
+    "decimal comma": re.compile(
+        r"[+-]?(?:\d+|[1-9]\d{0,2}([. '\u00a0\u202f\u2019])\d{3}(?:\1\d{3})*)(?:,\d*)?"
+    ),
+}
+_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](.*))?")
 
 
 class Cells(NamedTuple):
@@ -120,15 +130,13 @@ def text_of(cell: Any) -> str:
     return str(cell) if isinstance(cell, float | np.floating) else str(float(cell))
 
 
-def dtype_of_cell(cell: Any) -> str | None:
-    """Return "number", "days", or None for a text, a code or anything else."""
-    if not isinstance(cell, str | bytes):
-        return dtype_of_type(type(cell))
-    text = text_of(cell).strip()
-    number = None if _CODE.match(text) else _parse(text, "number")
+def dtype_of_text(text: str, style: Style = "") -> str | None:
+    """Return "number" or "days" for a text that is one, in some style, else None."""
+    text = text.strip()
+    number = None if _CODE.match(text) else _parse(text, "number", style)
     if number is not None:
         return "number" if np.isfinite(number) else None
-    return None if _date_in(text) is None else "days"
+    return None if _date_in(text, style) is None else "days"
 
 
 class CellError(ValueError):
@@ -143,7 +151,11 @@ class CellError(ValueError):
 
 
 def numbers_in(
-    name: str, column: NDArray[Any] | Cells, unit: str, accepts_text: bool = False
+    name: str,
+    column: NDArray[Any] | Cells,
+    unit: str,
+    style: Style = "",
+    accepts_text: bool = False,
 ) -> Array:
     """Return a column as floats, NaN where it is missing.
 
@@ -152,7 +164,7 @@ def numbers_in(
     """
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
-        numbers = _parse_distinct(name, column, unit, accepts_text)
+        numbers = _parse_distinct(name, column, unit, style, accepts_text)
     else:
         numbers = _in_days(column) if column.dtype.kind in "mM" else column.astype(np.float64)
     _refuse(np.isinf(numbers), name, column, "is infinite")
@@ -168,8 +180,8 @@ def _refuse(is_bad: Any, name: str, column: NDArray[Any] | Cells, problem: str) 
         raise CellError(name, row, f"{cell!r} {problem}.")
 
 
-def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> Array:
-    found = [number_of(cell, unit) for cell in column.distinct]
+def _parse_distinct(name: str, column: Cells, unit: str, style: Style, accepts_text: bool) -> Array:
+    found = [number_of(cell, unit, style) for cell in column.distinct]
     accepted = ("text", None) if accepts_text else ()
     is_bad = [
         number is None and dtype_of_type(type(cell)) not in accepted
@@ -180,12 +192,12 @@ def _parse_distinct(name: str, column: Cells, unit: str, accepts_text: bool) -> 
     return np.array(found, dtype=np.float64)[column.codes]
 
 
-def number_of(cell: Any, unit: str) -> float | None:
+def number_of(cell: Any, unit: str, style: Style = "") -> float | None:
     """Return a cell as a number, NaN if it is missing, or None if it is not a number."""
     if is_missing(cell):
         return np.nan
     if isinstance(cell, str | bytes):
-        return _parse(text_of(cell).strip(), unit)
+        return _parse(text_of(cell).strip(), unit, style)
     if isinstance(cell, _DATES):
         return _day_of(cell) if unit == "days" else None
     if isinstance(cell, _DURATIONS):
@@ -196,21 +208,33 @@ def number_of(cell: Any, unit: str) -> float | None:
         return np.inf
 
 
-def _parse(text: str, unit: str) -> float | None:
-    date = _date_in(text) if unit == "days" else None
+def _parse(text: str, unit: str, style: Style) -> float | None:
+    date = _date_in(text, style) if unit == "days" else None
     if date is not None:
         return _day_of(date)
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
+    form = _THOUSANDS.get(style)
+    if form is not None and (found := form.fullmatch(text)):
+        text = text.replace(found[1], "") if found[1] else text
+        text = text.replace(",", ".")
+    elif style == "decimal comma":
+        return None
     # Python reads 1_000 as a thousand; in a table it is not a number.
     with suppress(ValueError):
         return None if "_" in text else float(text)
     return None
 
 
-def _date_in(text: str) -> datetime.datetime | None:
+def _date_in(text: str, style: Style) -> datetime.datetime | None:
     with suppress(ValueError):
-        return datetime.datetime.fromisoformat(text)
+        found = _DATE.fullmatch(text) if style in ("day first", "month first") else None
+        if found is None:
+            return datetime.datetime.fromisoformat(text)
+        first, _, second, year, time = found.groups()
+        day, month = (first, second) if style == "day first" else (second, first)
+        date = f"{year}-{int(month):02}-{int(day):02}"
+        return datetime.datetime.fromisoformat(date if time is None else f"{date} {time}")
     return None
 
 

@@ -1,19 +1,51 @@
-"""What was learned about one column of a table, and how its values become numbers.
+"""What is known about one column of a table, and how its values become numbers.
 
 A column is immutable and knows nothing of the table it came from: a model file, C code or an ONNX
-graph hold the same few values and do the same.
+graph hold the same few values and do the same. It works in two steps: `read` turns every cell into
+one number, and `encode` turns that number into those that atoms see.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from fcgboost.tables import cells
 from fcgboost.tables.cells import Array
+from fcgboost.tables.dates import part_of_date
+
+#: Who sees an output: families that take missing values and categories as they are, the others, or
+#: all of them.
+View = Literal["smooth", "both", "trees"]
+
+
+class NumberOutput(NamedTuple):
+    """A number made of a number: its value, a part of a date, or whether it is missing.
+
+    A `fill` stands for a missing value, which without one stays missing.
+    """
+
+    part: Literal["value", "missing", "month", "weekday", "hour"] = "value"
+    fill: float | None = None
+    view: View = "both"
+
+
+class LevelOutput(NamedTuple):
+    """A number made of a level: whether it is one of them, or a number for each.
+
+    Levels are numbered; behind them come other texts, and missing values. Numbers are those of the
+    levels and, the last one, of missing values.
+    """
+
+    part: str = "level"
+    level: int | None = None
+    numbers: tuple[float, ...] = ()
+    view: View = "both"
 
 
 @dataclass(frozen=True)
@@ -28,24 +60,33 @@ class Column(ABC):
         return type(self).__name__.removesuffix("Column").lower()
 
     @property
+    @abstractmethod
+    def outputs(self) -> Sequence[Any]:
+        """The numbers that it becomes."""
+
+    @property
     def n_outputs(self) -> int:
         """How many columns of numbers it becomes."""
-        return len(self.output_names())
+        return len(self.outputs)
 
     @abstractmethod
     def output_names(self) -> tuple[str, ...]:
         """Return the names of the columns of numbers it becomes."""
 
     @abstractmethod
-    def encode(self, values: Any) -> Array:
-        """Return the numbers of all values, of shape (n_samples, n_outputs).
+    def read(self, values: Any) -> Array:
+        """Return one number for every value, NaN if it is missing: of a category, its level.
 
         A ValueError names the column, the row and the value that does not fit.
         """
 
     @abstractmethod
+    def encode(self, numbers: Array) -> list[Array]:
+        """Return the outputs, a vector each, from what was read."""
+
+    @abstractmethod
     def knows(self, cell: Any) -> bool:
-        """Whether a cell that is not missing is a number, or a level that has its own column."""
+        """Whether a cell that is not missing is a number, or a level that is told apart."""
 
     def unknown_share(self, values: Any) -> float:
         """Return the share of cells that are unknown among what is not missing."""
@@ -61,70 +102,105 @@ class NumberColumn(Column):
     Parameters
     ----------
     name : str
-    fill : float
-        What stands for a missing value: the median of the training rows.
-    is_marked : bool
-        Whether one more column says which values are missing. If so, a text that is not a number
-        counts as missing, else it is an error.
+    outputs : tuple of NumberOutput
     unit : {"number", "days"}
+    style : {"", "decimal comma", "day first", "month first"}
+        How texts are written that are numbers or dates.
+    accepts_text : bool
+        Whether a text that is not a number counts as missing; else it is an error.
     """
 
-    fill: float
-    is_marked: bool
-    unit: str = "number"
+    outputs: tuple[NumberOutput, ...] = (NumberOutput(),)
+    unit: Literal["number", "days"] = "number"
+    style: cells.Style = ""
+    accepts_text: bool = False
 
     def output_names(self) -> tuple[str, ...]:
-        return (self.name, f"{self.name} is missing") if self.is_marked else (self.name,)
+        has_raw = any(one.part == "value" and one.fill is None for one in self.outputs)
+        return tuple(self._name_of(one, has_raw) for one in self.outputs)
 
-    def encode(self, values: Any) -> Array:
-        found = cells.numbers_in(self.name, cells.read_column(values), self.unit, self.is_marked)
-        is_gap = np.isnan(found)
-        filled = np.where(is_gap, self.fill, found)
-        return np.column_stack((filled, is_gap) if self.is_marked else (filled,))
+    def _name_of(self, output: NumberOutput, has_raw: bool) -> str:
+        if output.part == "missing":
+            return f"{self.name} is missing"
+        if output.part != "value":
+            return f"{output.part} of {self.name}"
+        return f"{self.name}, filled" if has_raw and output.fill is not None else self.name
+
+    def read(self, values: Any) -> Array:
+        column = cells.read_column(values)
+        return cells.numbers_in(self.name, column, self.unit, self.style, self.accepts_text)
+
+    def encode(self, numbers: Array) -> list[Array]:
+        is_gap = np.isnan(numbers)
+        has_gaps, outputs = bool(is_gap.any()), []
+        for part, fill, _ in self.outputs:
+            if part == "missing":
+                outputs.append(is_gap.astype(np.float64))
+                continue
+            own = numbers if part == "value" else part_of_date(part, numbers)
+            outputs.append(np.where(is_gap, fill, own) if has_gaps and fill is not None else own)
+        return outputs
 
     def knows(self, cell: Any) -> bool:
-        return cells.number_of(cell, self.unit) is not None
+        return cells.number_of(cell, self.unit, self.style) is not None
 
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """Texts, of which the frequent ones have a column of zeros and ones each.
+    """Texts, each of which is a level.
 
     Parameters
     ----------
     name : str
     levels : tuple of str
-        The frequent texts, sorted.
-    has_other : bool
-        Whether one column stands for all other texts. Without it they are zero everywhere.
-    is_marked : bool
-        Whether one more column says which values are missing. Without it they are zero everywhere.
+        Sorted.
+    outputs : tuple of LevelOutput
+    is_unknown_missing : bool
+        Whether another text counts as missing; else it is a level of its own, behind the others.
     """
 
     levels: tuple[str, ...]
-    has_other: bool
-    is_marked: bool
+    outputs: tuple[LevelOutput, ...] = ()
+    is_unknown_missing: bool = True
+
+    @cached_property
+    def _codes(self) -> dict[str, float]:
+        return {level: float(code) for code, level in enumerate(self.levels)}
 
     def output_names(self) -> tuple[str, ...]:
-        names = [f"{self.name}={level}" for level in self.levels]
-        names += [f"{self.name}=other (rare)"] * self.has_other
-        names += [f"{self.name} is missing"] * self.is_marked
-        return tuple(names)
+        return tuple(map(self._name_of, self.outputs))
 
-    def encode(self, values: Any) -> Array:
+    def _name_of(self, output: LevelOutput) -> str:
+        if output.part == "missing" or (output.level or 0) > len(self.levels):
+            return f"{self.name} is missing"
+        if output.level is None:
+            return f"{output.part} of {self.name}"
+        levels = (*self.levels, "other (rare)")
+        return f"{self.name}={levels[output.level]}"
+
+    def read(self, values: Any) -> Array:
         codes, distinct = cells.factorize(cells.read_column(values))
-        output_of = {level: output for output, level in enumerate(self.levels)}
-        other = len(self.levels) if self.has_other else -1
-        gap = self.n_outputs - 1 if self.is_marked else -1
-        outputs = [
-            gap if cells.is_missing(cell) else output_of.get(cells.text_of(cell), other)
+        unknown = np.nan if self.is_unknown_missing else float(len(self.levels))
+        found = [
+            np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), unknown)
             for cell in distinct
         ]
-        output = np.array(outputs, dtype=np.intp)[codes]
-        return np.equal.outer(output, np.arange(self.n_outputs)).astype(np.float64)
+        return np.array(found, dtype=np.float64)[codes]
+
+    def encode(self, numbers: Array) -> list[Array]:
+        gap = len(self.levels) + 1
+        codes = np.where(np.isnan(numbers), gap, numbers).astype(np.intp)
+        outputs = []
+        for _, level, values, _ in self.outputs:
+            if level is not None:
+                outputs.append((codes == level).astype(np.float64))
+            else:
+                # The last number is that of what is missing.
+                outputs.append(np.array(values)[np.minimum(codes, gap - 1)])
+        return outputs
 
     def knows(self, cell: Any) -> bool:
-        return cells.text_of(cell) in self.levels
+        return cells.text_of(cell) in self._codes
 
 
 @dataclass(frozen=True)
@@ -133,11 +209,18 @@ class SkippedColumn(Column):
 
     reason: str
 
+    @property
+    def outputs(self) -> tuple[()]:
+        return ()
+
     def output_names(self) -> tuple[str, ...]:
         return ()
 
-    def encode(self, values: Any) -> Array:
-        return np.zeros((len(values), 0))
+    def read(self, values: Any) -> Array:
+        return np.full(len(values), np.nan)
+
+    def encode(self, numbers: Array) -> list[Array]:
+        return []
 
     def knows(self, cell: Any) -> bool:
         return True

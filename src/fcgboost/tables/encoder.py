@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from numbers import Integral
@@ -23,9 +24,11 @@ from fcgboost.tables.learning import learn_column
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table with categories, dates and missing values into numbers.
 
-    A column of numbers, truth values or dates stays one column; its missing values become the
-    median, and one more column marks them. A column of texts becomes a column of zeros and ones
-    for each frequent text. A column that tells nothing is left out.
+    A column of numbers, truth values or dates stays one column, of dates with the month, the
+    weekday and the hour where these vary; missing values become the median, and one more column
+    marks them. A column of texts becomes a column of zeros and ones for each frequent text; one
+    whose texts are all numbers or ISO dates counts as such, unless leading zeros say that they are
+    codes. A column that tells nothing is left out.
 
     Parameters
     ----------
@@ -34,6 +37,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         others share one.
     min_count : int, default=2
         The number of training rows a text must occur in to get a column of its own.
+    dayfirst : bool or None, default=None
+        Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
+        texts.
 
     Attributes
     ----------
@@ -50,7 +56,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    fcgboost.FCGBoostClassifier : The classifier to put after it in a pipeline.
+    fcgboost.FCGBoostClassifier : Takes tables itself; behind the encoder it sees only its numbers.
 
     Notes
     -----
@@ -80,9 +86,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     columns_: tuple[Column, ...]
     notes_: tuple[str, ...]
 
-    def __init__(self, max_levels: int = 32, min_count: int = 2) -> None:
+    def __init__(
+        self, max_levels: int = 32, min_count: int = 2, dayfirst: bool | None = None
+    ) -> None:
         self.max_levels = max_levels
         self.min_count = min_count
+        self.dayfirst = dayfirst
 
     @classmethod
     def from_columns(
@@ -122,11 +131,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        table = _open_table(X, min_rows=2)
+        table = open_table(X, min_rows=2)
+        options = self.max_levels, self.min_count, self.dayfirst
         learned = [
-            learn_column(name, values, self.max_levels, self.min_count)
+            learn_column(name, values, *options)
             if table.matrix is None
-            else (NumberColumn(name, 0.0, False), [])
+            else (NumberColumn(name), [])
             for name, values in table.columns.items()
         ]
         columns = tuple(column for column, _ in learned)
@@ -154,17 +164,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             A CSR matrix if X is sparse.
         """
         check_is_fitted(self)
-        table = _open_table(X, min_rows=0)
+        table = open_table(X, min_rows=0)
         matched = self._match(table)
         if table.matrix is not None:
             return self._transform_sparse(table.matrix)
-        numbers = np.empty((table.n_rows, sum(column.n_outputs for column in self.columns_)))
-        start = 0
-        for column, values in matched:
-            end = start + column.n_outputs
-            numbers[:, start:end] = column.encode(values)
-            start = end
-        return numbers
+        outputs = [own for column, values in matched for own in column.encode(column.read(values))]
+        return np.column_stack(outputs)
 
     def unknown_share(self, X: Any) -> dict[str, float]:
         """Measure how much of a table the training rows did not know.
@@ -181,7 +186,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             pooled count, too: a share far from 1 need not mean anything.
         """
         check_is_fitted(self)
-        table = _open_table(X, min_rows=0)
+        table = open_table(X, min_rows=0)
         if table.matrix is not None:
             return {}
         shares = {
@@ -254,11 +259,10 @@ class Table(NamedTuple):
     matrix: Any = None
 
 
-def _open_table(X: Any, min_rows: int) -> Table:
-    if hasattr(X, "columns"):  # a data frame of any library
+def open_table(X: Any, min_rows: int) -> Table:
+    if is_frame(X):
         return _open_frame(X, min_rows)
-    if not hasattr(X, "dtype") and not hasattr(X, "__array__"):  # lists of numbers and texts
-        X = np.asarray(X, dtype=object)
+    X = as_array(X)
     is_sparse = sparse.issparse(X)
     X = check_array(
         X,
@@ -273,8 +277,33 @@ def _open_table(X: Any, min_rows: int) -> Table:
     return Table(columns, False, X.shape[0], X if is_sparse else None)
 
 
+def as_array(X: Any) -> Any:
+    """Return lists as an array, in which numbers beside texts stay numbers; all else as it is."""
+    if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):
+        return X
+    with suppress(ValueError):  # rows of several lengths, which are refused later
+        array = np.asarray(X)
+        return np.asarray(X, dtype=object) if array.dtype.kind in "OUS" else array
+    return X
+
+
+def is_table(X: Any) -> bool:
+    """Whether X has other columns than NumPy's numbers."""
+    if not is_frame(X):
+        return not sparse.issparse(X) and getattr(X, "dtype", np.dtype(float)).kind in "OSUMmT"
+    dtypes = list(getattr(X, "dtypes", [None]))
+    if not hasattr(X, "iloc") or not X.columns.is_unique:  # only pandas' frames have places
+        return True
+    return not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of some library, or an Arrow table."""
+    return hasattr(X, "columns") and not hasattr(X, "dtype")
+
+
 def _open_frame(X: Any, min_rows: int) -> Table:
-    labels = list(X.columns)
+    labels = list(getattr(X, "column_names", X.columns))
     columns = {str(label): X[label] for label in labels}
     if len(columns) < len(labels):
         twice = next(name for name, n in Counter(map(str, labels)).items() if n > 1)

@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.tables import cells
-from fcgboost.tables.cells import Array, Cells
-from fcgboost.tables.columns import CategoryColumn, Column, NumberColumn, SkippedColumn
+from fcgboost.tables.cells import Array, Cells, Style
+from fcgboost.tables.columns import (
+    CategoryColumn,
+    Column,
+    LevelOutput,
+    NumberColumn,
+    NumberOutput,
+    SkippedColumn,
+)
+from fcgboost.tables.dates import PARTS, part_of_date
 
-#: A column of texts is one of numbers if at least so many are, and so large a share.
+#: What a column is to be: what its type says, a category, or a number.
+Wanted = Literal["from_dtype", "category", "number"]
+
+#: A column of texts is one of numbers with strays if at least so many are, and so large a share.
 _MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
 _LARGEST_EXACT = 2.0**53
 _MAX_SHOWN = 3
 _PLURALS = {"number": "numbers", "days": "dates"}
 _DIGITS = r"[-+]?\d[\d,.' \u00a0]*"
-#: What looks like a date or a number to people, and how to write it.
+#: What looks like a date or a number to people, and what to do about it.
 _LOOKS = {
     "days": (
         r"(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./]\d{1,2}[./]\d{1,2})([ T].*)?",
-        "2020-12-31",
+        "set dayfirst, or write them as 2020-12-31",
     ),
     "number": (
-        rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]"
-        r"|[-+]?\d{1,3}(?:([,.' \u00a0])\d{3})(?:\1\d{3})*(?:[.,]\d+)?|[-+]?\d+,\d+",
-        "1234.5",
+        rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]|{_DIGITS}",
+        "write them as 1234.5",
     ),
 }
 
@@ -39,62 +50,211 @@ class Levels(NamedTuple):
 
     counts: Counter[str]
     dtypes: dict[str, str | None]
-    n_missing: int
+
+    @classmethod
+    def of(cls, column: Cells) -> Levels:
+        """Count the levels of a column."""
+        counts: Counter[str] = Counter()
+        dtypes: dict[str, str | None] = {}
+        for cell, n in column.present():
+            text, is_text = cells.text_of(cell), isinstance(cell, str | bytes)
+            counts[text] += n
+            dtypes[text] = cells.dtype_of_text(text) if is_text else cells.dtype_of_type(type(cell))
+        return cls(counts, dtypes)
 
     def n_of(self, dtype: str) -> int:
         """Return the number of rows that hold numbers, or dates."""
         return sum(n for text, n in self.counts.items() if self.dtypes[text] == dtype)
 
+    def parsed(self, dayfirst: bool | None) -> tuple[str, Style] | None:
+        """Return the unit and the style in which every text is a number, or a date."""
+        styles: list[Style] = ["", "decimal comma"]
+        if dayfirst is not None:
+            styles.append("day first" if dayfirst else "month first")
+        for style in styles:
+            units = {cells.dtype_of_text(text, style) for text in self.counts}
+            if units in ({"number"}, {"days"}):
+                return units.pop() or "", style
+        return None
 
-def learn_column(
-    name: str, column: Any, max_levels: int, min_count: int
-) -> tuple[Column, list[str]]:
-    """Decide what a column holds and how it is encoded; return notes for its owner, too."""
+
+def learn_reader(
+    name: str,
+    column: Any,
+    wanted: Wanted = "from_dtype",
+    dayfirst: bool | None = None,
+    accepts_strays: bool = False,
+) -> tuple[Column, Array, list[str]]:
+    """Decide what a column holds; return how it is read, its numbers, and notes for its owner.
+
+    Nearly all numbers, with some other texts among them, are an error, or these count as missing.
+    """
     values = cells.read_column(column)
-    # What its owner declared a category is one, also where its codes are numbers.
-    is_declared = str(getattr(column, "dtype", "")) == "category"
-    unit = None if is_declared else _dtype_of(values)
+    is_category = wanted == "category" or (wanted == "from_dtype" and _is_declared(column))
+    unit = None if is_category else _unit_of(values)
     if unit is not None:
-        found = _learn_number(name, cells.numbers_in(name, values, unit), unit)
-        notes = [f"{name!r} looks like a row number: leave it out if it is one."]
-        notes *= not isinstance(values, Cells) and _is_row_number(values)
-    else:
-        distinct = cells.factorize(values)
-        levels = _count_levels(distinct)
-        unit = None if is_declared else _dtype_of_most(levels)
-        if unit is not None:
-            found = _learn_number(name, cells.numbers_in(name, distinct, unit, True), unit)
-            notes = [_describe_others(name, levels, unit)]
+        reader, notes = NumberColumn(name, unit=unit), []
+        if not isinstance(values, Cells) and _is_row_number(values):
+            notes = [f"{name!r} looks like a row number: leave it out if it is one."]
+        return reader, cells.numbers_in(name, values, unit), notes
+    distinct = cells.factorize(values)
+    levels = Levels.of(distinct)
+    found = None if is_category or _is_declared(column) else levels.parsed(dayfirst)
+    if found is not None:
+        unit, style = found
+        reader = NumberColumn(name, unit=unit, style=style)  # type: ignore[arg-type]
+        return (
+            reader,
+            cells.numbers_in(name, distinct, unit, style),
+            [f"{name!r}: texts that are all {_PLURALS[unit]} count as {_PLURALS[unit]}."],
+        )
+    if not is_category and (most := _unit_of_most(levels)) is not None:
+        told = _describe_strays(name, levels, most)
+        if not accepts_strays:
+            raise ValueError(
+                f"Column {told}: correct that or make it missing, or list the column in "
+                "categorical_features."
+            )
+        reader = NumberColumn(name, unit=most, accepts_text=True)  # type: ignore[arg-type]
+        return (
+            reader,
+            cells.numbers_in(name, distinct, most, "", True),
+            [f"{told}: that counts as missing."],
+        )
+    if wanted == "number" and levels.counts:
+        text = next(iter(levels.counts))
+        raise ValueError(
+            f"Column {name!r} holds text, such as {text!r}, and is not among categorical_features: "
+            "list it there, use categorical_features='from_dtype', or leave the column out."
+        )
+    category = CategoryColumn(name, tuple(sorted(levels.counts)))
+    return category, category.read(column), [] if is_category else _describe_looks(name, levels)
+
+
+def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted]:
+    """Return what each column is to be by the parameter `categorical_features`."""
+    if isinstance(setting, str) and setting == "from_dtype":
+        return ["from_dtype"] * len(names)
+    listed = [] if setting is None else np.asarray(setting).tolist()
+    if isinstance(listed, list) and listed and all(isinstance(one, bool) for one in listed):
+        if len(listed) != len(names):
+            raise ValueError(
+                f"categorical_features has {len(listed)} truth values, and X has {len(names)} "
+                "columns."
+            )
+        listed = [place for place, is_one in enumerate(listed) if is_one]
+    chosen: set[int] = set()
+    for one in listed if isinstance(listed, list) else [listed]:
+        if isinstance(one, int) and -len(names) <= one < len(names):
+            chosen.add(one % len(names))
+        elif isinstance(one, str) and has_names and one in names:
+            chosen.add(names.index(one))
         else:
-            found = _learn_category(name, levels, max_levels, min_count)
-            notes = _describe_pooled(found, levels)
-            notes += [] if is_declared else _describe_looks(name, levels)
-    if isinstance(found, SkippedColumn):
-        notes = [f"{name!r} is left out: {found.reason}.", *notes]
-    return found, notes
+            raise ValueError(
+                "categorical_features must be 'from_dtype', None, or list columns of X by name or "
+                f"position; {one!r} is none of {names[:10]}{' ...' if len(names) > 10 else ''}."
+            )
+    return ["category" if place in chosen else "number" for place in range(len(names))]
 
 
-def _dtype_of(values: NDArray[Any] | Cells) -> str | None:
+def _is_declared(column: Any) -> bool:
+    """Whether its owner declared a column a category: in pandas, polars or Arrow."""
+    dtype = str(getattr(column, "dtype", None) or getattr(column, "type", ""))
+    return dtype.lower().startswith(("categor", "enum", "dictionary"))
+
+
+def _unit_of(values: NDArray[Any] | Cells) -> Any:
     """Return "number" or "days" if all that is not missing is one of these, else None."""
     if not isinstance(values, Cells):
         return "days" if values.dtype.kind == "M" else "number"
     dtypes = {
         cells.dtype_of_type(type(cell)) for cell in values.distinct if not cells.is_missing(cell)
     }
-    return dtypes.pop() if dtypes in ({"number"}, {"days"}) else None
+    # Of nothing but gaps nobody knows, and numbers take least.
+    return "number" if not dtypes else dtypes.pop() if dtypes in ({"number"}, {"days"}) else None
 
 
-def _learn_number(name: str, numbers: Array, unit: str) -> Column:
+class NumberFacts(NamedTuple):
+    """What decides the outputs of numbers; that of parts of the rows adds up."""
+
+    has_gaps: bool
+    has_numbers: bool
+    #: The least and the largest value of every part of a date.
+    ends: tuple[tuple[float, float], ...]
+
+    @classmethod
+    def of(cls, numbers: Array, unit: str) -> NumberFacts:
+        """Look at numbers."""
+        present = numbers[~np.isnan(numbers)]
+        parts = [part_of_date(part, present) for part in (PARTS if unit == "days" else ())]
+        ends = [(own.min(initial=np.inf), own.max(initial=-np.inf)) for own in parts]
+        return cls(len(present) < len(numbers), len(present) > 0, tuple(ends))
+
+    def plus(self, other: NumberFacts) -> NumberFacts:
+        """Return the facts of both."""
+        pairs = zip(self.ends, other.ends, strict=True)
+        ends = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)
+        has_numbers = self.has_numbers or other.has_numbers
+        return NumberFacts(self.has_gaps or other.has_gaps, has_numbers, ends)
+
+
+def number_outputs(
+    facts: NumberFacts, some: Array, smooth: bool = True, trees: bool = False
+) -> tuple[NumberOutput, ...]:
+    """Return what a column of numbers becomes for families of either kind; nothing of only gaps.
+
+    Medians of `some` numbers stand for missing ones. Of a date also the month, the weekday and the
+    hour, where they are not always the same.
+    """
+    if not facts.has_numbers:
+        return ()
+    present = some[~np.isnan(some)]
+    fill = _median(present) if smooth else None
+    has_both, has_gaps = smooth and trees, facts.has_gaps
+    outputs = [NumberOutput(fill=fill, view="smooth" if has_gaps and has_both else "both")]
+    if smooth and has_gaps:
+        outputs.append(NumberOutput("missing", None, "smooth" if trees else "both"))
+        outputs += [NumberOutput(view="trees")] * trees
+    for part, (low, high) in zip(PARTS, facts.ends, strict=False):
+        if low < high:
+            fill = _median(part_of_date(part, present)) if smooth else None
+            outputs.append(NumberOutput(part, fill))  # type: ignore[arg-type]
+    return tuple(outputs)
+
+
+def _median(present: Array) -> float:
+    # The sum of the two numbers in the middle may be too large for a float; that of halves is not.
+    return float(2.0 * np.median(present / 2.0)) if len(present) else 0.0
+
+
+def learn_column(
+    name: str, column: Any, max_levels: int, min_count: int, dayfirst: bool | None
+) -> tuple[Column, list[str]]:
+    """Decide what a column holds and how it is encoded without labels; return notes, too."""
+    reader, numbers, notes = learn_reader(name, column, dayfirst=dayfirst, accepts_strays=True)
+    found: Column
+    if isinstance(reader, CategoryColumn):
+        found = _pooled(reader, numbers, max_levels, min_count)
+        notes = [*_describe_pooled(found, reader, numbers), *notes]
+    else:
+        assert isinstance(reader, NumberColumn)
+        outputs = number_outputs(NumberFacts.of(numbers, reader.unit), numbers)
+        found = _constant(name, numbers) or replace(reader, outputs=outputs)
+    if isinstance(found, SkippedColumn):
+        notes = [f"{name!r} is left out: {found.reason}.", *notes]
+    return found, notes
+
+
+def _constant(name: str, numbers: Array) -> Column | None:
+    """Return a column that tells nothing, if it is one."""
     present = numbers[~np.isnan(numbers)]
-    is_marked = len(present) < len(numbers)
     if len(present) == 0:
         return SkippedColumn(name, "every value is missing")
-    if present.min() == present.max() and not is_marked:
-        is_exact = abs(present[0]) < _LARGEST_EXACT
-        digits = "" if is_exact else ", as far as the 16 digits of a float tell"
-        return SkippedColumn(name, f"every value is the same{digits}")
-    # The sum of the two numbers in the middle may be too large for a float; that of halves is not.
-    return NumberColumn(name, float(2.0 * np.median(present / 2.0)), is_marked, unit)
+    if present.min() < present.max() or len(present) < len(numbers):
+        return None
+    is_exact = abs(present[0]) < _LARGEST_EXACT
+    digits = "" if is_exact else ", as far as the 16 digits of a float tell"
+    return SkippedColumn(name, f"every value is the same{digits}")
 
 
 def _is_row_number(values: NDArray[Any]) -> bool:
@@ -111,21 +271,8 @@ def _is_row_number(values: NDArray[Any]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def _count_levels(column: Cells) -> Levels:
-    counts: Counter[str] = Counter()
-    dtypes: dict[str, str | None] = {}
-    for cell, n in column.present():
-        text = cells.text_of(cell)
-        counts[text] += n
-        dtypes[text] = cells.dtype_of_cell(cell)
-    return Levels(counts, dtypes, len(column.codes) - counts.total())
-
-
-def _dtype_of_most(levels: Levels) -> str | None:
-    """Return what nearly all texts are; None if they are all alike.
-
-    A column of texts that are all numbers was made so by its owner: codes are no quantities.
-    """
+def _unit_of_most(levels: Levels) -> str | None:
+    """Return what nearly all texts are, and not all."""
     n_present = levels.counts.total()
     for dtype in _PLURALS:
         n = levels.n_of(dtype)
@@ -134,41 +281,54 @@ def _dtype_of_most(levels: Levels) -> str | None:
     return None
 
 
-def _learn_category(name: str, levels: Levels, max_levels: int, min_count: int) -> Column:
-    counts, has_gaps = levels.counts, levels.n_missing > 0
-    frequent = [text for text, count in counts.items() if count >= min_count]
+def _pooled(reader: CategoryColumn, numbers: Array, max_levels: int, min_count: int) -> Column:
+    """Return a column of which frequent levels have an output each, and others one together."""
+    has_gaps = bool(np.isnan(numbers).any())
+    counts = _level_counts(reader, numbers)
+    frequent = [code for code, count in enumerate(counts) if count >= min_count]
     # The most frequent ones; of equally frequent ones the first in the order of texts.
-    kept = sorted(frequent, key=lambda text: (-counts[text], text))[:max_levels]
-    if not counts:
-        return SkippedColumn(name, "every value is missing")
-    if not has_gaps and len(counts) == 1:
-        return SkippedColumn(name, "every value is the same")
+    kept = sorted(sorted(frequent, key=lambda code: -counts[code])[:max_levels])
+    if not reader.levels:
+        return SkippedColumn(reader.name, "every value is missing")
+    if not has_gaps and len(reader.levels) == 1:
+        return SkippedColumn(reader.name, "every value is the same")
     if not has_gaps and not kept:
-        return SkippedColumn(name, f"no value occurs in at least {min_count} rows")
-    return CategoryColumn(name, tuple(sorted(kept)), 0 < len(kept) < len(counts), has_gaps)
-
-
-def _describe_others(name: str, levels: Levels, dtype: str) -> str:
-    others = [text for text in levels.counts if levels.dtypes[text] != dtype]
-    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
-    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
-    verb = "counts" if len(others) == 1 else "count"
-    return (
-        f"{name!r}: {levels.n_of(dtype)} of {levels.counts.total()} values are {_PLURALS[dtype]}; "
-        f"{shown}{rest} {verb} as missing."
+        return SkippedColumn(reader.name, f"no value occurs in at least {min_count} rows")
+    outputs = [*range(len(kept)), *[len(kept)] * (0 < len(kept) < len(counts))]
+    outputs += [len(kept) + 1] * has_gaps
+    levels = tuple(reader.levels[code] for code in kept)
+    return CategoryColumn(
+        reader.name, levels, tuple(LevelOutput(level=at) for at in outputs), False
     )
 
 
-def _describe_pooled(column: Column, levels: Levels) -> list[str]:
-    if not isinstance(column, CategoryColumn):
+def _level_counts(column: CategoryColumn, numbers: Array) -> NDArray[np.intp]:
+    """Return how often each level occurs."""
+    codes = numbers[~np.isnan(numbers)].astype(np.intp)
+    return np.bincount(codes, minlength=len(column.levels))
+
+
+def _describe_strays(name: str, levels: Levels, dtype: str) -> str:
+    others = [text for text in levels.counts if levels.dtypes[text] != dtype]
+    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
+    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
+    return (
+        f"{name!r}: {levels.n_of(dtype)} of {levels.counts.total()} values are {_PLURALS[dtype]}, "
+        f"but not {shown}{rest}"
+    )
+
+
+def _describe_pooled(found: Column, reader: CategoryColumn, numbers: Array) -> list[str]:
+    if not isinstance(found, CategoryColumn):
         return []
-    n_levels = len(levels.counts)
-    n_pooled = n_levels - len(column.levels)
-    if n_pooled <= len(column.levels):
+    n_levels, counts = len(reader.levels), _level_counts(reader, numbers)
+    n_pooled = n_levels - len(found.levels)
+    if n_pooled <= len(found.levels):
         return []
-    share = 1.0 - sum(levels.counts[level] for level in column.levels) / levels.counts.total()
+    kept = [n for level, n in zip(reader.levels, counts, strict=True) if level in found.levels]
+    share = 1.0 - sum(kept) / counts.sum()
     return [
-        f"{column.name!r} has {n_levels} levels: {n_pooled} of them, in {share:.0%} of the rows, "
+        f"{found.name!r} has {n_levels} levels: {n_pooled} of them, in {share:.0%} of the rows, "
         "are not told apart."
     ]
 
@@ -176,15 +336,13 @@ def _describe_pooled(column: Column, levels: Levels) -> list[str]:
 def _describe_looks(name: str, levels: Levels) -> list[str]:
     """Say what texts seem to be that are not written as numbers and dates are."""
     n_present = levels.counts.total()
-    for dtype, (pattern, example) in _LOOKS.items():
-        n_plain, words = levels.n_of(dtype), _PLURALS[dtype]
-        if n_plain == n_present > 0:
-            return [f"{name!r}: texts that are all {words} count as categories."]
+    for dtype, (pattern, advice) in _LOOKS.items():
+        words = _PLURALS[dtype]
         odd = [t for t, of in levels.dtypes.items() if of is None and re.fullmatch(pattern, t)]
         n_odd = sum(levels.counts[text] for text in odd)
-        if odd and n_odd + n_plain >= _MIN_SHARE * n_present:
+        if odd and n_odd + levels.n_of(dtype) >= _MIN_SHARE * n_present:
             return [
                 f"{name!r}: texts such as {odd[0]!r} look like {words}, but count as categories: "
-                f"write them as {example}."
+                f"{advice}."
             ]
     return []

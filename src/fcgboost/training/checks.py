@@ -23,7 +23,9 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
-from fcgboost.training.presets import Preset, preset_of
+from fcgboost.tables.columns import NumberColumn
+from fcgboost.tables.encoder import as_array, is_table, open_table
+from fcgboost.tables.learning import learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
 
@@ -41,14 +43,7 @@ _FLOATS: Mapping[str, Any] = {
     "ensure_all_finite": False,
 }
 
-_IMPUTER = "impute such values (for example with sklearn.impute.SimpleImputer)"
-# What to do about missing values: here, elsewhere, and where the training rows had none.
-_IMPUTE_OR_TREES = f"{_IMPUTER}, drop the row, or use dictionary='auto' or 'tree' with dense X"
-_IMPUTE = f"{_IMPUTER} or drop the row"
-_FITTED_WITHOUT = (
-    "the model was fitted to data without missing values, and its atoms do not take them; "
-    f"{_IMPUTE}, or fit to data that has missing values, too"
-)
+_IMPUTE = "impute such values (for example with sklearn.impute.SimpleImputer) or drop the row"
 
 
 def make_part(family: str, value: Any) -> Any:
@@ -110,42 +105,65 @@ def to_host(values: Any) -> Any:
 
 
 def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed."""
-    try:
-        n = 2 if reset else 1
-        X = validate_data(estimator, to_host(X), reset=reset, ensure_min_samples=n, **_FLOATS)
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}. Columns of text must be encoded: put fcgboost.TableEncoder() before the "
-            "classifier in a pipeline, or an encoder of scikit-learn."
-        ) from error
-    is_fitting = reset or name != "X"
-    could_fit = not is_fitting and takes_missing(estimator, is_fitting=True)
-    advice = _FITTED_WITHOUT if could_fit else _IMPUTE_OR_TREES
+    """Return X as a float array or canonical CSR matrix, finite but for NaN where allowed.
+
+    Of a table: one number for every cell. How it is read is kept as `_readers_` if `reset`; None
+    stands for numbers.
+    """
+    X = as_array(to_host(X))
+    readers = None if reset else vars(estimator).get("_readers_")
+    listed = getattr(estimator, "categorical_features", None) if reset else None
+    if sparse.issparse(X) and readers is not None:
+        raise ValueError(f"{name} is sparse, and the model was fitted to a table of other columns.")
+    is_listed = not (listed is None or isinstance(listed, str))
+    if readers is not None or is_table(X) or (is_listed and not sparse.issparse(X)):
+        return _check_table(estimator, X, reset, readers)
+    if reset:
+        vars(estimator).update(_readers_=None, notes_=())
+    n = 2 if reset else 1
+    X = validate_data(estimator, X, reset=reset, ensure_min_samples=n, **_FLOATS)
     names = getattr(estimator, "feature_names_in_", None)
-    return _checked(X, name, names, advice, takes_missing(estimator, is_fitting))
+    allows_missing = reset or name != "X" or takes_missing(estimator)
+    return _checked(X, name, names, allows_missing)
+
+
+def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
+    """Return one number for every cell of a table."""
+    table = open_table(X, min_rows=2 if reset else 1)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not reset:
+        readers = readers or [NumberColumn(name) for name in table.columns]
+        pairs = zip(readers, table.columns.values(), strict=True)
+        return np.column_stack([reader.read(values) for reader, values in pairs])
+    setting = getattr(estimator, "categorical_features", "from_dtype")
+    wanted = wanted_kinds(setting, list(table.columns), table.has_names)
+    dayfirst = getattr(estimator, "dayfirst", None)
+    learned = [
+        learn_reader(name, values, kind, dayfirst)
+        for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
+    ]
+    readers = tuple(reader for reader, *_ in learned)
+    is_plain = readers == tuple(NumberColumn(name) for name in table.columns)
+    estimator._readers_ = None if is_plain else readers
+    estimator.notes_ = tuple(note for *_, notes in learned for note in notes)
+    return np.column_stack([numbers for _, numbers, _ in learned])
 
 
 def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
-    """Whether X may hold NaN: the parameter says it, and after a fit the model."""
-    model = vars(estimator).get("model_")
-    if model is not None and not is_fitting:
-        return bool(model.dictionary.takes_missing)
-    named = vars(estimator).get("dictionary")
-    if isinstance(named, str) and named in FAMILIES["dictionary"][1]:
-        named = preset_of(named) or make_part("dictionary", named)
-    return isinstance(named, Dictionary | Preset) and named.takes_missing
+    """Whether X may hold NaN: a model of an older file says it itself."""
+    inputs, model = vars(estimator).get("_inputs_"), vars(estimator).get("model_")
+    if is_fitting or inputs is not None or model is None:
+        return True
+    return bool(model.dictionary.takes_missing)
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:
     """Return a part of the rows as `check_matrix` gives them; nobody's attributes are looked at."""
     X = check_array(X, input_name=name, **_FLOATS)
-    return _checked(X, name, columns, _IMPUTE_OR_TREES, allows_missing)
+    return _checked(X, name, columns, allows_missing)
 
 
-def _checked(X: Any, name: str, columns: Any, advice: str, allows_missing: bool = False) -> Any:
+def _checked(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:
     """Return X without duplicate entries; a ValueError names the column of one not finite."""
     is_sparse = sparse.issparse(X)
     if is_sparse and not X.has_canonical_format:
@@ -161,7 +179,7 @@ def _checked(X: Any, name: str, columns: Any, advice: str, allows_missing: bool 
         column = int(X.indices[first]) if is_sparse else first % X.shape[1]
         what = "NaN" if np.isnan(values.ravel()[first]) else "infinity"
         label = f" ({columns[column]!r})" if columns is not None else ""
-        advice = advice if what == "NaN" else "clip such values or drop the row"
+        advice = _IMPUTE if what == "NaN" else "clip such values or drop the row"
         raise ValueError(f"Input {name} contains {what} in column {column}{label}: {advice}.")
     return X
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from fcgboost import hashing
 from fcgboost.clipping import Limits
+from fcgboost.tables.columns import Column
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
@@ -121,11 +123,15 @@ def _rows(X: Any, at: NDArray[np.intp]) -> Any:
 
 
 class Data(NamedTuple):
-    """The classes, the rows to train on, and those to validate on, if there are any."""
+    """The classes, the rows to train on, and those to validate on, if there are any.
+
+    `readers` are the columns of a table that rows were read from; names, where these are numbers.
+    """
 
     classes: NDArray[Any]
     train: DataSet
     validation: DataSet | None
+    readers: Sequence[Column | str]
 
 
 def check_labelled(
@@ -170,9 +176,19 @@ def check_data(
     check_two_classes(classes)
     data = replace(data, codes=codes).canonical(keeps_written)
     if X_val is None:
-        return Data(classes, data, None)
+        return Data(classes, data, None, readers_of(estimator))
     _, *labelled = check_labelled(estimator, X_val, y_val, sample_weight_val, classes)
-    return Data(classes, data, DataSet.of(*labelled).canonical(keeps_written))
+    validation = DataSet.of(*labelled).canonical(keeps_written)
+    return Data(classes, data, validation, readers_of(estimator))
+
+
+def readers_of(estimator: Any) -> Sequence[Column | str]:
+    """Return how the columns of a table are read, or the names of numbers."""
+    if estimator._readers_ is not None:
+        return estimator._readers_  # type: ignore[no-any-return]
+    names = getattr(estimator, "feature_names_in_", None)
+    count = range(estimator.n_features_in_)
+    return [f"x{j}" for j in count] if names is None else [str(name) for name in names]
 
 
 def check_two_classes(classes: NDArray[Any]) -> None:

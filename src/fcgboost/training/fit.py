@@ -23,6 +23,7 @@ from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
 from fcgboost.designs.moments import moments_of
+from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.choice import Recipe
 from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
 from fcgboost.greedy.path import StepScore, Trace
@@ -30,6 +31,16 @@ from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
+from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.inputs import (
+    Inputs,
+    Labelled,
+    facts_of,
+    learn_inputs,
+    median_rows,
+    plain_inputs,
+    views_of,
+)
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
@@ -73,6 +84,8 @@ class Layout(ABC):
     validator: StepScore | None
     limits: Limits | None
     validation_weight: float
+    #: What atoms see of the columns; None where these are sparse, or elsewhere.
+    inputs: Inputs | None
 
     @abstractmethod
     def can_be_split(self, needs_all: bool) -> bool:
@@ -99,59 +112,91 @@ class MemoryLayout(Layout):
     train: DataSet
     validation: DataSet | None
     class_weights: Array
+    readers: Sequence[Column | str]
 
     def can_be_split(self, needs_all: bool) -> bool:
         return can_be_split(np.bincount(self.train.codes), needs_all)  # equal rows are one
 
     def split(self, settings: Settings, share: float, n_enough: int, key: int) -> MemoryLayout:
         train = thinned(self.train, n_enough / len(self.train.codes), key >> 1)
-        return lay_out(settings, Data(self.classes, *split_data(train, share, key)))
+        data = Data(self.classes, *split_data(train, share, key), self.readers)
+        return lay_out(settings, data)
 
     def predicted(self, model: Model) -> HeldOut:
         data = self.validation
         assert data is not None
         weights, device = data.weights * self.class_weights[data.codes], self.design.device
-        X = device.put(data.X) if device.is_torch else data.X
+        X = encode(self.inputs, data.X)
+        X = device.put(X) if device.is_torch else X
         return HeldOut(host(model.decision(X)), data.codes, weights)
 
 
 def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -> MemoryLayout:
     """Clip rows and lay a dictionary over them, or over another layout of the same rows."""
-    classes, train, validation = data
+    classes, train, validation, readers = data
     totals: Array = np.bincount(train.codes, train.weights, len(classes)).astype(np.float64)
     per_class = class_weights(settings.class_weight, classes, totals)
     if other is not None and isinstance(other.design, MemoryDesign):
-        limits, design = other.limits, other.design.with_dictionary(settings.dictionary)
+        inputs, limits = other.inputs, other.limits
+        seen = settings.dictionary if inputs is None else inputs.dictionary(settings.dictionary)
+        design = other.design.with_dictionary(seen)
     else:
-        limits, design = _make_design(settings, train, train.weights * per_class[train.codes])
+        inputs, seen, rows = _make_inputs(settings.dictionary, data)
+        weights = train.weights * per_class[train.codes]
+        limits, design = _make_design(settings, seen, rows, weights)
     validator, weight = None, 0.0
     if validation is not None:
         rows, weight = validation.as_scored, float(validation.weights.sum())
         score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
-        where = rows.within(limits).X, design.dictionary, design.scale
+        encoded = replace(rows, X=encode(inputs, rows.X))
+        where = encoded.within(limits).X, design.dictionary, design.scale
         validator = make_validator(*where, score, design.device)
     targets = make_targets(train.codes, len(classes))
-    rows_of = (train, validation, per_class)
-    return MemoryLayout(classes, design, targets, validator, limits, weight, *rows_of)
+    rows_of = (train, validation, per_class, readers)
+    return MemoryLayout(classes, design, targets, validator, limits, weight, inputs, *rows_of)
+
+
+def encode(inputs: Inputs | None, X: Any) -> Any:
+    """Return what atoms see of rows that were read."""
+    return X if inputs is None else inputs.encode(X)
+
+
+def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dictionary, DataSet]:
+    """Learn what the families of a dictionary see; return it, the dictionary, and these rows."""
+    train, readers = data.train, data.readers
+    if sparse.issparse(train.X):
+        return None, dictionary, train
+    smooth, trees = views_of(dictionary)
+    if not train.has_missing and isinstance(readers[0], str):
+        inputs = plain_inputs(readers, train.X, smooth)
+        return inputs, dictionary, train
+    columns = [NumberColumn(one) if isinstance(one, str) else one for one in readers]
+    labels = data.classes.tolist()
+    facts = facts_of(columns, Labelled(train.X, train.codes, train.weights, train.words, labels))
+    inputs = learn_inputs(columns, facts, median_rows(train.X), labels, smooth, trees)
+    if inputs.n_inputs == 0:
+        raise ValueError("No column of X tells one row from another.")
+    encoded = inputs.encode_training(train.X, train.words, facts)
+    return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)
 
 
 def _make_design(
-    settings: Settings, train: DataSet, weights: Array
+    settings: Settings, dictionary: Dictionary, train: DataSet, weights: Array
 ) -> tuple[Limits | None, MemoryDesign]:
     """Clip rows and lay a dictionary over them."""
     limits = None
     if settings.clip is not None:
         limits = moments_of(train.imputed(), weights).limits(settings.clip, zeros_in(train.X))
-        limits = limits.without(settings.dictionary.categories(train.X.shape[1]))
+        limits = limits.without(dictionary.categories(train.X.shape[1]))
         train = train.within(limits)
     if sparse.issparse(train.X) and settings.device != "cpu":
         raise ValueError(
             f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
             "device='cpu', or X.toarray() if there is room for it."
         )
-    settings.dictionary.check_rows(train.X)
+    dictionary.check_rows(train.X)
     return limits, MemoryDesign(
-        settings.dictionary,
+        dictionary,
         train.X,
         weights,
         standardize=settings.standardize,
@@ -274,6 +319,7 @@ class Fit:
         link = self._link(model)
         return {
             "classes_": self.layout.classes,
+            "_inputs_": self.layout.inputs,
             "model_": model,
             "trace_": trace,
             "n_iter_": k,
@@ -344,10 +390,11 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     """Return the fit to data in this process, which may go on from the last one."""
     train = data.train
     given = [train] if data.validation is None else [train, data.validation]
-    is_sparse, has_missing = sparse.issparse(train.X), any(part.has_missing for part in given)
+    is_sparse = sparse.issparse(train.X)
     digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
     state = find_state(settings, data.classes, digests, kind, last)
-    settings = settings.at(len(train.codes), is_sparse, has_missing)
+    settings = settings.at(len(train.codes), is_sparse)
     if settings.validation_fraction is not None:
-        data = Data(data.classes, *split_data(train, settings.validation_fraction, state.key))
+        train, validation = split_data(train, settings.validation_fraction, state.key)
+        data = data._replace(train=train, validation=validation)
     return Fit.of(settings, lay_out(settings, data), state)

@@ -140,7 +140,7 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: int, is_sparse: bool, has_missing: bool) -> Settings:
+    def at(self, n_rows: int, is_sparse: bool, has_missing: bool = False) -> Settings:
         """Return the settings for so many rows, where a preset has others for many of them."""
         is_able = self.is_free and not is_sparse
         preset = self.preset.at(n_rows) if is_able else self.preset

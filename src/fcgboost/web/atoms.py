@@ -48,16 +48,16 @@ def describe_atoms(model: FittedModel, atoms: Any) -> list[str]:
     fitted = model.classifier.model_
     is_union = isinstance(fitted.dictionary, UnionDictionary)
     texts = [""] * atoms.shape[0]
-    for family, places, rows in by_family(fitted.dictionary, atoms, len(fitted.scale)):
+    for family, places, rows, inputs in by_family(fitted.dictionary, atoms, len(fitted.scale)):
         kind = f"{dictionary_name(family)}: " if is_union else ""
-        for place, text in zip(places, _describe(model, family, rows), strict=True):
+        for place, text in zip(places, _describe(model, family, rows, inputs), strict=True):
             texts[place] = f"{kind}{text}" if text else ""
     return texts
 
 
-def _describe(model: FittedModel, family: Dictionary, rows: Any) -> list[str]:
-    names = [shortened(name, _LONGEST_NAME) for name in model.feature_names]
-    scale = model.classifier.model_.scale
+def _describe(model: FittedModel, family: Dictionary, rows: Any, inputs: slice) -> list[str]:
+    names = [shortened(name, _LONGEST_NAME) for name in model.feature_names[inputs]]
+    scale = model.classifier.model_.scale[inputs]
     dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows)
     weights = weights_of(family, rows, scale)
     if weights is None or weights.shape[1] != len(names):
@@ -69,7 +69,9 @@ def _describe(model: FittedModel, family: Dictionary, rows: Any) -> list[str]:
     if sparse.issparse(rows):
         return [_sparse_center(row, names, scale) for row in dense[:, :-1]]
     influence = model.feature_influence
-    order = np.arange(len(names)) if influence is None else np.argsort(-influence, kind="stable")
+    order = np.arange(len(names))
+    if influence is not None:
+        order = np.argsort(-influence[inputs], kind="stable")
     rest = ", …" if len(names) > _MOST_FEATURES else ""
     return [_near(row, sorted(order[:_MOST_FEATURES].tolist()), names) + rest for row in dense]
 

@@ -1,0 +1,320 @@
+"""What the atoms of a classifier see of a table: numbers made of its columns, by training rows.
+
+Families that take missing values and categories, which trees do, see them as they are. The others
+see numbers: gaps filled and marked, a column for each of few levels, and of many levels how often
+each class has them. Such statistics of a training row come from other rows, so that no row tells
+its own class.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcgboost import hashing
+from fcgboost.arrays import beside, host, is_sparse, namespace
+from fcgboost.dictionaries import Dictionary, TreeDictionary, UnionDictionary
+from fcgboost.dictionaries.bins import N_CODES
+from fcgboost.tables.cells import Array
+from fcgboost.tables.columns import (
+    CategoryColumn,
+    Column,
+    LevelOutput,
+    NumberColumn,
+    NumberOutput,
+    View,
+)
+from fcgboost.tables.learning import NumberFacts, number_outputs
+
+# Levels at most that have a column each.
+_FEW_LEVELS = 12
+# Rows of a level at least that trees tell from other rare ones.
+_LEAST_ROWS = 5.0
+# Statistics: rows that the prior counts as, parts of the rows, and the key by which these are drawn.
+_PRIOR_ROWS, _N_FOLDS, _KEY = 10.0, 5, 19
+# Medians are those of so many rows, or numbers.
+_MEDIAN_ROWS, _MEDIAN_ENTRIES = 1 << 14, 1 << 21
+_VIEWS = ("smooth", "both", "trees")
+# How the names of statistics begin.
+_SHARE = "share of "
+
+
+class Labelled(NamedTuple):
+    """Rows that were read, with the codes of their classes, weights and fingerprints."""
+
+    X: Array
+    codes: NDArray[np.intp]
+    weights: Array
+    words: hashing.Words
+    labels: Sequence[Any]
+
+
+class Inputs:
+    """The columns of a table, and the order in which atoms see what they become.
+
+    First come the numbers that only families without missing values see, then those of all, then
+    those of the families that take missing values and categories.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        outputs = [(j, one) for j, column in enumerate(columns) for one in column.outputs]
+        views = np.array([_VIEWS.index(one.view) for _, one in outputs], dtype=np.intp)
+        order = np.argsort(views, kind="stable")
+        self._places = np.argsort(order, kind="stable")
+        #: The column that every input is made of.
+        self.sources = np.array([j for j, _ in outputs], dtype=np.intp)[order]
+        #: Whether inputs are codes of categories.
+        self.are_codes = np.array(
+            [
+                isinstance(outputs[i][1], LevelOutput) and outputs[i][1].view == "trees"
+                for i in order
+            ],
+            dtype=bool,
+        )
+        n_smooth, n_both, n_trees = np.bincount(views, minlength=3).tolist()
+        #: What families see: those without missing values, and those that take them.
+        self.smooth = 0, n_smooth + n_both
+        self.trees = n_smooth, n_smooth + n_both + n_trees
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of inputs."""
+        return len(self.sources)
+
+    def names(self) -> list[str]:
+        """Return the names of the inputs."""
+        names = [name for column in self.columns for name in column.output_names()]
+        return [names[i] for i in np.argsort(self._places)]
+
+    def dictionary(self, dictionary: Dictionary) -> Dictionary:
+        """Return a dictionary whose families see what is made for them."""
+        if not isinstance(dictionary, UnionDictionary):
+            return self._with_categories(dictionary, slice(0, self.n_inputs))
+        ranges = [self.trees if own.takes_missing else self.smooth for own in dictionary.families]
+        families = [
+            self._with_categories(family, slice(*own))
+            for family, own in zip(dictionary.families, ranges, strict=True)
+        ]
+        is_whole = set(ranges) == {(0, self.n_inputs)}
+        return UnionDictionary(families, None if is_whole else ranges)
+
+    def _with_categories(self, family: Dictionary, seen: slice) -> Dictionary:
+        """Return trees that know which of their inputs are categories; others as they are."""
+        if not isinstance(family, TreeDictionary):
+            return family
+        given = family.categories(len(self.columns))[self.sources[seen]]
+        is_category = self.are_codes[seen] | given
+        if not is_category.any():
+            return family
+        trees = copy.copy(family)
+        trees.categorical_features = np.flatnonzero(is_category).tolist()
+        return trees
+
+    def encode(self, X: Any) -> Any:
+        """Return the inputs of rows that were read."""
+        X, Z, place = np.asarray(host(X), dtype=np.float64), np.empty((len(X), self.n_inputs)), 0
+        for j, column in enumerate(self.columns):
+            for own in column.encode(X[:, j]):
+                Z[:, self._places[place]] = own
+                place += 1
+        return Z
+
+    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts]) -> Any:
+        """Return the inputs of rows that they were learned from: statistics of other rows."""
+        Z, place = self.encode(X), 0
+        for j, (column, own) in enumerate(zip(self.columns, facts, strict=True)):
+            outputs = [i for i, one in enumerate(column.outputs) if _is_statistic(one)]
+            if outputs:
+                assert isinstance(own, LevelFacts)
+                Z[:, self._places[place + np.array(outputs)]] = own.out_of_fold(X[:, j], words)
+            place += column.n_outputs
+        return Z
+
+
+def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
+    """Say whether some family sees numbers only, and whether some takes what is missing."""
+    families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
+    takes = {bool(family.takes_missing) for family in families}
+    return False in takes, True in takes
+
+
+class PlainInputs(Inputs):
+    """Columns of numbers that atoms see as they are; a fill stands for each that is missing.
+
+    Without fills missing values stay missing.
+    """
+
+    def __init__(self, names: Sequence[str], fills: Array | None) -> None:
+        self._names, self.fills = names, fills
+        self.sources = np.arange(len(names))
+        self.are_codes = np.zeros(len(names), dtype=bool)
+        self.smooth = self.trees = 0, len(names)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:  # type: ignore[override]
+        fills = [None] * len(self._names) if self.fills is None else self.fills.tolist()
+        return tuple(
+            NumberColumn(name, (NumberOutput(fill=fill),))
+            for name, fill in zip(self._names, fills, strict=True)
+        )
+
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def encode(self, X: Any) -> Any:
+        if self.fills is None or is_sparse(X):
+            return X
+        xp = namespace(X)
+        is_gap = xp.isnan(X)
+        return xp.where(is_gap, beside(self.fills, X), X) if is_gap.any() else X
+
+
+def plain_inputs(names: Sequence[str], X: Array, smooth: bool) -> Inputs:
+    """Return rows without missing values as they are, with medians for later ones that have some."""
+    return PlainInputs(names, 2.0 * np.median(median_rows(X) / 2.0, axis=0) if smooth else None)
+
+
+def facts_of(columns: Sequence[Column], rows: Labelled) -> list[Facts]:
+    """Return what decides the outputs of columns; `add_facts` adds those of parts of the rows."""
+    return [
+        LevelFacts.of(len(column.levels), rows.X[:, j], rows)
+        if isinstance(column, CategoryColumn)
+        else NumberFacts.of(rows.X[:, j], getattr(column, "unit", "number"))
+        for j, column in enumerate(columns)
+    ]
+
+
+def add_facts(some: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
+    """Return the facts of all rows from those of two parts."""
+    return [one.plus(other) for one, other in zip(some, others, strict=True)]  # type: ignore[arg-type]
+
+
+def learn_inputs(
+    columns: Sequence[Column],
+    facts: Sequence[Facts],
+    some: Array,
+    labels: Sequence[Any],
+    smooth: bool,
+    trees: bool,
+) -> Inputs:
+    """Return what columns become for families of either kind, or both.
+
+    Medians are those of `some` rows.
+    """
+    found = []
+    for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
+        if isinstance(own, LevelFacts):
+            outputs: tuple[Any, ...] = _level_outputs(own, labels, smooth, trees)
+        else:
+            outputs = number_outputs(own, some[:, j], smooth, trees)
+        found.append(replace(column, outputs=outputs) if column.kind != "skipped" else column)
+    return Inputs(found)
+
+
+def median_rows(X: Array) -> Array:
+    """Return the rows that medians are taken of: canonical rows stand in a random order."""
+    n_rows = max(1, min(_MEDIAN_ROWS, _MEDIAN_ENTRIES // X.shape[1]))
+    has_some = len(X) <= n_rows or not np.isnan(X[:n_rows]).all(axis=0).any()
+    return X[:n_rows] if has_some else X
+
+
+class LevelFacts(NamedTuple):
+    """The weights of the classes by level, missing values last, and part of the rows."""
+
+    sums: Array
+
+    @classmethod
+    def of(cls, n_levels: int, numbers: Array, rows: Labelled) -> LevelFacts:
+        """Add up weights."""
+        levels, n_classes = _levels(numbers, n_levels), len(rows.labels)
+        place = (levels * _N_FOLDS + _folds(rows.words)) * n_classes + rows.codes
+        flat = np.bincount(place, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
+        return cls(flat.reshape(n_levels + 1, _N_FOLDS, n_classes))
+
+    def plus(self, other: LevelFacts) -> LevelFacts:
+        """Return the facts of both."""
+        return LevelFacts(self.sums + other.sums)
+
+    @property
+    def counts(self) -> Array:
+        """The weights of levels, missing values last."""
+        return np.asarray(self.sums.sum(axis=(1, 2)))
+
+    def shares(self) -> Array:
+        """Return smoothed shares of the classes but the first: (n_levels + 1, n_classes - 1)."""
+        shares = self._smoothed(self.sums.sum(axis=1))
+        # A level that no row has counts as missing.
+        return np.where(self.counts[:, None] > 0.0, shares, shares[-1])
+
+    def out_of_fold(self, numbers: Array, words: hashing.Words) -> Array:
+        """Return the same for rows, each by the rows of other parts."""
+        others = self._smoothed(self.sums.sum(axis=1, keepdims=True) - self.sums)
+        return np.asarray(others[_levels(numbers, len(self.sums) - 1), _folds(words)])
+
+    def _smoothed(self, sums: Array) -> Array:
+        prior = self.sums.sum(axis=(0, 1)) / self.sums.sum()
+        totals = sums.sum(axis=-1, keepdims=True) + _PRIOR_ROWS
+        return np.asarray((sums + _PRIOR_ROWS * prior)[..., 1:] / totals)
+
+
+Facts = NumberFacts | LevelFacts
+
+
+def _levels(numbers: Array, n_levels: int) -> NDArray[np.intp]:
+    return np.where(np.isnan(numbers), n_levels, numbers).astype(np.intp)
+
+
+def _folds(words: hashing.Words) -> NDArray[np.intp]:
+    """Return the part of every row, by its values alone."""
+    return (hashing.keyed(words, _KEY) % np.uint64(_N_FOLDS)).astype(np.intp)
+
+
+def _level_outputs(
+    facts: LevelFacts, labels: Sequence[Any], smooth: bool, trees: bool
+) -> tuple[LevelOutput, ...]:
+    """Return codes of levels, marks for few of them, or statistics."""
+    *counts, n_gaps = facts.counts
+    counts, has_gaps = np.array(counts), n_gaps > 0.0
+    present = np.flatnonzero(counts)
+    # Of one level, or where each is there once, there is nothing to learn.
+    if len(present) + has_gaps < 2 or counts.max() < 2.0:
+        return ()
+    view: View = "smooth" if trees else "both"
+    outputs = []
+    if smooth and len(present) <= _FEW_LEVELS:
+        # One of two levels tells which it is.
+        marked = present if len(present) + has_gaps > 2 else present[1:]
+        outputs = [LevelOutput(level=int(code), view=view) for code in marked]
+        # A level that no row has counts as missing.
+        gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
+        outputs += [LevelOutput("missing", None, gap, view)] * has_gaps
+    elif smooth:
+        outputs = [
+            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), view)
+            for label, own in zip(labels[1:], facts.shares().T, strict=True)
+        ]
+    if trees:
+        outputs.append(LevelOutput("level", None, _codes(counts), "trees"))
+    return tuple(outputs)
+
+
+def _is_statistic(output: Any) -> bool:
+    return isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
+
+
+def _codes(counts: Array) -> tuple[float, ...]:
+    """Number levels by how frequent they are; rare ones share the last number, gaps have -1."""
+    order = np.argsort(-counts, kind="stable")
+    is_own = counts[order] >= min(_LEAST_ROWS, counts.max())
+    is_own[N_CODES - 1 :] = False
+    numbers = np.where(is_own, np.arange(len(order)), is_own.sum()).astype(np.float64)
+    codes = np.full(len(counts) + 1, -1.0)
+    codes[order] = np.where(counts[order] > 0.0, numbers, -1.0)
+    return tuple(codes.tolist())
