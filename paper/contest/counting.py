@@ -38,7 +38,9 @@ def atom_numbers(dictionary: Dictionary, atoms: Any, n_features: int) -> int:
     """Count the parameters of atoms, one a row."""
     if isinstance(dictionary, UnionDictionary):
         found = dictionary.members(atoms, n_features)
-        return sum(atom_numbers(dictionary.families[i], rows, n_features) for i, _, rows in found)
+        return sum(
+            atom_numbers(dictionary.families[i], rows, n_features) for i, _, rows, _ in found
+        )
     rows = atoms.toarray() if sparse.issparse(atoms) else np.asarray(atoms)
     if isinstance(dictionary, TreeDictionary):
         return sum(tree_numbers(_n_leaves(row.reshape(-1, _NODE))) for row in rows)

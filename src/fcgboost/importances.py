@@ -30,7 +30,8 @@ def importances_of(
     if model.n_atoms == 0:
         return np.zeros(n_features)
     if isinstance(model.dictionary, SmoothDictionary):
-        totals = np.bincount(sources, _slopes(model, rows) * deviation, n_features)
+        slopes = _slopes(model, rows) * deviation
+        totals = np.bincount(sources, slopes, n_features).astype(np.float64)
     else:
         totals = _changes(model, rows, sources, n_features)
     return np.asarray(totals / (totals.sum() or 1.0))

@@ -272,15 +272,14 @@ def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> Table
     columns = _read_columns(record, n_features)
     names = [column.name for column in columns] if record.has_names else None
     encoder = TableEncoder.from_columns(columns, names)
-    return encoder.set_params(**structs.asdict(record.parameters))
+    encoder.set_params(**structs.asdict(record.parameters))
+    return encoder
 
 
 def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]:
     columns = [_read_column(one, f"{_ENCODER}[{i}]") for i, one in enumerate(record.columns)]
     # Before outputs are made, the length of their names is checked.
-    length = sum(
-        len(one.name) * (one.n_outputs + len(getattr(one, "levels", ()))) for one in columns
-    )
+    length = sum(len(one.name) * one.n_outputs for one in columns)
     if length > _MOST_IN_NAMES:
         refuse(_ENCODER, "has names and levels that are too long for a model file")
     n_outputs = sum(column.n_outputs for column in columns)

@@ -105,7 +105,7 @@ def read_older(value: dict[str, Any]) -> Document:
         document.path = None
     if document.encoder is not None:
         record = _encoder_record(document.encoder)
-        document.encoder = convert(record, EncoderRecord, "$.encoder")  # type: ignore[assignment]
+        document.encoder = convert(record, EncoderRecord, "$.encoder")
     _replace_constants(document)
     document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
     parameters = {key: _updated(given) for key, given in document.parameters.items()}

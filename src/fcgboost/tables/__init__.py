@@ -10,4 +10,12 @@ from fcgboost.tables.columns import (
 )
 from fcgboost.tables.encoder import TableEncoder
 
-__all__ = ["CategoryColumn", "Column", "NumberColumn", "SkippedColumn", "TableEncoder"]
+__all__ = [
+    "CategoryColumn",
+    "Column",
+    "LevelOutput",
+    "NumberColumn",
+    "NumberOutput",
+    "SkippedColumn",
+    "TableEncoder",
+]

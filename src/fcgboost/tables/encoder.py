@@ -260,6 +260,7 @@ class Table(NamedTuple):
 
 
 def open_table(X: Any, min_rows: int) -> Table:
+    """Return the columns of a frame, an array or lists; of at least so many rows."""
     if is_frame(X):
         return _open_frame(X, min_rows)
     X = as_array(X)

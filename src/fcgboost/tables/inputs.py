@@ -36,7 +36,7 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 _FEW_LEVELS = 12
 # Rows of a level at least that trees tell from other rare ones.
 _LEAST_ROWS = 5.0
-# Statistics: rows that the prior counts as, parts of the rows, and the key by which these are drawn.
+# Statistics: rows that the prior counts as, parts of the rows, and the key of their draw.
 _PRIOR_ROWS, _N_FOLDS, _KEY = 10.0, 5, 19
 # Medians are those of so many rows, or numbers.
 _MEDIAN_ROWS, _MEDIAN_ENTRIES = 1 << 14, 1 << 21
@@ -71,13 +71,8 @@ class Inputs:
         #: The column that every input is made of.
         self.sources = np.array([j for j, _ in outputs], dtype=np.intp)[order]
         #: Whether inputs are codes of categories.
-        self.are_codes = np.array(
-            [
-                isinstance(outputs[i][1], LevelOutput) and outputs[i][1].view == "trees"
-                for i in order
-            ],
-            dtype=bool,
-        )
+        are_codes = [isinstance(one, LevelOutput) and one.view == "trees" for _, one in outputs]
+        self.are_codes = np.array(are_codes, dtype=bool)[order]
         n_smooth, n_both, n_trees = np.bincount(views, minlength=3).tolist()
         #: What families see: those without missing values, and those that take them.
         self.smooth = 0, n_smooth + n_both
@@ -177,7 +172,7 @@ class PlainInputs(Inputs):
 
 
 def plain_inputs(names: Sequence[str], X: Array, smooth: bool) -> Inputs:
-    """Return rows without missing values as they are, with medians for later ones that have some."""
+    """Return rows without missing values as they are, and medians for later ones with gaps."""
     return PlainInputs(names, 2.0 * np.median(median_rows(X) / 2.0, axis=0) if smooth else None)
 
 
@@ -208,13 +203,13 @@ def learn_inputs(
 
     Medians are those of `some` rows.
     """
-    found = []
+    found: list[Column] = []
     for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
-        if isinstance(own, LevelFacts):
-            outputs: tuple[Any, ...] = _level_outputs(own, labels, smooth, trees)
-        else:
-            outputs = number_outputs(own, some[:, j], smooth, trees)
-        found.append(replace(column, outputs=outputs) if column.kind != "skipped" else column)
+        if isinstance(column, CategoryColumn) and isinstance(own, LevelFacts):
+            column = replace(column, outputs=_level_outputs(own, labels, smooth, trees))
+        elif isinstance(column, NumberColumn) and isinstance(own, NumberFacts):
+            column = replace(column, outputs=number_outputs(own, some[:, j], smooth, trees))
+        found.append(column)
     return Inputs(found)
 
 
@@ -236,7 +231,7 @@ class LevelFacts(NamedTuple):
         levels, n_classes = _levels(numbers, n_levels), len(rows.labels)
         place = (levels * _N_FOLDS + _folds(rows.words)) * n_classes + rows.codes
         flat = np.bincount(place, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
-        return cls(flat.reshape(n_levels + 1, _N_FOLDS, n_classes))
+        return cls(flat.astype(np.float64).reshape(n_levels + 1, _N_FOLDS, n_classes))
 
     def plus(self, other: LevelFacts) -> LevelFacts:
         """Return the facts of both."""
@@ -280,8 +275,7 @@ def _level_outputs(
     facts: LevelFacts, labels: Sequence[Any], smooth: bool, trees: bool
 ) -> tuple[LevelOutput, ...]:
     """Return codes of levels, marks for few of them, or statistics."""
-    *counts, n_gaps = facts.counts
-    counts, has_gaps = np.array(counts), n_gaps > 0.0
+    counts, has_gaps = facts.counts[:-1], bool(facts.counts[-1] > 0.0)
     present = np.flatnonzero(counts)
     # Of one level, or where each is there once, there is nothing to learn.
     if len(present) + has_gaps < 2 or counts.max() < 2.0:
@@ -310,7 +304,7 @@ def _is_statistic(output: Any) -> bool:
 
 
 def _codes(counts: Array) -> tuple[float, ...]:
-    """Number levels by how frequent they are; rare ones share the last number, gaps have -1."""
+    """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
     is_own = counts[order] >= min(_LEAST_ROWS, counts.max())
     is_own[N_CODES - 1 :] = False

@@ -297,9 +297,8 @@ def _pooled(reader: CategoryColumn, numbers: Array, max_levels: int, min_count: 
     outputs = [*range(len(kept)), *[len(kept)] * (0 < len(kept) < len(counts))]
     outputs += [len(kept) + 1] * has_gaps
     levels = tuple(reader.levels[code] for code in kept)
-    return CategoryColumn(
-        reader.name, levels, tuple(LevelOutput(level=at) for at in outputs), False
-    )
+    marks = tuple(LevelOutput(level=at) for at in outputs)
+    return CategoryColumn(reader.name, levels, marks, is_unknown_missing=False)
 
 
 def _level_counts(column: CategoryColumn, numbers: Array) -> NDArray[np.intp]:

@@ -178,8 +178,8 @@ def check_data(
     if X_val is None:
         return Data(classes, data, None, readers_of(estimator))
     _, *labelled = check_labelled(estimator, X_val, y_val, sample_weight_val, classes)
-    validation = DataSet.of(*labelled).canonical(keeps_written)
-    return Data(classes, data, validation, readers_of(estimator))
+    held_out = DataSet.of(*labelled).canonical(keeps_written)
+    return Data(classes, data, held_out, readers_of(estimator))
 
 
 def readers_of(estimator: Any) -> Sequence[Column | str]:

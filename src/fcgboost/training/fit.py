@@ -167,9 +167,9 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
     if sparse.issparse(train.X):
         return None, dictionary, train
     smooth, trees = views_of(dictionary)
-    if not train.has_missing and isinstance(readers[0], str):
-        inputs = plain_inputs(readers, train.X, smooth)
-        return inputs, dictionary, train
+    names = [one for one in readers if isinstance(one, str)]
+    if names and not train.has_missing:
+        return plain_inputs(names, train.X, smooth), dictionary, train
     columns = [NumberColumn(one) if isinstance(one, str) else one for one in readers]
     labels = data.classes.tolist()
     facts = facts_of(columns, Labelled(train.X, train.codes, train.weights, train.words, labels))
