@@ -36,8 +36,10 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 _FEW_LEVELS = 12
 # Rows of a level at least that trees tell from other rare ones.
 _LEAST_ROWS = 5.0
-# Statistics: rows that the prior counts as, parts of the rows, and the key of their draw.
-_PRIOR_ROWS, _N_FOLDS, _KEY = 10.0, 5, 19
+# Statistics: parts of the rows, and the key of their draw.
+_N_FOLDS, _KEY = 5, 19
+import os
+_V = os.environ.get("V", "A")
 # Medians are those of so many rows, or numbers.
 _MEDIAN_ROWS, _MEDIAN_ENTRIES = 1 << 14, 1 << 21
 _VIEWS = ("smooth", "both", "trees")
@@ -254,9 +256,23 @@ class LevelFacts(NamedTuple):
         return np.asarray(others[_levels(numbers, len(self.sums) - 1), _folds(words)])
 
     def _smoothed(self, sums: Array) -> Array:
-        prior = self.sums.sum(axis=(0, 1)) / self.sums.sum()
-        totals = sums.sum(axis=-1, keepdims=True) + _PRIOR_ROWS
-        return np.asarray((sums + _PRIOR_ROWS * prior)[..., 1:] / totals)
+        """Return shares of the classes but the first that are drawn to those of all rows.
+
+        The prior counts as many rows as make a level's share vary by chance as much as the shares
+        of levels differ: where these differ by chance alone, nothing but the prior is left.
+        """
+        prior, own = self.sums.sum(axis=(0, 1)), self.sums.sum(axis=1)
+        prior, sizes = prior / prior.sum(), own.sum(axis=1, keepdims=True)
+        total, n_levels = sizes.sum(), np.count_nonzero(sizes)
+        gaps = own / np.maximum(sizes, 1e-300) - prior
+        within = prior * (1.0 - prior)
+        between = (sizes * gaps**2).sum(axis=0) - (n_levels - 1) * within
+        between = np.maximum(between, 0.0) / (total - (sizes**2).sum() / total)
+        # The share of the level itself, and of the prior, in a mean of both.
+        n_rows = sums.sum(axis=-1, keepdims=True)
+        weight = between * n_rows / np.maximum(between * n_rows + within, 1e-300)
+        shares = sums / np.maximum(n_rows, 1e-300)
+        return np.asarray(prior + weight * (shares - prior))[..., 1:]
 
 
 Facts = NumberFacts | LevelFacts
@@ -294,7 +310,12 @@ def _level_outputs(
             LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), view)
             for label, own in zip(labels[1:], facts.shares().T, strict=True)
         ]
-    if trees:
+    if trees and len(present) > _FEW_LEVELS and _V in "BCDE":
+        outputs = [
+            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), "both")
+            for label, own in zip(labels[1:], facts.shares().T, strict=True)
+        ]
+    if trees and (_V != "C" or len(present) <= _FEW_LEVELS):
         outputs.append(LevelOutput("level", None, _codes(counts), "trees"))
     return tuple(outputs)
 
@@ -306,7 +327,8 @@ def _is_statistic(output: Any) -> bool:
 def _codes(counts: Array) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
-    is_own = counts[order] >= min(_LEAST_ROWS, counts.max())
+    least = _LEAST_ROWS if np.count_nonzero(counts) <= _FEW_LEVELS or _V not in "DE" else {"D":100.,"E":30.}[_V]
+    is_own = counts[order] >= min(least, counts.max())
     is_own[N_CODES - 1 :] = False
     numbers = np.where(is_own, np.arange(len(order)), is_own.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)
