@@ -81,15 +81,17 @@ def labelled(classes: list[Any], dtype: Any = None) -> Case:
     return Case(model, inputs(X))
 
 
-def gaps(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
+def gaps(dictionary: Any, n_classes: int, top: int = 31, **parameters: Any) -> Case:
     """Fit on rows with gaps and with codes, some of which no training row has."""
     X, y = blobs(n_classes, 4)
     rng = np.random.default_rng(3)
     X[:, 1:3] = rng.integers(0, 12, (len(X), 2)) + 20 * (y % 2)[:, None]
+    X[:, 1] = np.floor(X[:, 1] * top / 31)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = FCGBoostClassifier(dictionary=dictionary, max_iter=9, **parameters).fit(X, y)
     others = X[rng.permutation(len(X))] + rng.choice([0.0, 1.0, 0.5], X.shape)
     others[:12, 1] = [-1.0, 0.0, 51.0, 52.0, 53.0, 1e9, -0.5, 0.5, 1e-9, 63.0, 64.0, -1e9]
+    others[12:18, 1] = [59.0, 104.0, 254.0, 255.0, 256.0, 260.0]
     return Case(model, np.vstack([X, others]))
 
 
@@ -233,6 +235,15 @@ FAMILIES: dict[str, Callable[[], Case]] = {
         TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 3, clip=1.0
     ),
     "categories": lambda: gaps(TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2),
+    **{
+        f"categories_{n}": lambda n=n: gaps(
+            TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2, n - 1
+        )
+        for n in (60, 150, 255)
+    },
+    "union_categories": lambda: gaps(
+        UnionDictionary([TreeDictionary(3, min_leaf=2, categorical_features=[1])]), 3, 254
+    ),
     # Without an intercept, so that the constant has something to do, and others have their turn.
     "union": lambda: plain(union(), max_iter=20, clip=2.0, fit_intercept=False),
     "union_4": lambda: plain(union(), 4, 6, max_iter=20, fit_intercept=False),
@@ -272,6 +283,7 @@ FEW = (
     *("gauss_2_square", "polynomial_4_cubed_hinge", "sigmoid_2_squared_hinge", "relu_4_square"),
     *("one_linear", "step", "trees", "categories", "gaps", "union_sparse"),
     *("clipped_relu", "no_atom", "sparse_gauss", "label_text", "far_relu", "table_relu_3", "link"),
+    *("categories_60", "categories_255"),
 )
 
 

@@ -133,6 +133,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "corrected leaves": lambda: fit(
         3, dictionary=TreeDictionary(4, min_leaf=2, max_leaf_nodes=6, corrects_leaves=True)
     ),
+    "corrected leaves of codes": lambda: fit(
+        3,
+        lambda X: np.floor(255.0 * X),
+        dictionary=TreeDictionary(
+            *(4, 2), max_leaf_nodes=6, corrects_leaves=True, categorical_features=[0, 1]
+        ),
+    ),
     "trees, three classes": lambda: fit(3, dictionary=TreeDictionary(min_leaf=2)),
     "union": lambda: fit(dictionary=union(), clip=1.5),
     "union, three classes": lambda: fit(3, dictionary=union(), max_iter=9),

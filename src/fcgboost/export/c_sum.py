@@ -189,13 +189,16 @@ def _turn(program: Program, block: Block, tables: list[Table]) -> str:
     tables.append(index_table(f"{name}_kinds", kinds.tolist()))
     if not forest.sets:
         return f"const int right = isnan(v) ? {name}_kinds[n] : v > {name}_values[n];\n"
-    tables.append(set_table(f"{name}_sets", forest.sets))
+    tables.append(set_table(f"{name}_sets", forest.sets, forest.n_codes))
+    floor, place, bit = f"floor{program.precision.suffix}", f"(int){name}_values[n]", "(int)v"
+    if forest.n_codes > 64:
+        place, bit = f"4 * {place} + (int)v / 64", "(int)v % 64"
     return (
         f"int right = {name}_kinds[n] & 1;\n"
         f"if ({name}_kinds[n] < 2) {{\n"
         f"    if (!isnan(v)) right = v > {name}_values[n];\n"
-        f"}} else if (v >= 0 && v < 52 && v == floor{program.precision.suffix}(v)) {{\n"
-        f"    right = !({name}_sets[(int){name}_values[n]] >> (int)v & 1);\n"
+        f"}} else if (v >= 0 && v < {forest.n_codes} && v == {floor}(v)) {{\n"
+        f"    right = !({name}_sets[{place}] >> {bit} & 1);\n"
         "}\n"
     )
 

@@ -13,7 +13,15 @@ from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
-from fcgboost.dictionaries.growth import CATEGORIES, MISSING_LEFT, nodes_of
+from fcgboost.dictionaries.bins import N_CODES
+from fcgboost.dictionaries.growth import (
+    CATEGORIES,
+    MISSING_LEFT,
+    MORE_WORDS,
+    WORD,
+    nodes_of,
+    sets_of,
+)
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
 from fcgboost.model import Model, by_family
@@ -48,6 +56,8 @@ class Forest:
     is_category: NDArray[np.bool_]
     #: Sets of categories: whole numbers whose bits are codes that go left.
     sets: list[int]
+    #: Codes below this are in sets or not; others go where missing values go.
+    n_codes: int
     roots: list[int]
     #: The levels below the root of the deepest tree.
     depth: int
@@ -183,8 +193,9 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
     levels: list[int] = []
     roots = []
     for row in rows:
-        tree, root = nodes_of(row[None])[0], len(left)
-        roots.append(root)
+        trees = nodes_of(row[None])
+        tree = np.dstack([trees, sets_of(trees)])[0]
+        roots.append(len(left))
         nodes.append(tree[0])
         levels.append(0)
         while len(left) < len(nodes):
@@ -194,10 +205,14 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
             if not is_leaf:
                 nodes += list(tree[int(node[2]) : int(node[2]) + 2])
                 levels += [levels[place] + 1] * 2
-    feature, value, _, kind = np.array(nodes).T.copy()
+    feature, value, _, kind, *words = np.array(nodes).T.copy()
     kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
     is_category = (kinds & CATEGORIES) > 0
-    sets = value[is_category].astype(np.int64).tolist()
+    n_codes = N_CODES if (kinds >= MORE_WORDS).any() else WORD
+    sets = [
+        sum(int(word) << WORD * k for k, word in enumerate(own)) % 2**n_codes
+        for own in np.transpose(words)[is_category]
+    ]
     value[is_category] = np.arange(len(sets))
     return Forest(
         feature=np.maximum(feature, 0.0).astype(np.int64),
@@ -206,6 +221,7 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
         is_missing_left=(kinds & MISSING_LEFT) > 0,
         is_category=is_category,
         sets=sets,
+        n_codes=n_codes,
         roots=roots,
         depth=max(levels),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.arrays import host
-from fcgboost.dictionaries.bins import N_CODES
+from fcgboost.dictionaries.growth import WORD
 from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
 
@@ -101,11 +101,16 @@ class _Walk:
         is_asked = takes_missing or bool(forest.sets)
         self._missing = graph.constant(forest.is_missing_left, np.bool_) if is_asked else None
         if forest.sets:
-            sets = np.zeros(len(forest.value))
-            sets[forest.is_category] = forest.sets
-            self._sets = graph.constant(sets)
+            codes = np.arange(forest.n_codes)
+            # Words of codes stand behind each other, each with a number for every node.
+            sets = np.zeros((codes[-1] // WORD + 1, len(forest.value)))
+            for k, words in enumerate(sets):
+                words[forest.is_category] = [own >> WORD * k & 2**WORD - 1 for own in forest.sets]
+            self._sets = graph.constant(sets.ravel())
+            if len(sets) > 1:
+                self._starts = graph.constant(codes // WORD * len(forest.value), np.int64)
             self._is_category = graph.constant(forest.is_category, np.bool_)
-            self._powers = graph.constant(2.0 ** np.arange(N_CODES))
+            self._powers = graph.constant(2.0 ** (codes % WORD))
 
     def step(self, x: str, nodes: str) -> str:
         """Go down one level; a leaf stays where it is."""
@@ -130,10 +135,12 @@ class _Walk:
         """Say whether a code's bit is set; powers of two divide without rounding."""
         graph, zero = self._graph, self._graph.constant(0.0)
         is_whole = graph.add("Equal", value, graph.add("Floor", value))
-        is_high = graph.add("Less", value, graph.constant(float(N_CODES)))
+        is_high = graph.add("Less", value, graph.constant(float(self._forest.n_codes)))
         is_low = graph.add("GreaterOrEqual", value, zero)
         is_code = graph.add("And", graph.add("And", is_low, is_high), is_whole)
         codes = graph.cast(graph.add("Where", is_code, value, zero), "INT64")
+        if self._forest.n_codes > WORD:
+            nodes = graph.add("Add", nodes, graph.add("Gather", self._starts, codes))
         shifted = graph.add(
             "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
         )
