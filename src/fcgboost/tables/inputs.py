@@ -34,12 +34,11 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 
 # Levels at most that have a column each.
 _FEW_LEVELS = 12
-# Rows of a level at least that trees tell from other rare ones.
-_LEAST_ROWS = 5.0
+# Rows of a level at least that trees tell from other rare ones: of many levels some are unlike the
+# others by chance alone.
+_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 100.0
 # Statistics: parts of the rows, and the key of their draw.
 _N_FOLDS, _KEY = 5, 19
-import os
-_V = os.environ.get("V", "A")
 # Medians are those of so many rows, or numbers.
 _MEDIAN_ROWS, _MEDIAN_ENTRIES = 1 << 14, 1 << 21
 _VIEWS = ("smooth", "both", "trees")
@@ -296,27 +295,24 @@ def _level_outputs(
     # Of one level, or where each is there once, there is nothing to learn.
     if len(present) + has_gaps < 2 or counts.max() < 2.0:
         return ()
-    view: View = "smooth" if trees else "both"
+    is_few = len(present) <= _FEW_LEVELS
     outputs = []
-    if smooth and len(present) <= _FEW_LEVELS:
+    if not is_few:
+        outputs = [
+            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()))
+            for label, own in zip(labels[1:], facts.shares().T, strict=True)
+        ]
+    elif smooth:
+        view: View = "smooth" if trees else "both"
         # One of two levels tells which it is.
         marked = present if len(present) + has_gaps > 2 else present[1:]
         outputs = [LevelOutput(level=int(code), view=view) for code in marked]
         # A level that no row has counts as missing.
         gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
         outputs += [LevelOutput("missing", None, gap, view)] * has_gaps
-    elif smooth:
-        outputs = [
-            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), view)
-            for label, own in zip(labels[1:], facts.shares().T, strict=True)
-        ]
-    if trees and len(present) > _FEW_LEVELS and _V in "BCDE":
-        outputs = [
-            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), "both")
-            for label, own in zip(labels[1:], facts.shares().T, strict=True)
-        ]
-    if trees and (_V != "C" or len(present) <= _FEW_LEVELS):
-        outputs.append(LevelOutput("level", None, _codes(counts), "trees"))
+    if trees:
+        codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
+        outputs += [LevelOutput("level", None, codes, "trees")] * (max(codes) > 0.0 or has_gaps)
     return tuple(outputs)
 
 
@@ -324,11 +320,10 @@ def _is_statistic(output: Any) -> bool:
     return isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
 
 
-def _codes(counts: Array) -> tuple[float, ...]:
+def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
-    least = _LEAST_ROWS if np.count_nonzero(counts) <= _FEW_LEVELS or _V not in "DE" else {"D":100.,"E":30.}[_V]
-    is_own = counts[order] >= min(least, counts.max())
+    is_own = counts[order] >= least
     is_own[N_CODES - 1 :] = False
     numbers = np.where(is_own, np.arange(len(order)), is_own.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)
