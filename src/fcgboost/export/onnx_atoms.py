@@ -20,6 +20,10 @@ from fcgboost.export.onnx_graph import Graph
 
 def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return the values of atoms of one kind, of shape (n, n_atoms); of sigmoids, twice these."""
+    seen = block.inputs
+    if (seen.start, seen.stop) != (0, formula.n_features):
+        ends = [graph.constant([end], np.int64) for end in (seen.start, seen.stop, 1)]
+        x = graph.add("Slice", x, *ends)
     write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _planes)
     return write(graph, formula, block, x)
 
@@ -36,12 +40,13 @@ def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
 def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
     centers, steepness = host(block.rows), 0.5 / block.last**2
+    scale = formula.scale[block.inputs]
     if not sparse.issparse(block.rows):
         # Distances do not change under a shift, and a small one keeps the three from cancelling.
         origin = centers.mean(axis=0)
         centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
-    centers = centers / formula.scale
-    x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
+    centers = centers / scale
+    x = graph.add("Div", x, graph.constant(scale[None, :]))
     axes = graph.constant([1], np.int64)
     lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
     x, weights = _used(graph, x, 2.0 * steepness[:, None] * centers)

@@ -93,6 +93,11 @@ class Inputs:
         """Return a dictionary whose families see what is made for them."""
         if not isinstance(dictionary, UnionDictionary):
             return self._with_categories(dictionary, slice(0, self.n_inputs))
+        if dictionary.ranges is not None:
+            raise ValueError(
+                "UnionDictionary(ranges=...) counts inputs, and X has gaps or categories, of which "
+                "there are other inputs than columns: use ranges=None."
+            )
         ranges = [self.trees if own.takes_missing else self.smooth for own in dictionary.families]
         families = [
             self._with_categories(family, slice(*own))
