@@ -171,9 +171,10 @@ class PlainInputs(Inputs):
         return xp.where(is_gap, beside(self.fills, X), X) if is_gap.any() else X
 
 
-def plain_inputs(names: Sequence[str], X: Array, smooth: bool) -> Inputs:
-    """Return rows without missing values as they are, and medians for later ones with gaps."""
-    return PlainInputs(names, 2.0 * np.median(median_rows(X) / 2.0, axis=0) if smooth else None)
+def plain_inputs(dictionary: Dictionary, names: Sequence[str], some: Array) -> Inputs:
+    """Return columns without missing values as they are, and medians for later gaps."""
+    smooth, _ = views_of(dictionary)
+    return PlainInputs(names, 2.0 * np.median(some / 2.0, axis=0) if smooth else None)
 
 
 def facts_of(columns: Sequence[Column], rows: Labelled) -> tuple[Facts, ...]:
@@ -187,17 +188,17 @@ def facts_of(columns: Sequence[Column], rows: Labelled) -> tuple[Facts, ...]:
 
 
 def learn_inputs(
+    dictionary: Dictionary,
     columns: Sequence[Column],
     facts: Sequence[Facts],
     some: Array,
     labels: Sequence[Any],
-    smooth: bool,
-    trees: bool,
 ) -> Inputs:
-    """Return what columns become for families of either kind, or both.
+    """Return what columns become for the families of a dictionary.
 
     Medians are those of `some` rows.
     """
+    smooth, trees = views_of(dictionary)
     found: list[Column] = []
     for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
         if isinstance(column, CategoryColumn) and isinstance(own, LevelFacts):
@@ -205,7 +206,14 @@ def learn_inputs(
         elif isinstance(column, NumberColumn) and isinstance(own, NumberFacts):
             column = replace(column, outputs=number_outputs(own, some[:, j], smooth, trees))
         found.append(column)
+    if not any(column.n_outputs for column in found):
+        raise ValueError("No column of X tells one row from another.")
     return Inputs(found)
+
+
+def number_columns(readers: Sequence[Column | str]) -> list[Column]:
+    """Return the columns that readers stand for: a name is that of numbers."""
+    return [NumberColumn(one) if isinstance(one, str) else one for one in readers]
 
 
 def n_median_rows(n_columns: int) -> int:
