@@ -24,7 +24,7 @@ from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.tables.columns import Column, NumberColumn
-from fcgboost.tables.encoder import as_array, is_table, open_table
+from fcgboost.tables.encoder import Table, as_array, is_table, open_table
 from fcgboost.tables.learning import Wanted, learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
@@ -131,9 +131,7 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
     table = open_table(X, min_rows=2 if reset else 1)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:
-        readers = readers or [NumberColumn(name) for name in table.columns]
-        pairs = zip(readers, table.columns.values(), strict=True)
-        return np.column_stack([reader.read(values) for reader, values in pairs])
+        return read_table(table, readers or [NumberColumn(name) for name in table.columns])
     dayfirst = getattr(estimator, "dayfirst", None)
     wanted = wanted_of(estimator, list(table.columns), table.has_names)
     learned = [
@@ -143,6 +141,14 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
     found = [(reader, notes) for reader, _, notes in learned]
     keep_readers(estimator, list(table.columns), found)
     return np.column_stack([numbers for _, numbers, _ in learned])
+
+
+def read_table(table: Table, readers: Sequence[Column]) -> Array:
+    """Return one number for every cell of a table whose columns are known."""
+    if table.matrix is not None:
+        raise ValueError("X is sparse, and the model was fitted to a table of other columns.")
+    pairs = zip(readers, table.columns.values(), strict=True)
+    return np.column_stack([reader.read(values) for reader, values in pairs])
 
 
 def lists_categories(estimator: Any) -> bool:
@@ -166,10 +172,10 @@ def keep_readers(
     vars(estimator).update(_readers_=None if is_plain else readers, notes_=notes)
 
 
-def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
+def takes_missing(estimator: BaseEstimator) -> bool:
     """Whether X may hold NaN: a model of an older file says it itself."""
     inputs, model = vars(estimator).get("_inputs_"), vars(estimator).get("model_")
-    if is_fitting or inputs is not None or model is None:
+    if inputs is not None or model is None:
         return True
     return bool(model.dictionary.takes_missing)
 
