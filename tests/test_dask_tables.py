@@ -178,3 +178,10 @@ def test_loaded_rows_of_other_readers_keep_apart():
     assert keys[0] != keys[1]
     again = make_table(X, y, None, readers=tuple(here._readers_))
     assert again.parts[0].key == keys[1]
+
+
+def test_columns_may_be_numbered(client):
+    frame = FRAME[["size", "color"]].set_axis([0, 1], axis=1)
+    there, here = fit_both(client, frame, LABELS)
+    assert_same(there, here, frame)
+    assert there.score(in_parts(frame), in_parts(pd.Series(LABELS))) == here.score(frame, LABELS)

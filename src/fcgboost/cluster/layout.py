@@ -242,7 +242,7 @@ def _see(
         inputs = plain_inputs(dictionary, names, some)
     else:
         inputs = learn_inputs(dictionary, columns, facts, some, labels)
-    return inputs, rows.ask("see", inputs, facts, lasts=True) > 0
+    return inputs, rows.ask("see", inputs, inputs.used(facts), lasts=True) > 0
 
 
 def _medians(rows: Rows) -> Array:

@@ -134,7 +134,7 @@ class Partition:
         """Return the rows in which one of some columns is present."""
         return [self._data.take(is_present_in(self._data.X, columns))]
 
-    def see(self, inputs: Inputs, facts: Sequence[Facts]) -> int:
+    def see(self, inputs: Inputs, facts: Sequence[Facts | None]) -> int:
         """Turn rows into what atoms see of them; return 0 where nothing is missing, else 1."""
         X = inputs.encode_training(self._data.X, self._data.words, facts)
         self._laid = replace(self._data, X=X)

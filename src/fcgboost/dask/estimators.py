@@ -175,11 +175,13 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         local = self.to_local()
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
+        features = find_features(X, "X", takes_missing(self))
+        features = features._replace(number=self.n_features_in_)
         names = getattr(self, "feature_names_in_", None)
-        names, allows_missing = names if names is None else tuple(names), takes_missing(self)
-        features = Features(names, self.n_features_in_, allows_missing)
+        if names is not None:
+            features = features._replace(names=tuple(names))
         readers = known_readers(self, X, features)
-        table = make_table(X, y, sample_weight, allows_missing, "", features, readers)
+        table = make_table(X, y, sample_weight, features.allows_missing, "", features, readers)
         graphed = _graphed(local)
         hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)

@@ -12,7 +12,7 @@ from distributed import Client
 from fcgboost.dask.collections import Features
 from fcgboost.dask.workers import await_all
 from fcgboost.tables.columns import Column, NumberColumn
-from fcgboost.tables.encoder import is_table, open_table
+from fcgboost.tables.encoder import is_frame, is_table, open_table
 from fcgboost.tables.learning import Levels, choose_reader, declares_category, unit_of_dtype
 from fcgboost.training.checks import keep_readers, lists_categories, wanted_of
 
@@ -60,7 +60,7 @@ def _levels(X: Any, places: list[int], client: Client) -> list[Levels]:
     """Return the levels of some columns."""
     if not places:
         return []
-    some = X[[X.columns[j] for j in places]] if hasattr(X, "columns") else X[:, places]
+    some = X[[X.columns[j] for j in places]] if is_frame(X) else X[:, places]
     look, token = dask.delayed(levels_in, pure=True), tokenize(some)
     futures = client.compute(
         [

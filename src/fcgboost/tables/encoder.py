@@ -280,7 +280,7 @@ def open_table(X: Any, min_rows: int) -> Table:
 
 def as_array(X: Any) -> Any:
     """Return lists as an array, in which numbers beside texts stay numbers; all else as it is."""
-    if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):
+    if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):  # of whichever library
         return X
     with suppress(ValueError):  # rows of several lengths, which are refused later
         array = np.asarray(X)
@@ -300,7 +300,7 @@ def is_table(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of some library, or an Arrow table."""
-    return hasattr(X, "columns") and not hasattr(X, "dtype")
+    return hasattr(X, "columns") and not hasattr(X, "dtype")  # of whichever library
 
 
 def _open_frame(X: Any, min_rows: int) -> Table:

@@ -121,7 +121,7 @@ class Inputs:
                 place += 1
         return Z
 
-    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts]) -> Any:
+    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts | None]) -> Any:
         """Return the inputs of rows that they were learned from: statistics of other rows."""
         Z, place = self.encode(X), 0
         for j, (column, own) in enumerate(zip(self.columns, facts, strict=True)):
@@ -131,6 +131,13 @@ class Inputs:
                 Z[:, self._places[place + np.array(outputs)]] = own.out_of_fold(X[:, j], words)
             place += column.n_outputs
         return Z
+
+    def used(self, facts: Sequence[Facts]) -> list[Facts | None]:
+        """Return the facts that training rows are encoded by, None for the others."""
+        return [
+            own if any(map(_is_statistic, column.outputs)) else None
+            for column, own in zip(self.columns, facts, strict=True)
+        ]
 
 
 def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
