@@ -21,6 +21,7 @@ from fcgboost import FCGBoostClassifier, SampledCandidates, Status
 from fcgboost.dask import DaskFCGBoostClassifier
 from fcgboost.dask.collections import make_table
 from fcgboost.dask.workers import DaskWorkers, find_workers, share_out
+from fcgboost.tables import inputs
 
 pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("dask")]
 
@@ -130,11 +131,18 @@ def test_the_default_of_many_rows_is_that_of_memory(client):
     assert there.score(rows[[*columns]], rows["label"]) == here.score(known, label)
 
 
-def test_missing_values_are_refused_where_atoms_do_not_take_them(client):
+def test_infinite_values_are_refused_and_later_gaps_are_filled(client):
     X, y = noisy()
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in column 1: impute .* use dictionary='auto'"):
-        DaskFCGBoostClassifier("relu", client=client).fit(*in_chunks(X, y, (300, 300)))
+    dX, dy = in_chunks(X, y, (300, 300))
+    with pytest.raises(ValueError, match=r"partition 1 of the data: .*infinity in column 1"):
+        DaskFCGBoostClassifier("relu", client=client).fit(da.where(dX == X[400, 1], np.inf, dX), dy)
+    parameters = {"dictionary": "relu", "selection": "sampled", "max_iter": 4, "random_state": 0}
+    there = DaskFCGBoostClassifier(client=client, **parameters).fit(dX, dy)
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    assert there.columns_ == here.columns_
+    X[::3, 1] = np.nan
+    lazy = there.decision_function(da.from_array(X, chunks=(200, 2))).compute(scheduler=client)
+    np.testing.assert_allclose(lazy, here.decision_function(X), rtol=0, atol=1e-6)
 
 
 def test_data_frames_weights_classes_and_validation_data(client):
@@ -290,7 +298,9 @@ _ENVELOPE = 8_000
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("selection", ["sampled", "all"])
-def test_no_message_is_as_long_as_the_data(client, n_classes, selection):
+def test_no_message_is_as_long_as_the_data(client, n_classes, selection, monkeypatch):
+    # Rows that medians are taken of come once.
+    monkeypatch.setattr(inputs, "_MEDIAN_ROWS", 64)
     m, d, q, k = 200_000, 6, 64, 20
     X = da.random.default_rng(0).standard_normal((m, d), chunks=(m // 4, d))
     y = ((X[:, 0] + X[:, 1] ** 2) * 1.2).astype(int).clip(0, n_classes - 1)

@@ -12,6 +12,7 @@ from fcgboost.cluster.layout import prepare
 from fcgboost.cluster.shard import LoadedRows, Shard
 from fcgboost.cluster.sums import Pieces, branches
 from fcgboost.cluster.workers import Rows, WorkerLostError, Workers
+from fcgboost.training.dataset import readers_of
 from fcgboost.training.settings import resolve
 
 
@@ -28,6 +29,11 @@ class LocalWorkers(Workers):
         self._shards: list[Shard] = []
         self.questions: list[str] = []
         self.sizes: list[int] = []
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the rows."""
+        return next(rows.X.shape[1] for some in self._made_of for rows in some[0].values())
 
     def connect(self) -> None:
         tables = [[one for some in self._made_of for one in some[i]] for i in range(2)]
@@ -98,13 +104,17 @@ def make_workers(
 
 
 def fit_on(
-    workers: Workers, has_validation_data: bool = False, last: Any = None, **parameters: Any
+    workers: LocalWorkers,
+    has_validation_data: bool = False,
+    last: Any = None,
+    readers: Any = None,
+    **parameters: Any,
 ) -> Any:
     """Fit a classifier to the rows of workers; it may go on from the last one."""
     model = FCGBoostClassifier(**parameters)
-    fit = prepare(resolve(model, has_validation_data), workers, has_validation_data, last)
-    model._follow(fit, {})
-    model.n_features_in_ = len(model.model_.scale)
+    model.n_features_in_, model._readers_ = workers.n_columns, readers
+    settings = resolve(model, has_validation_data)
+    model._follow(prepare(settings, workers, readers_of(model), has_validation_data, last), {})
     return model
 
 

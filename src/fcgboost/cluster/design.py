@@ -52,6 +52,17 @@ def count_distinct(rows: Rows, by_class: bool = False) -> int:
     return len(np.unique(words)) * _ROUND // width
 
 
+def first_rows(rows: Rows, n: int) -> tuple[DataSet, bool]:
+    """Return n rows or more, the first in canonical order, and whether they are all."""
+    width = _ROUND * min(rows.n_rows, n + 8 * int(n**0.5)) // rows.n_rows
+    while True:
+        data = merged(rows.ask("first_rows", width))
+        # Rows of several partitions that are equal are one: there may be fewer than thought.
+        if width == _ROUND or len(data.codes) >= n:
+            return data, width == _ROUND
+        width = min(_ROUND, 4 * width)
+
+
 class ClusterDesign(Design):
     """A dictionary that workers have laid over their rows.
 
@@ -122,7 +133,8 @@ class ClusterDesign(Design):
         trees, rows = self.dictionary, self.rows
         assert isinstance(trees, TreeDictionary)
         is_category = trees.categories(len(self.scale))
-        sample, n_rows = self._first_rows()
+        first, is_all = first_rows(rows, THRESHOLD_ROWS)
+        sample, n_rows = first.X[:THRESHOLD_ROWS], len(first.codes) if is_all else rows.n_rows
         levels = rows.ask("levels", is_category)
         bins = find_bins(sample, levels, is_category, int(trees.n_thresholds))
         while True:
@@ -133,17 +145,6 @@ class ClusterDesign(Design):
         rows.workers.remember((rows.place,), ("ask", rows.place, "bin", bins))
         depth, unit = trees.levels(max(weights.total, bins.n_rows(n_rows))), weights.unit
         return bins, trees.rules(depth, unit), unit[0] * weights.n_rows > weights.total
-
-    def _first_rows(self) -> tuple[Any, int]:
-        """Return the rows that thresholds are chosen by, and how many there are of all."""
-        n, enough = self.rows.n_rows, THRESHOLD_ROWS
-        width = _ROUND * min(n, enough + 8 * int(enough**0.5)) // n
-        while True:
-            data = merged(self.rows.ask("first_rows", width))
-            # Rows of several partitions that are equal are one: there may be fewer than thought.
-            if width == _ROUND or len(data.codes) >= enough:
-                return data.X[:enough], n if width < _ROUND else len(data.codes)
-            width = min(_ROUND, 4 * width)
 
     def grow(self, points: Sequence[Point]) -> Any:
         """Grow trees over all rows, in a round for every level, and two before."""

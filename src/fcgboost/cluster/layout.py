@@ -11,15 +11,26 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.calibration import HeldOut
-from fcgboost.cluster.design import ClusterDesign, count_distinct, merged
+from fcgboost.cluster.design import ClusterDesign, count_distinct, first_rows, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
+from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.losses import CurvedLoss
 from fcgboost.model import Model
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
+from fcgboost.tables.columns import Column
+from fcgboost.tables.inputs import (
+    Inputs,
+    learn_inputs,
+    n_median_rows,
+    number_columns,
+    plain_inputs,
+    with_others,
+)
+from fcgboost.tables.learning import NumberFacts
 from fcgboost.training.checks import check_labels, class_weights, warn_of_shares
 from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
@@ -50,32 +61,37 @@ def check_supported(settings: Settings) -> None:
 
 
 def prepare(
-    settings: Settings, workers: Workers, has_validation_data: bool, last: FitState | None
+    settings: Settings,
+    workers: Workers,
+    readers: Sequence[Column | str],
+    has_validation_data: bool,
+    last: FitState | None,
 ) -> Fit:
     """Return the fit to the rows of workers, which may go on from the last one."""
     given = [Rows(workers, place) for place in range(1 + has_validation_data)]
-    classes, width, is_sparse, has_missing = _find_classes(given)
+    classes, width, is_sparse = _find_classes(given)
     digests = [rows.ask("encode", classes, lasts=True) for rows in given]
     train = given[0]._replace(n_rows=digests[0].n_rows)
     validation = given[1] if has_validation_data else None
     state = find_state(settings, classes, digests, (width, is_sparse), last)
     # Equal rows of several partitions are one, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
-    settings = settings.at(n_rows, is_sparse, has_missing)
+    settings = settings.at(n_rows, is_sparse)
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)
         workers.round("forget", [whole.place], owner=(whole.place,))
-    layout = _lay_out(settings, classes, train, validation, has_missing)
+    known = None if is_sparse else readers
+    layout = _lay_out(settings, classes, train, validation, known)
     return Fit.of(settings, layout, state)
 
 
-def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool, bool]:
-    """Return the classes, the number of columns, whether rows are sparse, and lack values."""
+def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool]:
+    """Return the classes, the number of columns, and whether rows are sparse."""
     found = [rows.ask("survey") for rows in given]
     for answer, name in zip(found, ("sample_weight", "sample_weight_val"), strict=False):
         check_some_weight(np.array([answer is not None]), name)
-    labels, widths, are_sparse, have_missing, totals, n_rows = found[0]
+    labels, widths, are_sparse, totals, n_rows = found[0]
     warn_of_shares(sum(totals), sum(n_rows), stacklevel=6)
     if len(set(are_sparse)) > 1:
         raise ValueError(
@@ -84,10 +100,9 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool, bool]
         )
     classes, _ = check_labels(_united(labels))
     check_two_classes(classes)
-    for others, _, _, lack, *_ in found[1:]:
+    for others, *_ in found[1:]:
         check_labels(_united(others), classes)
-        have_missing += lack
-    return classes, widths[0], are_sparse[0], any(have_missing)
+    return classes, widths[0], are_sparse[0]
 
 
 def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -135,12 +150,15 @@ def _set_aside(
 
 @dataclass(frozen=True)
 class ClusterLayout(Layout):
-    """Rows on workers; places are those that nobody else has."""
+    """Rows on workers; places are those that nobody else has.
+
+    There are no readers where rows are sparse.
+    """
 
     train: Rows
     validation: Rows | None
     class_weights: Array
-    has_missing: bool
+    readers: Sequence[Column | str] | None
     places: tuple[int, ...] = ()
 
     def can_be_split(self, needs_all: bool) -> bool:
@@ -153,7 +171,7 @@ class ClusterLayout(Layout):
         if kept < 1.0:
             (rows,) = _set_aside(rows, n_classes, 1.0 - kept, key >> 1, n_places=1)
         train, aside = _set_aside(rows, n_classes, share, key)
-        layout = _lay_out(settings, self.classes, train, aside, self.has_missing)
+        layout = _lay_out(settings, self.classes, train, aside, self.readers)
         places = {rows.place, train.place, aside.place} - {self.train.place}
         return replace(layout, places=tuple(sorted(places)))
 
@@ -174,13 +192,17 @@ def _lay_out(
     classes: NDArray[Any],
     train: Rows,
     validation: Rows | None,
-    has_missing: bool,
+    readers: Sequence[Column | str] | None,
 ) -> ClusterLayout:
-    """Find out what rows are clipped to, and lay the dictionary over them."""
-    dictionary, standardize, limits = settings.dictionary, settings.standardize, None
+    """Find out what atoms see of rows, and clip it to what, and lay the dictionary over it."""
+    dictionary, inputs, medians = settings.dictionary, None, None
+    if readers is not None:
+        inputs, has_missing = _see(dictionary, train, readers, classes.tolist())
+        dictionary = inputs.dictionary(dictionary)
+        medians = _medians(train) if has_missing else None
+    standardize, limits = settings.standardize, None
     totals = train.ask("class_totals", len(classes))
     per_class = class_weights(settings.class_weight, classes, totals)
-    medians = _medians(train) if has_missing else None
     moments = train.ask("moments", per_class, medians)
     if settings.clip is not None:
         limits = moments.limits(settings.clip, train.ask("zeros"))
@@ -196,12 +218,32 @@ def _lay_out(
     validator, weight = None, 0.0
     if validation is not None:
         is_steadied = settings.is_preset and settings.scoring is None
-        asked = (limits, dictionary, design.scale, len(classes), is_steadied)
+        asked = (inputs, limits, dictionary, design.scale, len(classes), is_steadied)
         weight = validation.ask("judge", *asked, lasts=True)
         validator = ClusterValidator(validation, weight)
     positives = [1] if len(classes) == 2 else range(len(classes))
-    laid = (classes, design, positives, validator, limits, weight, None)
-    return ClusterLayout(*laid, train, validation, per_class, has_missing)
+    laid = (classes, design, positives, validator, limits, weight, inputs)
+    return ClusterLayout(*laid, train, validation, per_class, readers)
+
+
+def _see(
+    dictionary: Dictionary, rows: Rows, readers: Sequence[Column | str], labels: Sequence[Any]
+) -> tuple[Inputs, bool]:
+    """Learn what atoms see, as in memory, and let rows be encoded; say if values are missing."""
+    columns = number_columns(readers)
+    facts = rows.ask("facts", columns)
+    first, _ = first_rows(rows, n := n_median_rows(len(columns)))
+    some = first.X[:n]
+    has_numbers = [isinstance(own, NumberFacts) and own.has_numbers for own in facts]
+    is_empty = np.isnan(some).all(axis=0) & has_numbers
+    if is_empty.any():
+        some = with_others(some, is_empty, merged(rows.ask("rows_with", is_empty)).X)
+    names = [one for one in readers if isinstance(one, str)]
+    if names and not any(own.has_gaps for own in facts):
+        inputs = plain_inputs(dictionary, names, some)
+    else:
+        inputs = learn_inputs(dictionary, columns, facts, some, labels)
+    return inputs, rows.ask("see", inputs, inputs.used(facts), lasts=True) > 0
 
 
 def _medians(rows: Rows) -> Array:

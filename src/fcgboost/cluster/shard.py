@@ -31,8 +31,11 @@ from fcgboost.dictionaries.bins import Bins, Levels, codes_of
 from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
 from fcgboost.model import Model
 from fcgboost.stopping import Step
+from fcgboost.tables.columns import Column
+from fcgboost.tables.inputs import Facts, Inputs, Labelled, facts_of, is_present_in
 from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
+from fcgboost.training.fit import encode
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
 
@@ -59,7 +62,7 @@ class Partition:
         self._validator: Validator
 
     def _hold(self, data: DataSet, labels: NDArray[Any]) -> None:
-        #: As they were given, to be split, and as a dictionary is laid over them.
+        #: As they were given, to be split, and as atoms see them.
         self._data = self._laid = data
         self._labels = labels
         # The last two: that of the fit, and that of a step with a key of its own.
@@ -80,13 +83,13 @@ class Partition:
     # Before the loop.
 
     def survey(self) -> tuple[list[Any], ...]:
-        """Return labels, the number of columns, whether rows are sparse or lack values, weights.
+        """Return labels, the number of columns, whether rows are sparse, and weights.
 
         Of the weights it is their sum and how many there are.
         """
         data = self._data
         kind = (self._labels[np.unique(data.codes)], data.X.shape[1], sparse.issparse(data.X))
-        return tuple([one] for one in (*kind, data.has_missing, data.weights.sum(), self.n_rows))
+        return tuple([one] for one in (*kind, data.weights.sum(), self.n_rows))
 
     def encode(self, classes: NDArray[Any]) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""
@@ -126,17 +129,32 @@ class Partition:
         mask = aside if is_aside else ~aside
         return Partition(data.take(mask), self._labels) if mask.any() else None
 
+    def facts(self, columns: Sequence[Column]) -> tuple[Facts, ...]:
+        """Return what decides the outputs of columns."""
+        data, labels = self._data, self._labels.tolist()
+        return facts_of(columns, Labelled(data.X, data.codes, data.weights, data.words, labels))
+
+    def rows_with(self, columns: Flags) -> list[DataSet]:
+        """Return the rows in which one of some columns is present."""
+        return [self._data.take(is_present_in(self._data.X, columns))]
+
+    def see(self, inputs: Inputs, facts: Sequence[Facts | None]) -> int:
+        """Turn rows into what atoms see of them; return 0 where nothing is missing, else 1."""
+        X = inputs.encode_training(self._data.X, self._data.words, facts)
+        self._laid = replace(self._data, X=X)
+        return int(self._laid.has_missing)
+
     def moments(
         self, per_class: Array, medians: Array | None, limits: Limits | None = None
     ) -> Moments:
         """Return the moments of the rows within limits, with medians for missing values."""
-        data = self._data
+        data = self._laid
         X = data.within(limits).imputed(medians)
         return moments_of(X, data.weights * per_class[data.codes])
 
     def zeros(self) -> Flags:
         """Say which columns hold a zero."""
-        return zeros_in(self._data.X)
+        return zeros_in(self._laid.X)
 
     def lay(
         self,
@@ -156,7 +174,7 @@ class Partition:
         """
         dictionary = copy.copy(dictionary)
         dictionary.scaling = "none"
-        data = self._data.within(limits)
+        data = self._laid.within(limits)
         dictionary.check_rows(data.X)
         weights, options = data.weights * per_class[data.codes], (standardize, budget, n_threads)
         self._laid = replace(data, weights=weights)
@@ -302,6 +320,7 @@ class Partition:
 
     def judge(
         self,
+        inputs: Inputs | None,
         limits: Limits | None,
         dictionary: Dictionary,
         scale: Array,
@@ -309,7 +328,8 @@ class Partition:
         is_steadied: bool,
     ) -> float:
         """Prepare to score the steps of a path; return the weight of the rows."""
-        data = self._laid = self._data.within(limits)
+        seen = replace(self._data, X=encode(inputs, self._data.X))
+        data = self._laid = seen.within(limits)
         shares = data.weights if is_steadied else None
         sums = make_sums(data.codes, n_classes, data.weights, shares)
         self._validator = make_validator(data.X, dictionary, scale, sums)

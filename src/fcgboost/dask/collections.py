@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import dask
@@ -11,7 +12,9 @@ from dask.base import is_dask_collection, tokenize
 from scipy import sparse
 
 from fcgboost.cluster.shard import LoadedRows
-from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights
+from fcgboost.tables.columns import Column
+from fcgboost.tables.encoder import names_of, open_table
+from fcgboost.training.checks import check_labels, check_plain_matrix, check_weights, read_table
 
 _HOW = (
     "make it a Dask collection, for example dask.array.from_array(X, chunks=(100_000, -1)) or "
@@ -25,6 +28,12 @@ class Features(NamedTuple):
     names: tuple[Any, ...] | None
     number: int
     allows_missing: bool
+
+    def columns(self) -> tuple[list[str], bool]:
+        """Return what columns are called, and whether X has names that are text."""
+        if self.names is None:
+            return [f"x{j}" for j in range(self.number)], False
+        return names_of(self.names), all(isinstance(name, str) for name in self.names)
 
     def __str__(self) -> str:
         return f"{self.number} without names" if self.names is None else f"{list(self.names)}"
@@ -44,18 +53,19 @@ def make_table(
     allows_missing: bool = False,
     suffix: str = "",
     expected: Features | None = None,
+    readers: Sequence[Column] | None = None,
 ) -> Table:
     """Cut labelled rows into partitions.
 
-    The suffix is "_val" for validation data. Columns must be the expected ones, if any are.
+    The suffix is "_val" for validation data. Columns must be the expected ones, if any are. Those
+    of a table have readers.
     """
     given = {f"X{suffix}": X, f"y{suffix}": y, f"sample_weight{suffix}": weights}
     if weights is None:
         given.popitem()
     for name, value in given.items():
-        if not is_dask_collection(value):
-            raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
-    features = _features(X, f"X{suffix}", allows_missing)
+        check_collection(value, name)
+    features = find_features(X, f"X{suffix}", allows_missing)
     if expected not in (None, features):
         raise ValueError(
             f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
@@ -76,15 +86,25 @@ def make_table(
         )
     if weights is None:
         blocks.append([None] * len(blocks[0]))
-    token, load = tokenize(X, y, weights), dask.delayed(load_rows, pure=True)
+    token, load = tokenize(X, y, weights, readers), dask.delayed(load_rows, pure=True)
+    # In the graph once: there may be many levels.
+    known = readers and dask.delayed(readers, name=f"fcgboost-readers-{token}", traverse=False)
     parts = tuple(
-        load(*part, i, features, suffix, dask_key_name=f"fcgboost-load-{token}-{i}")
+        load(*part, i, features, suffix, known, dask_key_name=f"fcgboost-load-{token}-{i}")
         for i, part in enumerate(zip(*blocks, strict=True))
     )
     return Table(parts, features)
 
 
-def _features(X: Any, name: str, allows_missing: bool) -> Features:
+def check_collection(value: Any, name: str) -> None:
+    """Raise a TypeError for data in memory."""
+    if not is_dask_collection(value):
+        raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
+
+
+def find_features(X: Any, name: str, allows_missing: bool) -> Features:
+    """Return what is known of the columns of a collection."""
+    check_collection(X, name)
     if hasattr(X, "columns"):  # a data frame, of whichever library
         return Features(tuple(X.columns), len(X.columns), allows_missing)
     if not isinstance(X, da.Array) or X.ndim != 2:
@@ -120,7 +140,15 @@ def _aligned(values: Any, X: Any, name: str) -> Any:
     return values.rechunk((X.chunks[0],))
 
 
-def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: str) -> LoadedRows:
+def load_rows(
+    X: Any,
+    y: Any,
+    weights: Any,
+    i: int,
+    features: Features,
+    suffix: str,
+    readers: Sequence[Column] | None = None,
+) -> LoadedRows:
     """Check one partition and return it as arrays."""
     where = f"partition {i} of "
     names = tuple(X.columns) if hasattr(X, "columns") else None  # a data frame
@@ -138,10 +166,14 @@ def load_rows(X: Any, y: Any, weights: Any, i: int, features: Features, suffix: 
         if n_rows == 0:
             return LoadedRows(np.zeros((0, features.number)), np.asarray(y), np.zeros(0))
         classes, codes = check_labels(y)
-        X = check_plain_matrix(X, f"X{suffix}", names, features.allows_missing)
+        if readers is None:
+            X = check_plain_matrix(X, f"X{suffix}", names, features.allows_missing)
+        else:
+            X = read_table(open_table(X, min_rows=1), readers)
         # Data frames hold columns; everything here goes by rows.
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         weights = check_weights(weights, n_rows, f"sample_weight{suffix}")
         return LoadedRows(X, classes[codes], weights)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{where}the data: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}the data: {error}") from error

@@ -17,12 +17,14 @@ from sklearn.utils.validation import _check_feature_names
 
 from fcgboost.cluster.layout import check_supported, prepare
 from fcgboost.cluster.shard import LoadedRows
-from fcgboost.dask.collections import Features, check_whole_rows, make_table
+from fcgboost.dask.collections import Features, check_whole_rows, find_features, make_table
+from fcgboost.dask.tables import known_readers, learn_readers
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.checks import takes_missing
-from fcgboost.training.fit import all_or_nothing, fitted_attributes
+from fcgboost.training.dataset import readers_of
+from fcgboost.training.fit import all_or_nothing, encode, fitted_attributes
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
 
@@ -50,6 +52,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     The dictionaries "auto" and "compact" choose as they do in memory: rows set aside, or validation
     data, choose the ridge, the steps and the link to probabilities, few rows have an average of
     several paths, many rows have trees whose leaves are corrected, and missing values are taken.
+    Only the note that a column looks like a row number is not given.
 
     A worker that is lost during a fit costs time: its partitions are loaded again and the fit goes
     on. With `checkpoint` it also goes on in another process, or on another cluster.
@@ -77,7 +80,8 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         Parameters
         ----------
         X : dask array or dask data frame of shape (n_samples, n_features)
-            Chunks of a dask array hold whole rows.
+            Chunks of a dask array hold whole rows. Texts, categories, dates and gaps are read as
+            those of a table in memory.
         y : dask array or dask series of shape (n_samples,)
             In the same partitions.
         sample_weight : like y, default=None
@@ -93,20 +97,23 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             settings = resolve(self, has_validation_data=X_val is not None)
             check_supported(settings)
             client = find_client(self.client)
-            allows_missing = takes_missing(self, is_fitting=True)
-            table = make_table(X, y, sample_weight, allows_missing)
+            features = find_features(X, "X", allows_missing=True)
+            readers = learn_readers(self, X, features, client)
+            table = make_table(X, y, sample_weight, True, readers=readers)
             self._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
-                rows = (X_val, y_val, sample_weight_val, allows_missing)
-                held_out = make_table(*rows, "_val", table.features)
+                readers = known_readers(self, X_val, features)
+                rows = (X_val, y_val, sample_weight_val, True)
+                held_out = make_table(*rows, "_val", features, readers)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(self).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
-                self._follow(prepare(settings, workers, held_out is not None, last), given)
+                known = readers_of(self), held_out is not None, last
+                self._follow(prepare(settings, workers, *known), given)
         return self
 
     def _note_features(self, features: Features) -> None:
@@ -168,10 +175,13 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         local = self.to_local()
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
+        features = find_features(X, "X", takes_missing(self))
+        features = features._replace(number=self.n_features_in_)
         names = getattr(self, "feature_names_in_", None)
-        names, allows_missing = names if names is None else tuple(names), takes_missing(self)
-        features = Features(names, self.n_features_in_, allows_missing)
-        table = make_table(X, y, sample_weight, allows_missing, "", features)
+        if names is not None:
+            features = features._replace(names=tuple(names))
+        readers = known_readers(self, X, features)
+        table = make_table(X, y, sample_weight, features.allows_missing, "", features, readers)
         graphed = _graphed(local)
         hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)
@@ -224,7 +234,7 @@ def _framed(values: Any, index: Any, method: str, classes: Any) -> Any:
 
 def _token(local: FCGBoostClassifier) -> str:
     """Return a word for all that a prediction depends on but its rows."""
-    known = (local.model_, local.classes_, local._loss_, local.link_)
+    known = (local.model_, local.classes_, local._loss_, local.link_, local._inputs_)
     return str(tokenize(cloudpickle.dumps(known)))
 
 
@@ -238,7 +248,7 @@ def _hits(local: FCGBoostClassifier, rows: LoadedRows) -> Any:
     """Return the weight of the rows that are classified correctly, and of all."""
     if len(rows.y) == 0:
         return np.zeros(2)
-    decision = local.model_.decision(rows.X)
+    decision = local.model_.decision(encode(local._inputs_, rows.X))
     values = decision[:, 0] if len(local.classes_) == 2 else decision
     is_hit = winners(values, local.classes_) == rows.y
     return np.array([rows.weights @ is_hit, rows.weights.sum()])

@@ -280,7 +280,7 @@ def open_table(X: Any, min_rows: int) -> Table:
 
 def as_array(X: Any) -> Any:
     """Return lists as an array, in which numbers beside texts stay numbers; all else as it is."""
-    if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):
+    if is_frame(X) or hasattr(X, "dtype") or hasattr(X, "__array__"):  # of whichever library
         return X
     with suppress(ValueError):  # rows of several lengths, which are refused later
         array = np.asarray(X)
@@ -300,20 +300,26 @@ def is_table(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of some library, or an Arrow table."""
-    return hasattr(X, "columns") and not hasattr(X, "dtype")
+    return hasattr(X, "columns") and not hasattr(X, "dtype")  # of whichever library
 
 
 def _open_frame(X: Any, min_rows: int) -> Table:
     labels = list(getattr(X, "column_names", X.columns))
-    columns = {str(label): X[label] for label in labels}
-    if len(columns) < len(labels):
-        twice = next(name for name, n in Counter(map(str, labels)).items() if n > 1)
-        raise ValueError(f"Two columns of X are named {twice!r}: give each its own name.")
+    columns = {name: X[label] for name, label in zip(names_of(labels), labels, strict=True)}
     if not labels:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if len(X) < min_rows:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of {min_rows} is required.")
     return Table(columns, all(isinstance(label, str) for label in labels), len(X))
+
+
+def names_of(labels: Sequence[Any]) -> list[str]:
+    """Return labels of columns as text; two of one name are an error."""
+    names = list(map(str, labels))
+    if len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise ValueError(f"Two columns of X are named {twice!r}: give each its own name.")
+    return names
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

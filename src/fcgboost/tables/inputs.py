@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -127,7 +127,7 @@ class Inputs:
                 place += 1
         return Z
 
-    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts]) -> Any:
+    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts | None]) -> Any:
         """Return the inputs of rows that they were learned from: statistics of other rows."""
         Z, place = self.encode(X), 0
         for j, (column, own) in enumerate(zip(self.columns, facts, strict=True)):
@@ -137,6 +137,13 @@ class Inputs:
                 Z[:, self._places[place + np.array(outputs)]] = own.out_of_fold(X[:, j], words)
             place += column.n_outputs
         return Z
+
+    def used(self, facts: Sequence[Facts]) -> list[Facts | None]:
+        """Return the facts that training rows are encoded by, None for the others."""
+        return [
+            own if any(map(_is_statistic, column.outputs)) else None
+            for column, own in zip(self.columns, facts, strict=True)
+        ]
 
 
 def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
@@ -177,38 +184,34 @@ class PlainInputs(Inputs):
         return xp.where(is_gap, beside(self.fills, X), X) if is_gap.any() else X
 
 
-def plain_inputs(names: Sequence[str], X: Array, smooth: bool) -> Inputs:
-    """Return rows without missing values as they are, and medians for later ones with gaps."""
-    return PlainInputs(names, 2.0 * np.median(median_rows(X) / 2.0, axis=0) if smooth else None)
+def plain_inputs(dictionary: Dictionary, names: Sequence[str], some: Array) -> Inputs:
+    """Return columns without missing values as they are, and medians for later gaps."""
+    smooth, _ = views_of(dictionary)
+    return PlainInputs(names, 2.0 * np.median(some / 2.0, axis=0) if smooth else None)
 
 
-def facts_of(columns: Sequence[Column], rows: Labelled) -> list[Facts]:
-    """Return what decides the outputs of columns; `add_facts` adds those of parts of the rows."""
-    return [
+def facts_of(columns: Sequence[Column], rows: Labelled) -> tuple[Facts, ...]:
+    """Return what decides the outputs of columns; that of parts of the rows adds up."""
+    return tuple(
         LevelFacts.of(len(column.levels), rows.X[:, j], rows)
         if isinstance(column, CategoryColumn)
         else NumberFacts.of(rows.X[:, j], getattr(column, "unit", "number"))
         for j, column in enumerate(columns)
-    ]
-
-
-def add_facts(some: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
-    """Return the facts of all rows from those of two parts."""
-    return [one.plus(other) for one, other in zip(some, others, strict=True)]  # type: ignore[arg-type]
+    )
 
 
 def learn_inputs(
+    dictionary: Dictionary,
     columns: Sequence[Column],
     facts: Sequence[Facts],
     some: Array,
     labels: Sequence[Any],
-    smooth: bool,
-    trees: bool,
 ) -> Inputs:
-    """Return what columns become for families of either kind, or both.
+    """Return what columns become for the families of a dictionary.
 
     Medians are those of `some` rows.
     """
+    smooth, trees = views_of(dictionary)
     found: list[Column] = []
     for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
         if isinstance(column, CategoryColumn) and isinstance(own, LevelFacts):
@@ -216,17 +219,40 @@ def learn_inputs(
         elif isinstance(column, NumberColumn) and isinstance(own, NumberFacts):
             column = replace(column, outputs=number_outputs(own, some[:, j], smooth, trees))
         found.append(column)
+    if not any(column.n_outputs for column in found):
+        raise ValueError("No column of X tells one row from another.")
     return Inputs(found)
+
+
+def number_columns(readers: Sequence[Column | str]) -> list[Column]:
+    """Return the columns that readers stand for: a name is that of numbers."""
+    return [NumberColumn(one) if isinstance(one, str) else one for one in readers]
+
+
+def n_median_rows(n_columns: int) -> int:
+    """Return how many rows medians are taken of."""
+    return max(1, min(_MEDIAN_ROWS, _MEDIAN_ENTRIES // n_columns))
 
 
 def median_rows(X: Array) -> Array:
     """Return the rows that medians are taken of: canonical rows stand in a random order."""
-    n_rows = max(1, min(_MEDIAN_ROWS, _MEDIAN_ENTRIES // X.shape[1]))
-    has_some = len(X) <= n_rows or not np.isnan(X[:n_rows]).all(axis=0).any()
-    return X[:n_rows] if has_some else X
+    first, others = np.split(X, [n_median_rows(X.shape[1])])
+    is_empty = np.asarray(np.isnan(first).all(axis=0))
+    return with_others(first, is_empty, others[is_present_in(others, is_empty)])
 
 
-class LevelFacts(NamedTuple):
+def is_present_in(X: Array, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which rows have a value in one of some columns."""
+    return np.asarray((~np.isnan(X[:, columns])).any(axis=1))
+
+
+def with_others(first: Array, is_empty: NDArray[np.bool_], others: Array) -> Array:
+    """Return first rows, with those columns of others that are empty in them."""
+    return np.vstack([first, np.where(is_empty, others, np.nan)]) if len(others) else first
+
+
+@dataclass(frozen=True, eq=False)
+class LevelFacts:
     """The weights of the classes by level, missing values last, and part of the rows."""
 
     sums: Array
@@ -239,7 +265,7 @@ class LevelFacts(NamedTuple):
         flat = np.bincount(place, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
         return cls(flat.astype(np.float64).reshape(n_levels + 1, _N_FOLDS, n_classes))
 
-    def plus(self, other: LevelFacts) -> LevelFacts:
+    def __add__(self, other: LevelFacts) -> LevelFacts:
         """Return the facts of both."""
         return LevelFacts(self.sums + other.sums)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,22 +46,42 @@ _LOOKS = {
 }
 
 
-class Levels(NamedTuple):
-    """How often each text of a column occurs, and which of them are numbers or dates."""
+@dataclass(frozen=True)
+class Levels:
+    """How often each text of a column occurs, and which of them are numbers or dates.
+
+    `units` says what the cells are that are not missing: numbers, dates, texts, or something else.
+    """
 
     counts: Counter[str]
     dtypes: dict[str, str | None]
+    units: frozenset[str | None]
 
     @classmethod
-    def of(cls, column: Cells) -> Levels:
+    def of(cls, column: Any) -> Levels:
         """Count the levels of a column."""
+        return cls.of_cells(cells.factorize(cells.read_column(column)))
+
+    @classmethod
+    def of_cells(cls, column: Cells) -> Levels:
+        """Count the levels of a column that was read."""
         counts: Counter[str] = Counter()
         dtypes: dict[str, str | None] = {}
         for cell, n in column.present():
             text, is_text = cells.text_of(cell), isinstance(cell, str | bytes)
             counts[text] += n
             dtypes[text] = cells.dtype_of_text(text) if is_text else cells.dtype_of_type(type(cell))
-        return cls(counts, dtypes)
+        return cls(counts, dtypes, _units_of(column))
+
+    @classmethod
+    def united(cls, parts: Sequence[Levels]) -> Levels:
+        """Return the levels of a column from those of all parts of its rows, in their order."""
+        counts: Counter[str] = Counter()
+        dtypes: dict[str, str | None] = {}
+        for part in parts:
+            counts.update(part.counts)
+            dtypes |= part.dtypes
+        return cls(counts, dtypes, frozenset[str | None]().union(*(part.units for part in parts)))
 
     def n_of(self, dtype: str) -> int:
         """Return the number of rows that hold numbers, or dates."""
@@ -90,7 +111,8 @@ def learn_reader(
     Nearly all numbers, with some other texts among them, are an error, or these count as missing.
     """
     values = cells.read_column(column)
-    is_category = wanted == "category" or (wanted == "from_dtype" and _is_declared(column))
+    is_declared = declares_category(getattr(column, "dtype", None) or getattr(column, "type", ""))
+    is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
     unit = None if is_category else _unit_of(values)
     if unit is not None:
         reader, notes = NumberColumn(name, unit=unit), []
@@ -98,29 +120,43 @@ def learn_reader(
             notes = [f"{name!r} looks like a row number: leave it out if it is one."]
         return reader, cells.numbers_in(name, values, unit), notes
     distinct = cells.factorize(values)
-    levels = Levels.of(distinct)
-    found = None if is_category or _is_declared(column) else levels.parsed(dayfirst)
-    if found is not None:
-        unit, style = found
-        reader = NumberColumn(name, unit=unit, style=style)  # type: ignore[arg-type]
-        return (
-            reader,
-            cells.numbers_in(name, distinct, unit, style),
-            [f"{name!r}: texts that are all {_PLURALS[unit]} count as {_PLURALS[unit]}."],
-        )
-    if not is_category and (most := _unit_of_most(levels)) is not None:
-        told = _describe_strays(name, levels, most)
+    options = wanted, is_declared, dayfirst, accepts_strays
+    found, notes = choose_reader(name, Levels.of_cells(distinct), *options)
+    if isinstance(found, NumberColumn):
+        known = found.unit, found.style, found.accepts_text
+        return found, cells.numbers_in(name, distinct, *known), notes
+    return found, found.read(column), notes
+
+
+def choose_reader(
+    name: str,
+    levels: Levels,
+    wanted: Wanted = "from_dtype",
+    is_declared: bool = False,
+    dayfirst: bool | None = None,
+    accepts_strays: bool = False,
+) -> tuple[Column, list[str]]:
+    """Decide how a column of such levels is read, as `learn_reader` does."""
+    is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
+    unit: Any = None if is_category else _only_unit(levels.units)
+    if unit is not None:
+        return NumberColumn(name, unit=unit), []
+    parsed = None if is_category or is_declared else levels.parsed(dayfirst)
+    if parsed is not None:
+        unit, style = parsed
+        words = _PLURALS[unit]
+        note = f"{name!r}: texts that are all {words} count as {words}."
+        return NumberColumn(name, unit=unit, style=style), [note]
+    unit = None if is_category else _unit_of_most(levels)
+    if unit is not None:
+        told = _describe_strays(name, levels, unit)
         if not accepts_strays:
             raise ValueError(
                 f"Column {told}: correct that or make it missing, or list the column in "
                 "categorical_features."
             )
-        reader = NumberColumn(name, unit=most, accepts_text=True)  # type: ignore[arg-type]
-        return (
-            reader,
-            cells.numbers_in(name, distinct, most, "", True),
-            [f"{told}: that counts as missing."],
-        )
+        reader = NumberColumn(name, unit=unit, accepts_text=True)
+        return reader, [f"{told}: that counts as missing."]
     if wanted == "number" and levels.counts:
         text = next(iter(levels.counts))
         raise ValueError(
@@ -128,7 +164,7 @@ def learn_reader(
             "list it there, use categorical_features='from_dtype', or leave the column out."
         )
     category = CategoryColumn(name, tuple(sorted(levels.counts)))
-    return category, category.read(column), [] if is_category else _describe_looks(name, levels)
+    return category, [] if is_category else _describe_looks(name, levels)
 
 
 def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted]:
@@ -157,24 +193,39 @@ def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted
     return ["category" if place in chosen else "number" for place in range(len(names))]
 
 
-def _is_declared(column: Any) -> bool:
-    """Whether its owner declared a column a category: in pandas, polars or Arrow."""
-    dtype = str(getattr(column, "dtype", None) or getattr(column, "type", ""))
-    return dtype.lower().startswith(("categor", "enum", "dictionary"))
+def declares_category(dtype: Any) -> bool:
+    """Whether a type declares a column a category: in pandas, polars or Arrow."""
+    return str(dtype).lower().startswith(("categor", "enum", "dictionary"))
+
+
+def unit_of_dtype(dtype: Any) -> Literal["number", "days"] | None:
+    """Return "number" or "days" if a type of NumPy or pandas alone says so, else None."""
+    kind = getattr(dtype, "kind", "O")
+    if kind == "M":
+        return "days"
+    kinds = "biufm" if isinstance(dtype, np.dtype) else "iuf"
+    return "number" if kind in kinds else None
 
 
 def _unit_of(values: NDArray[Any] | Cells) -> Any:
     """Return "number" or "days" if all that is not missing is one of these, else None."""
     if not isinstance(values, Cells):
         return "days" if values.dtype.kind == "M" else "number"
-    dtypes = {
-        cells.dtype_of_type(type(cell)) for cell in values.distinct if not cells.is_missing(cell)
-    }
+    return _only_unit(_units_of(values))
+
+
+def _units_of(column: Cells) -> frozenset[str | None]:
+    present = (cell for cell in column.distinct if not cells.is_missing(cell))
+    return frozenset(cells.dtype_of_type(type(cell)) for cell in present)
+
+
+def _only_unit(units: frozenset[str | None]) -> str | None:
     # Of nothing but gaps nobody knows, and numbers take least.
-    return "number" if not dtypes else dtypes.pop() if dtypes in ({"number"}, {"days"}) else None
+    return "number" if not units else next(iter(units)) if units in ({"number"}, {"days"}) else None
 
 
-class NumberFacts(NamedTuple):
+@dataclass(frozen=True)
+class NumberFacts:
     """What decides the outputs of numbers; that of parts of the rows adds up."""
 
     has_gaps: bool
@@ -190,7 +241,7 @@ class NumberFacts(NamedTuple):
         ends = [(own.min(initial=np.inf), own.max(initial=-np.inf)) for own in parts]
         return cls(len(present) < len(numbers), len(present) > 0, tuple(ends))
 
-    def plus(self, other: NumberFacts) -> NumberFacts:
+    def __add__(self, other: NumberFacts) -> NumberFacts:
         """Return the facts of both."""
         pairs = zip(self.ends, other.ends, strict=True)
         ends = tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any
 
@@ -24,9 +24,9 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
-from fcgboost.tables.columns import NumberColumn
-from fcgboost.tables.encoder import as_array, is_table, open_table
-from fcgboost.tables.learning import learn_reader, wanted_kinds
+from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.encoder import Table, as_array, is_table, open_table
+from fcgboost.tables.learning import Wanted, learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
 
@@ -116,14 +116,13 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     """
     X = as_array(to_host(X))
     readers = None if reset else vars(estimator).get("_readers_")
-    listed = getattr(estimator, "categorical_features", None) if reset else None
     if sparse.issparse(X) and readers is not None:
         raise ValueError(f"{name} is sparse, and the model was fitted to a table of other columns.")
-    is_listed = not (listed is None or isinstance(listed, str))
-    if readers is not None or is_table(X) or (is_listed and not sparse.issparse(X)):
+    is_listed = reset and lists_categories(estimator) and not sparse.issparse(X)
+    if readers is not None or is_table(X) or is_listed:
         return _check_table(estimator, X, reset, readers)
     if reset:
-        vars(estimator).update(_readers_=None, notes_=())
+        keep_readers(estimator, [], [])
     n = 2 if reset else 1
     X = validate_data(estimator, X, reset=reset, ensure_min_samples=n, **_FLOATS)
     names = getattr(estimator, "feature_names_in_", None)
@@ -136,27 +135,51 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
     table = open_table(X, min_rows=2 if reset else 1)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:
-        readers = readers or [NumberColumn(name) for name in table.columns]
-        pairs = zip(readers, table.columns.values(), strict=True)
-        return np.column_stack([reader.read(values) for reader, values in pairs])
-    setting = getattr(estimator, "categorical_features", "from_dtype")
-    wanted = wanted_kinds(setting, list(table.columns), table.has_names)
+        return read_table(table, readers or [NumberColumn(name) for name in table.columns])
     dayfirst = getattr(estimator, "dayfirst", None)
+    wanted = wanted_of(estimator, list(table.columns), table.has_names)
     learned = [
         learn_reader(name, values, kind, dayfirst)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
-    readers = tuple(reader for reader, *_ in learned)
-    is_plain = readers == tuple(NumberColumn(name) for name in table.columns)
-    estimator._readers_ = None if is_plain else readers
-    estimator.notes_ = tuple(note for *_, notes in learned for note in notes)
+    found = [(reader, notes) for reader, _, notes in learned]
+    keep_readers(estimator, list(table.columns), found)
     return np.column_stack([numbers for _, numbers, _ in learned])
 
 
-def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
+def read_table(table: Table, readers: Sequence[Column]) -> Array:
+    """Return one number for every cell of a table whose columns are known."""
+    if table.matrix is not None:
+        raise ValueError("X is sparse, and the model was fitted to a table of other columns.")
+    pairs = zip(readers, table.columns.values(), strict=True)
+    return np.column_stack([reader.read(values) for reader, values in pairs])
+
+
+def lists_categories(estimator: Any) -> bool:
+    """Whether some columns are named as categories."""
+    listed = getattr(estimator, "categorical_features", None)
+    return not (listed is None or isinstance(listed, str))
+
+
+def wanted_of(estimator: Any, names: list[str], has_names: bool) -> list[Wanted]:
+    """Return what an estimator wants columns to be."""
+    return wanted_kinds(getattr(estimator, "categorical_features", "from_dtype"), names, has_names)
+
+
+def keep_readers(
+    estimator: Any, names: list[str], learned: Sequence[tuple[Column, list[str]]]
+) -> None:
+    """Keep how columns are read, which for numbers is None, and what their owner should know."""
+    readers = tuple(reader for reader, _ in learned)
+    is_plain = readers == tuple(NumberColumn(name) for name in names)
+    notes = tuple(note for _, own in learned for note in own)
+    vars(estimator).update(_readers_=None if is_plain else readers, notes_=notes)
+
+
+def takes_missing(estimator: BaseEstimator) -> bool:
     """Whether X may hold NaN: a model of an older file says it itself."""
     inputs, model = vars(estimator).get("_inputs_"), vars(estimator).get("model_")
-    if is_fitting or inputs is not None or model is None:
+    if inputs is not None or model is None:
         return True
     return bool(model.dictionary.takes_missing)
 

@@ -31,15 +31,15 @@ from fcgboost.losses import ProbabilityLoss
 from fcgboost.model import Model
 from fcgboost.selection.fixed import default_selection
 from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
-from fcgboost.tables.columns import Column, NumberColumn
+from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import (
     Inputs,
     Labelled,
     facts_of,
     learn_inputs,
     median_rows,
+    number_columns,
     plain_inputs,
-    views_of,
 )
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
@@ -84,7 +84,7 @@ class Layout(ABC):
     validator: StepScore | None
     limits: Limits | None
     validation_weight: float
-    #: What atoms see of the columns; None where these are sparse, or elsewhere.
+    #: What atoms see of the columns; None where these are sparse.
     inputs: Inputs | None
 
     @abstractmethod
@@ -166,16 +166,12 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
     train, readers = data.train, data.readers
     if sparse.issparse(train.X):
         return None, dictionary, train
-    smooth, trees = views_of(dictionary)
     names = [one for one in readers if isinstance(one, str)]
     if names and not train.has_missing:
-        return plain_inputs(names, train.X, smooth), dictionary, train
-    columns = [NumberColumn(one) if isinstance(one, str) else one for one in readers]
-    labels = data.classes.tolist()
+        return plain_inputs(dictionary, names, median_rows(train.X)), dictionary, train
+    columns, labels = number_columns(readers), data.classes.tolist()
     facts = facts_of(columns, Labelled(train.X, train.codes, train.weights, train.words, labels))
-    inputs = learn_inputs(columns, facts, median_rows(train.X), labels, smooth, trees)
-    if inputs.n_inputs == 0:
-        raise ValueError("No column of X tells one row from another.")
+    inputs = learn_inputs(dictionary, columns, facts, median_rows(train.X), labels)
     encoded = inputs.encode_training(train.X, train.words, facts)
     return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)
 

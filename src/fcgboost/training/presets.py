@@ -63,15 +63,10 @@ class Preset:
         """Return the set-up for so many rows."""
         return self if self.other is None or n_rows < self.n_many else self.other
 
-    @property
-    def takes_missing(self) -> bool:
-        """Whether some family takes NaN."""
-        return any(family.takes_missing for family in self.families)
-
-    def dictionary(self, has_missing: bool = False) -> Dictionary:
-        """Return the union; of data with missing values, that of the families that take them."""
-        able = [family for family in self.families if family.takes_missing or not has_missing]
-        return able[0] if able[0].corrects_leaves else UnionDictionary(able)
+    def dictionary(self) -> Dictionary:
+        """Return the union of the families, or trees alone whose leaves are corrected."""
+        first = self.families[0]
+        return first if first.corrects_leaves else UnionDictionary(list(self.families))
 
 
 # In the presets more draws and longer searches gained nothing on average (docs/beyond.md).

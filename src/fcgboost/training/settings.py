@@ -140,18 +140,19 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: int, is_sparse: bool, has_missing: bool = False) -> Settings:
+    def at(self, n_rows: int, is_sparse: bool) -> Settings:
         """Return the settings for so many rows, where a preset has others for many of them."""
-        is_able = self.is_free and not is_sparse
-        preset = self.preset.at(n_rows) if is_able else self.preset
-        if not self.is_preset or (preset is self.preset and not has_missing):
+        preset = self.preset.at(n_rows) if self.is_free and not is_sparse else self.preset
+        if not self.is_preset or preset is self.preset:
             return self
-        changes: dict[str, Any] = {"dictionary": preset.dictionary(has_missing)}
-        if preset is not self.preset:
-            scheme = FullyCorrective(preset.solver, preset.growth)
-            changes |= {"preset": preset, "clip": preset.clip, "scheme": scheme}
-            changes["selection"] = preset.selection
-        return replace(self, **changes)
+        return replace(
+            self,
+            dictionary=preset.dictionary(),
+            preset=preset,
+            clip=preset.clip,
+            scheme=FullyCorrective(preset.solver, preset.growth),
+            selection=preset.selection,
+        )
 
     def n_averaged(self, n_rows: float) -> int:
         """Return how many paths are averaged; rows count once for every output."""
