@@ -76,7 +76,7 @@ def _add_parts(parser: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
     from fcgboost.cli import rows, training, writing
-    from fcgboost.io import save_model, split_model
+    from fcgboost.io import save_model
     from fcgboost.scores import as_data, evaluate
 
     outputs = [options.out, options.test_out]
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
         held_out = X_test.assign(**{options.target or "y": y_test})
         table = pa.Table.from_pandas(held_out, preserve_index=False)
         writing.write_rows(options.test_out, [table])
-    facts = {"model": str(options.out), **_facts(split_model(model)[1], options.out), **about}
+    facts = {"model": str(options.out), **_facts(model, options.out), **about}
     if options.json:
         console.print_json(facts)
     else:

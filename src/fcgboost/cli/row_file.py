@@ -177,7 +177,7 @@ def _labels(texts: Any) -> Any:
 
 def _values_for(column: Column, texts: Any, decimal: str) -> Any:
     """Return fields as a column of an encoder takes them, which judges what is no number."""
-    is_number = isinstance(column, NumberColumn) and column.unit == "number"
+    is_number = isinstance(column, NumberColumn) and (column.unit, column.style) == ("number", "")
     numbers = _cast(texts, pa.float64()) if is_number else None
     if numbers is not None:  # most often there is nothing to clean
         return numbers

@@ -137,9 +137,9 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
         return np.column_stack([reader.read(values) for reader, values in pairs])
     setting = getattr(estimator, "categorical_features", "from_dtype")
     wanted = wanted_kinds(setting, list(table.columns), table.has_names)
-    dayfirst = getattr(estimator, "dayfirst", None)
+    options = getattr(estimator, "dayfirst", None), getattr(estimator, "_accepts_strays", False)
     learned = [
-        learn_reader(name, values, kind, dayfirst)
+        learn_reader(name, values, kind, *options)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
     readers = tuple(reader for reader, *_ in learned)
