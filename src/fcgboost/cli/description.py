@@ -43,7 +43,9 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
             for step, coef in zip(model.entered, model.coef.T.tolist(), strict=True)
         ],
         "about": classifier.about_,
-        "columns": list(map(column_document, fitted.columns)),
+        "columns": [
+            {**column_document(one), "treatment": treatment_of(one)} for one in fitted.columns
+        ],
     }
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}

@@ -54,6 +54,16 @@ class FittedModel:
         return self.inputs.names()
 
     @property
+    def are_marks(self) -> NDArray[np.bool_]:
+        """Which features are 0 or 1: whether a value is a level, or missing."""
+        if isinstance(self.inputs, PlainInputs):
+            return np.zeros(len(self.feature_names), dtype=np.bool_)
+        outputs = (one for column in self.columns for one in column.outputs)
+        levels = [(one.part, getattr(one, "level", None)) for one in outputs]
+        marks = [part == "missing" or level is not None for part, level in levels]
+        return self.inputs.ordered(np.array(marks, dtype=np.bool_))
+
+    @property
     def k0(self) -> int:
         """The theory's number of steps for the data of the fit."""
         return theory_k0(self.classifier)
