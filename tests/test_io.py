@@ -28,6 +28,7 @@ from suites.models import (
     Bounded,
     Waves,
     classifier_of,
+    codes_of,
     fit,
     rows_of,
     sample,
@@ -399,12 +400,6 @@ def test_an_about_that_cannot_travel_is_refused(
     assert os.listdir(tmp_path) == []
 
 
-def codes_of(X: Any) -> Any:
-    codes = np.floor(9.0 * X)
-    codes[::9] = np.nan
-    return codes
-
-
 @pytest.mark.parametrize("clip", [1.0, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "dictionary",
@@ -432,6 +427,15 @@ def test_the_page_about_the_format_tells_how_to_predict(
         X[:3, 0] = X[4, 1] = np.nan
     values = [names["decision"](names["document"], x) for x in X.tolist()]
     np.testing.assert_allclose(values, model.decision_function(X), rtol=1e-12, atol=1e-12)
+    if dictionary != "union":
+        return
+    wide = MODELS["table"]()  # its families see parts of the inputs
+    wide.save_model("model.json")
+    exec(program, names)
+    assert names["document"]["model"]["dictionary"]["parameters"]["ranges"] is not None
+    X = rows_of(wide)
+    values = [names["decision"](names["document"], x)[0] for x in wide._encoded(X).tolist()]
+    np.testing.assert_allclose(values, wide.decision_function(X), rtol=1e-12, atol=1e-12)
 
 
 # Models and their parts
