@@ -193,6 +193,27 @@ def test_what_became_of_odd_columns_is_said(
     assert capsys.readouterr().out == told.out
 
 
+def test_a_stray_may_be_among_the_rows_held_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.model_selection import train_test_split
+
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1], "y": y.astype(int)})
+    _, held_out = train_test_split(range(200), test_size=0.2, random_state=0, stratify=table["y"])
+    table.loc[held_out[0], "a"] = "unknown"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "m.json"
+    assert run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", out) == 0
+    assert load_model(out).columns_[0].accepts_text
+    assert run("evaluate", out, tmp_path / "t.csv") == 0
+    table["b"] = table["b"].astype(object)
+    table.loc[held_out[0], "b"] = "unknown"  # here there were none
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("evaluate", out, tmp_path / "t.csv") == 3
+    assert f"row {held_out[0] + 1}, column 'b': 'unknown' is not" in capsys.readouterr().err
+
+
 def test_row_numbers_are_found_among_numbers_alone(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,11 +17,11 @@ TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
 
 {arguments.FORMATS}
-Text columns become categories; missing values are filled and marked; the model file
-holds all of that. Part of the rows is held out, and the scores printed are those on
-it. Rows whose target is missing are left out. The ridge and the number of steps are
-chosen on rows set aside. --dictionary compact gives a smaller model; the families of
-the paper (gauss, relu, ...) are available, too.
+Columns may hold numbers, texts, categories and dates, and values may be missing; the
+model file holds what was learned of each. Part of the rows is held out, and the scores
+printed are those on it. Rows whose target is missing are left out. The ridge and the
+number of steps are chosen on rows set aside. --dictionary compact gives a smaller
+model; the families of the paper (gauss, relu, ...) are available, too.
 
 examples:
   fcgboost fit customers.csv --target churned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pkgutil import resolve_name
 from typing import Any
 
@@ -23,7 +24,8 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
-from fcgboost.tables.columns import NumberColumn
+from fcgboost.tables.cells import Cells, read_column
+from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import as_array, is_table, open_table
 from fcgboost.tables.learning import learn_reader, wanted_kinds
 
@@ -137,16 +139,26 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
         return np.column_stack([reader.read(values) for reader, values in pairs])
     setting = getattr(estimator, "categorical_features", "from_dtype")
     wanted = wanted_kinds(setting, list(table.columns), table.has_names)
-    options = getattr(estimator, "dayfirst", None), getattr(estimator, "_accepts_strays", False)
+    dayfirst, accepts = getattr(estimator, "dayfirst", None), estimator._accepts_strays
     learned = [
-        learn_reader(name, values, kind, *options)
+        learn_reader(name, values, kind, dayfirst, accepts)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
     readers = tuple(reader for reader, *_ in learned)
+    if accepts:
+        # The strays of a file may all be among other rows.
+        readers = tuple(map(_accepting, readers, table.columns.values()))
     is_plain = readers == tuple(NumberColumn(name) for name in table.columns)
     estimator._readers_ = None if is_plain else readers
     estimator.notes_ = tuple(note for *_, notes in learned for note in notes)
     return np.column_stack([numbers for _, numbers, _ in learned])
+
+
+def _accepting(reader: Column, values: Any) -> Column:
+    """Return a column that accepts other texts later, if its numbers are written as texts."""
+    found = read_column(values) if isinstance(reader, NumberColumn) else None
+    is_text = isinstance(found, Cells) and any(isinstance(one, str) for one in found.distinct)
+    return replace(reader, accepts_text=True) if is_text else reader  # type: ignore[call-arg]
 
 
 def takes_missing(estimator: BaseEstimator, is_fitting: bool = False) -> bool:
