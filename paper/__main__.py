@@ -24,12 +24,13 @@ The paper's experiments, run again: every table and figure, ours beside the publ
   python -m paper run all --preset standard --out results --jobs 2 --resume
   python -m paper report --out results
   python -m paper run contest --methods lightgbm,catboost --preset standard --out study
+  python -m paper run tables --methods fcg --datasets chile,resume --repetitions 0-2 --out study
   python -m paper data heart --out heart.csv
   python -m paper demo
 """
 _RUN = """\
 Run experiments and write a report. What goes beyond the paper (contest, robustness,
-calibration, atoms, leaves) is no part of "all": name it to run it.
+calibration, atoms, leaves, tables, gaps) is no part of "all": name it to run it.
 
 Every finished unit of work is stored at once in DIR/rows/EXPERIMENT.csv. An interrupted run
 loses at most the units in work (one per job); --resume continues it. The report is drawn from
@@ -123,6 +124,32 @@ def _add_run(added: Any) -> None:
         help="run only these columns of an experiment that compares methods, such as uci and "
         "contest; the others can be added by --resume",
     )
+    parser.add_argument(
+        "--datasets",
+        type=lambda text: text.split(","),
+        metavar="NAME,...",
+        help="run only these sets, of an experiment on real data",
+    )
+    parser.add_argument(
+        "--repetitions",
+        type=_numbers,
+        metavar="N,...",
+        help="run only these repetitions, such as 0-2,5",
+    )
+
+
+def _numbers(text: str) -> list[str]:
+    """Read whole numbers and ranges of them.
+
+    >>> _numbers("0-2,5")
+    ['0', '1', '2', '5']
+    """
+    try:
+        ends = [[int(end) for end in part.split("-", 1)] for part in text.split(",")]
+    except ValueError:
+        message = f"numbers and ranges such as 0-2,5 are needed, got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    return [str(number) for one in ends for number in range(one[0], one[-1] + 1)]
 
 
 def _add_report(added: Any) -> None:

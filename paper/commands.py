@@ -129,9 +129,19 @@ def _opened(
         options.preset,
         options.out / "rows",
         split=options.split,
-        methods=options.methods,
+        only=_only(options),
         resume=options.resume,
     )
+
+
+def _only(options: argparse.Namespace) -> dict[str, Sequence[str]]:
+    """Return the settings of units that are asked for by their values."""
+    asked = {
+        "method": options.methods,
+        "dataset": options.datasets,
+        "repetition": options.repetitions,
+    }
+    return {name: values for name, values in asked.items() if values is not None}
 
 
 @contextmanager

@@ -14,9 +14,13 @@ from paper.reporting import ledger
 
 ROWS = Path(__file__).parent / "rows"
 DOCS = ROWS.parents[1] / "docs"
-#: The paper's experiments and what belongs to them, and those beyond it, each by its own name.
+#: The paper's experiments and what belongs to them, and those beyond it that have stored rows.
 PAPER = [experiment for experiment in EXPERIMENTS.values() if experiment.in_all]
-BEYOND = [experiment for experiment in EXPERIMENTS.values() if not experiment.in_all]
+BEYOND = [
+    experiment
+    for name, experiment in EXPERIMENTS.items()
+    if not experiment.in_all and (ROWS / "beyond" / f"{name}.csv").exists()
+]
 
 
 def ledger_of(report: str) -> str:

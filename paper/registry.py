@@ -12,6 +12,7 @@ from paper.experiments.atoms import Atoms
 from paper.experiments.calibration import Calibration
 from paper.experiments.contest import Contest
 from paper.experiments.earthquake import Earthquake
+from paper.experiments.gaps import Gaps
 from paper.experiments.leaves import Leaves
 from paper.experiments.rates import Rates
 from paper.experiments.robustness import Robustness
@@ -20,6 +21,7 @@ from paper.experiments.sim1 import Sim1
 from paper.experiments.sim2 import Sim2
 from paper.experiments.sim3 import Sim3
 from paper.experiments.sim4 import Sim4
+from paper.experiments.tables import Tables
 from paper.experiments.uci import Uci
 
 __all__ = ["EXPERIMENTS"]
@@ -30,7 +32,7 @@ EXPERIMENTS: Mapping[str, Experiment[Any]] = MappingProxyType(
         for experiment in (
             *(AdmmVsGd(), Samples(), Sim1(), Sim2(), Sim3(), Sim4()),
             *(Uci(), Earthquake(), Rates(), Contest()),
-            *(Robustness(), Calibration(), Atoms(), Leaves()),
+            *(Robustness(), Calibration(), Atoms(), Leaves(), Tables(), Gaps()),
         )
     }
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
 import joblib
@@ -17,6 +18,10 @@ import numpy as np
 from paper.base import DataError, Experiment, Key, Preset, Row, Split, Unit
 from paper.display import Display
 from paper.store import Store, StoreError
+
+#: Settings of units by name, and the only values that are asked for.
+Only = Mapping[str, Sequence[str]]
+_ALL: Only = MappingProxyType({})
 
 
 class Task(NamedTuple):
@@ -41,7 +46,7 @@ def run(
     folder: Path,
     *,
     split: Split | None = None,
-    methods: Sequence[str] | None = None,
+    only: Only = _ALL,
     n_jobs: int = 1,
     resume: bool = False,
     stream: TextIO | None = None,
@@ -55,8 +60,8 @@ def run(
     folder : Path
         Where its table is, or is to be.
     split : {"random", "file-order"} or None
-    methods : sequence of str or None
-        The only methods to run now, of an experiment that compares methods; None is all.
+    only : mapping of str to sequence of str
+        Settings of units, such as "method", and the only values of them to run now.
     n_jobs : int
         Processes. An experiment that measures time runs in one.
     resume : bool
@@ -64,7 +69,7 @@ def run(
     stream : text stream or None
         Where progress is shown; None is standard error.
     """
-    with opened(experiment, preset, folder, split=split, methods=methods, resume=resume) as task:
+    with opened(experiment, preset, folder, split=split, only=only, resume=resume) as task:
         return carry_out(task, n_jobs, stream)
 
 
@@ -75,14 +80,14 @@ def opened(
     folder: Path,
     *,
     split: Split | None = None,
-    methods: Sequence[str] | None = None,
+    only: Only = _ALL,
     resume: bool = False,
 ) -> Iterator[Task]:
     """Keep a table for this process; look at what it has and at what is in the way.
 
     Nothing is written yet. The parameters are those of `run`.
     """
-    units = _asked(experiment.units(preset, split), methods)
+    units = _asked(experiment.units(preset, split), only)
     facts = _facts(experiment, preset, split if experiment.has_splits else None)
     store = _store(experiment, folder)
     with store.locked():
@@ -112,16 +117,17 @@ def carry_out(task: Task, n_jobs: int = 1, stream: TextIO | None = None) -> str 
     return None
 
 
-def _asked(units: Sequence[Unit], methods: Sequence[str] | None) -> list[Unit]:
-    """Return the units of these methods; what compares no methods has none."""
-    if methods is None:
-        return list(units)
-    asked = {name.casefold() for name in methods}
-    known = [str(getattr(unit, "method", "")).casefold() for unit in units]
-    if any(known) and not asked & set(known):
-        there = ", ".join(sorted(set(known)))
-        raise DataError(f"no method is called {methods[0]!r}: {there} are there")
-    return [unit for unit, name in zip(units, known, strict=True) if name in asked]
+def _asked(units: Sequence[Unit], only: Only) -> list[Unit]:
+    """Return the units that have these values; what has no such setting has none."""
+    kept = list(units)
+    for name, values in only.items():
+        asked = {value.casefold() for value in values}
+        known = [str(getattr(unit, name, "")).casefold() for unit in units]
+        if any(known) and not asked & set(known):
+            there = ", ".join(dict.fromkeys(known))
+            raise DataError(f"no {name} is called {values[0]!r}: {there} are there")
+        kept = [unit for unit in kept if str(getattr(unit, name, "")).casefold() in asked]
+    return kept
 
 
 def _store(experiment: Experiment[Any], folder: Path) -> Store:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from export_tables import GAPS, TABLES, Case
 from scipy import sparse
-from sklearn.pipeline import make_pipeline
 
 from fcgboost import (
     FCGBoostClassifier,
@@ -23,14 +23,6 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
-from fcgboost.tables import TableEncoder
-
-
-class Case(NamedTuple):
-    """A model, and inputs to compare on; rows of a table where the model has an encoder."""
-
-    model: Any
-    X: Any
 
 
 class TwoWidths(GaussDictionary):
@@ -81,15 +73,17 @@ def labelled(classes: list[Any], dtype: Any = None) -> Case:
     return Case(model, inputs(X))
 
 
-def gaps(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
+def gaps(dictionary: Any, n_classes: int, top: int = 31, **parameters: Any) -> Case:
     """Fit on rows with gaps and with codes, some of which no training row has."""
     X, y = blobs(n_classes, 4)
     rng = np.random.default_rng(3)
     X[:, 1:3] = rng.integers(0, 12, (len(X), 2)) + 20 * (y % 2)[:, None]
+    X[:, 1] = np.floor(X[:, 1] * top / 31)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = FCGBoostClassifier(dictionary=dictionary, max_iter=9, **parameters).fit(X, y)
     others = X[rng.permutation(len(X))] + rng.choice([0.0, 1.0, 0.5], X.shape)
     others[:12, 1] = [-1.0, 0.0, 51.0, 52.0, 53.0, 1e9, -0.5, 0.5, 1e-9, 63.0, 64.0, -1e9]
+    others[12:18, 1] = [59.0, 104.0, 254.0, 255.0, 256.0, 260.0]
     return Case(model, np.vstack([X, others]))
 
 
@@ -102,6 +96,13 @@ def union() -> UnionDictionary:
         TreeDictionary(depth=3, categorical_features=[0]),
     ]
     return UnionDictionary(families)
+
+
+def parts_of_rows() -> UnionDictionary:
+    """Give families of which each sees some of five inputs."""
+    smooth = [ReluDictionary(), ReluDictionary(), GaussDictionary(width=2.0), LinearDictionary()]
+    families = [*smooth, TreeDictionary(depth=2), TreeDictionary(depth=3)]
+    return UnionDictionary(families, [(0, 2), (1, 4), (2, 5), (3, 5), (2, 5), (0, 3)])
 
 
 def sparse_rows(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
@@ -125,49 +126,6 @@ def searched() -> Case:
     return Case(search.fit(X, y), inputs(X))
 
 
-COLORS = ["red", "gr\u00fcn", 'bl"ue', "a\\b", "??/", "*/", "yellow, or so", "rare", "also rare"]
-
-
-def table_rows(n: int, seed: int, *, is_new: bool = False) -> Any:
-    """Give rows with numbers, truth values, dates and texts, and gaps among them."""
-    import pandas as pd
-
-    rng = np.random.default_rng(seed)
-    shares = np.array([20, 20, 15, 10, 10, 10, 10, 0.7, 0.7])
-    rows = pd.DataFrame(
-        {
-            "age": rng.normal(40.0, 10.0, n),
-            "income": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(8.0, 1.0, n)),
-            "int": rng.random(n) < 0.4,
-            "since": pd.Timestamp("2015-03-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
-            "*/ #error evil": rng.choice(COLORS, n, p=shares / shares.sum()),
-            "label": rng.choice(["yes", "no"], n),
-            "constant": "same",
-            "sex": rng.choice(["f", "m", None], n),
-        }
-    )
-    if is_new:
-        rows.loc[::7, "*/ #error evil"] = "never seen"
-        rows.loc[::5, "label"] = "maybe"
-        rows.loc[::6, "label"] = None
-        rows.loc[::4, "age"] = np.nan
-        rows.loc[::9, "since"] = pd.NaT
-        rows.loc[::8, "sex"] = ""
-    return rows
-
-
-def table(dictionary: Any, n_classes: int) -> Case:
-    """Fit a pipeline on a table."""
-    rows = table_rows(250, 0)
-    score = (rows["age"] - 40.0) / 10.0 + (rows["label"] == "yes") + (rows["sex"] == "f")
-    classes = np.array(["no", "perhaps", "yes"])[:n_classes]
-    y = classes[np.digitize(score, [1.0, 2.0][: n_classes - 1])]
-    model = make_pipeline(
-        TableEncoder(min_count=10), FCGBoostClassifier(dictionary=dictionary, max_iter=12)
-    )
-    return Case(model.fit(rows, y), table_rows(200, 1, is_new=True))
-
-
 DICTIONARIES = {
     "gauss": GaussDictionary,
     "polynomial": PolynomialDictionary,
@@ -188,10 +146,6 @@ def _plain_cases() -> dict[str, Callable[[], Case]]:
 
 
 PLAIN = _plain_cases()
-TABLES: dict[str, Callable[[], Case]] = {
-    "table_gauss_2": lambda: table("gauss", 2),
-    "table_relu_3": lambda: table("relu", 3),
-}
 OTHERS: dict[str, Callable[[], Case]] = {
     "linear": lambda: plain(PolynomialDictionary(degree=1)),
     "quintic": lambda: plain(PolynomialDictionary(degree=5, q=2.0), 3),
@@ -233,11 +187,22 @@ FAMILIES: dict[str, Callable[[], Case]] = {
         TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 3, clip=1.0
     ),
     "categories": lambda: gaps(TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2),
+    **{
+        f"categories_{n}": lambda n=n: gaps(
+            TreeDictionary(min_leaf=2, categorical_features=[1, 2]), 2, n - 1
+        )
+        for n in (60, 150, 255)
+    },
+    "union_categories": lambda: gaps(
+        UnionDictionary([TreeDictionary(3, min_leaf=2, categorical_features=[1])]), 3, 254
+    ),
     # Without an intercept, so that the constant has something to do, and others have their turn.
     "union": lambda: plain(union(), max_iter=20, clip=2.0, fit_intercept=False),
     "union_4": lambda: plain(union(), 4, 6, max_iter=20, fit_intercept=False),
     "far_union": lambda: far(union(), fit_intercept=False, max_iter=12),
     "union_sparse": lambda: sparse_rows(union(), 2, fit_intercept=False, max_iter=12),
+    "ranges": lambda: plain(parts_of_rows(), 3, 5, max_iter=15, clip=2.0),
+    "far_ranges": lambda: far(parts_of_rows(), 100.0, 5, max_iter=12, fit_intercept=False),
     "auto": lambda: plain("auto", 3, 5, max_iter=12),
     "compact": lambda: plain("compact", 2, 5, max_iter=12),
 }
@@ -264,7 +229,7 @@ LINKS: dict[str, Callable[[], Case]] = {
     "link_hinge_4": lambda: plain("gauss", 4, loss="hinge", **HELD_OUT),
     "link_chosen": lambda: plain("compact", 3, max_iter="auto"),
 }
-CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES, **LINKS}
+CASES = {**PLAIN, **OTHERS, **FAMILIES, **LABELS, **FARS, **TABLES, **GAPS, **LINKS}
 
 
 #: One of every family and kind, for tests that are run after every change.
@@ -272,6 +237,9 @@ FEW = (
     *("gauss_2_square", "polynomial_4_cubed_hinge", "sigmoid_2_squared_hinge", "relu_4_square"),
     *("one_linear", "step", "trees", "categories", "gaps", "union_sparse"),
     *("clipped_relu", "no_atom", "sparse_gauss", "label_text", "far_relu", "table_relu_3", "link"),
+    *("categories_60", "categories_255"),
+    *("whole_auto_3", "whole_tree_3", "listed_auto", "early_auto", "later_auto", "early_relu"),
+    *("ranges", "far_ranges"),
 )
 
 
@@ -281,15 +249,14 @@ def case(name: str) -> Case:
     return CASES[name]()
 
 
-def parts_of(model: Any) -> tuple[Any, Any]:
-    """Give the encoder, or None, and the classifier."""
-    return (model[0], model[1]) if hasattr(model, "steps") else (None, model)
+def decision_of(classifier: Any, X: np.ndarray) -> np.ndarray:
+    """Give decision values of what atoms see, with one column per output."""
+    return classifier.model_.decision(X)
 
 
-def decision_of(model: Any, X: Any) -> np.ndarray:
-    """Give decision values with one column per output."""
-    values = model.decision_function(X)
-    return values[:, None] if values.ndim == 1 else values
+def winners_of(decision: np.ndarray) -> np.ndarray:
+    """Give the numbers of the classes that win."""
+    return decision.argmax(axis=1) if decision.shape[1] > 1 else (decision[:, 0] > 0).astype(int)
 
 
 def sizes(model: Any, X: np.ndarray, origin: Any = 0.0, unit: float = 1e-14) -> np.ndarray:
@@ -307,9 +274,10 @@ def sizes(model: Any, X: np.ndarray, origin: Any = 0.0, unit: float = 1e-14) -> 
     atoms = fitted.atoms.toarray() if sparse.issparse(fitted.atoms) else fitted.atoms
     coef = np.abs(fitted.coef.T)
     if isinstance(fitted.dictionary, UnionDictionary):
-        for number, places, rows in fitted.dictionary.members(atoms, X.shape[1]):
-            family = fitted.dictionary.families[number]
-            total = total + spans_of(family, rows, X, fitted.scale, origin, unit) @ coef[places]
+        center = np.broadcast_to(origin, X.shape[1])
+        for number, places, rows, own in fitted.dictionary.members(atoms, X.shape[1]):
+            known = rows, X[:, own], fitted.scale[own], center[own], unit
+            total = total + spans_of(fitted.dictionary.families[number], *known) @ coef[places]
         return total
     return total + spans_of(fitted.dictionary, atoms, X, fitted.scale, origin, unit) @ coef
 

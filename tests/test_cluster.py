@@ -97,6 +97,14 @@ def tolerance(selection: Any) -> float:
     return 1e-6 if selection in ("all", "sampled") else 1e-4
 
 
+def test_weights_too_small_for_counts_are_told_of() -> None:
+    X, y = noisy()
+    weights = np.where(np.arange(300) < 100, 0.0, 0.01)
+    workers = make_workers(X, y, weights, CUTS["empty and unequal"], 2)
+    with pytest.warns(UserWarning, match="200 rows count as 2"):
+        fit_on(workers, dictionary="gauss", max_iter=2, n_candidates=20, random_state=0)
+
+
 @pytest.mark.covering
 @pytest.mark.parametrize("n_classes", [2, *also(3)])
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)

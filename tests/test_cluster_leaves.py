@@ -73,6 +73,13 @@ CHOICES: dict[str, dict[str, Any]] = {
         "max_iter": 5,
         "l2": 1e-3,
     },
+    "many categories": {
+        "dictionary": TreeDictionary(
+            8, max_leaf_nodes=12, categorical_features=[2], corrects_leaves=True
+        ),
+        "max_iter": 5,
+        "l2": 1e-3,
+    },
     "clipped": {"dictionary": TREES, "clip": 1.5, "max_iter": 5, "l2": 1e-3},
     "cubed hinge": {"dictionary": TREES, "loss": "cubed_hinge", "max_iter": 5, "l2": 1e-3},
     "no constant": {"dictionary": TREES, "fit_intercept": False, "max_iter": 5, "l2": 1e-3},
@@ -88,6 +95,8 @@ def test_the_model_is_that_of_memory(name: str, cuts: list[int], n_classes: int)
     weights = np.random.default_rng(3).integers(0, 4, len(y)).astype(np.float64)
     if name == "weights":
         weights *= 0.37
+    if name == "many categories":
+        X[:, 2] *= 60.0
     parameters = {"random_state": 1, **CHOICES[name]}
     here = FCGBoostClassifier(**parameters).fit(X, y, weights)
     workers = make_workers(X, y, weights, cuts, 3)

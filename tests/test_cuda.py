@@ -145,9 +145,10 @@ def test_the_default_grows_the_trees_of_the_processor(n_classes: int) -> None:
     np.testing.assert_array_equal(again.predict_proba(X), there.predict_proba(X))
 
 
-def test_categories_are_split_on_a_gpu_as_on_the_processor() -> None:
+@pytest.mark.parametrize("n_codes", [30, 60, 150, 255])
+def test_categories_are_split_on_a_gpu_as_on_the_processor(n_codes: int) -> None:
     rng = np.random.default_rng(1)
-    X = np.column_stack([rng.integers(0, 30, 3000), rng.standard_normal(3000)]).astype(float)
+    X = np.column_stack([rng.integers(0, n_codes, 3000), rng.standard_normal(3000)]).astype(float)
     X[rng.random(3000) < 0.1, 0] = np.nan
     y = (np.sin(7.0 * np.nan_to_num(X[:, 0])) + X[:, 1] > 0.0).astype(int)
     trees = TreeDictionary(

@@ -168,7 +168,6 @@ WRONG_DATA = {
     "one row": ((X[:1], Y[:1]), "1 sample"),
     "no columns": ((X[:, :0], Y), "0 feature"),
     "a vector": ((X[:, 0], Y), "Expected 2D array"),
-    "words": (([["a", "b"]] * 60, Y), "could not convert string.*TableEncoder"),
     "complex": ((X + 1j, Y), "Complex data not supported"),
     "one class": ((X, np.ones(60)), r"only one class \(1.0\)"),
     "one class of words": ((X, np.full(60, "yes")), r"only one class \('yes'\)"),
@@ -228,6 +227,8 @@ def test_a_fit_that_breaks_half_way_leaves_nothing():
     "convert", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 )
 def test_what_is_not_finite_is_named_by_its_column(value, column, convert, no_path):
+    if np.isnan(value) and not sparse.issparse(convert(X)):
+        return  # a missing value
     what = "NaN" if np.isnan(value) else "infinity"
     bad = convert(with_bad_entry(value, column))
     assert_refused(rf"Input X contains {what} in column {column}:", bad, Y)
@@ -235,9 +236,9 @@ def test_what_is_not_finite_is_named_by_its_column(value, column, convert, no_pa
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_what_is_not_finite_is_named_by_its_name(frame, no_path):
-    bad = with_bad_entry(np.nan)
+    bad = with_bad_entry(np.inf)
     assert_refused(
-        r"contains NaN in column 1 \('height'\): impute",
+        r"infinity in column 1 \('height'\): clip|Column 'height', row \d+ .* inf is infinite",
         frame({"width": bad[:, 0], "height": bad[:, 1]}),
         Y,
     )
@@ -270,7 +271,7 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that y does not have"),
         ({"X_val": X, "y_val": Y[:-1]}, "X_val and y_val have 60 and 59 rows"),
         ({"X_val": X[:, :1], "y_val": Y}, "X_val: X has 1 features"),
-        ({"X_val": with_bad_entry(np.nan), "y_val": Y}, "Input X_val contains NaN in column 1"),
+        ({"X_val": with_bad_entry(np.inf), "y_val": Y}, "X_val contains infinity in column 1"),
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": np.zeros(60)},

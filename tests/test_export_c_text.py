@@ -17,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier, ReluDictionary, SquaredHinge
 from fcgboost.export import save_c, to_c
 from fcgboost.export.c_text import comment, fields_of, index_table, string
 from fcgboost.io import load_model, save_model
+from fcgboost.tables import TableEncoder
 
 
 def test_few_entries_are_written_as_lists_and_many_as_rows() -> None:
@@ -82,18 +84,38 @@ def test_fields_are_different_identifiers(names: list[str]) -> None:
 
 
 def test_what_happens_to_inputs_is_told() -> None:
-    told = {"gaps": (True, False), "gaps_3": (True, True), "clipped_relu": (False, True)}
-    for name, (is_missing, is_clipped) in {**told, "relu_2_square": (False, False)}.items():
+    told = {"gaps": (True, False), "gaps_3": (True, True), "clipped_relu": (True, True)}
+    for name, (is_missing, is_clipped) in {**told, "sparse_gauss": (False, False)}.items():
         text = to_c(case(name).model)
         assert ("Inputs may be NAN" in text) == is_missing
         assert ("Inputs are clipped" in text) == is_clipped
 
 
 def test_a_saved_and_loaded_model_gives_the_same_text(tmp_path: Path) -> None:
-    for name in ("table_relu_3", "sparse_gauss", "label_odd"):
+    tables = ("table_relu_3", "whole_auto_3", "listed_tree", "early_auto", "later_auto")
+    for name in (*tables, "later_tree", "early_tree", "sparse_gauss", "label_odd"):
         model = case(name).model
         save_model(model, tmp_path / "model.json", trace=False)
         assert to_c(load_model(tmp_path / "model.json"), name="m") == to_c(model, name="m")
+
+
+def test_columns_of_a_table_are_fields_and_numbers_alone_an_array() -> None:
+    table = to_c(case("whole_auto_3").model, precision="float", name="m")
+    for field in ("float age;", "double seen;", "const char *city;", "const char *zone;"):
+        assert f"    {field} /* " in table
+    assert '/* "key" is not used: "there is nothing to learn from it" */' in table
+    assert "static inline int m_predict(const m_input *x)" in table
+    for name in ("early_auto", "later_relu", "early_tree"):
+        text = to_c(case(name).model, name="m")
+        assert "m_n_inputs = 5," in text
+        assert "static inline int m_predict(const double x[5])" in text
+
+
+def test_many_marks_are_one_line_and_levels_are_found_by_halves() -> None:
+    text = to_c(case("table_gauss_2").model, name="m")
+    assert len(re.findall(r"out\[at( [+-] \d+)?\] = 1;", text)) == 3
+    assert "m_find(x->sex, m_levels_sex, 2, 2);" in text
+    assert "const int middle = (low + high) / 2" in text
 
 
 def test_save_c_writes_the_text_and_gives_its_size(tmp_path: Path) -> None:
@@ -117,6 +139,10 @@ def test_impossible_requests_have_clear_errors() -> None:
         to_c(FCGBoostClassifier("gauss"))
     with pytest.raises(TypeError, match="LogisticRegression"):
         to_c(LogisticRegression())
+    classifier = case("listed_tree").model
+    encoder = TableEncoder().fit(case("listed_tree").X)
+    with pytest.raises(ValueError, match="behind a TableEncoder can be exported if"):
+        to_c(make_pipeline(encoder, classifier))
 
 
 def test_parts_of_ones_own_have_clear_errors() -> None:

@@ -27,7 +27,7 @@ RULES = {
 }
 
 
-def make_rows(n: int, seed: int) -> tuple[Any, Any]:
+def make_rows(n: int, seed: int, n_codes: int = 6) -> tuple[Any, Any]:
     """Return numbers with gaps, categories with gaps, one-hot columns and ties, and a residual."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
@@ -35,7 +35,7 @@ def make_rows(n: int, seed: int) -> tuple[Any, Any]:
             rng.standard_normal((n, 2)),
             rng.integers(0, 9, n),
             np.eye(4)[rng.integers(0, 4, n)],
-            rng.integers(0, 6, n),
+            rng.integers(0, n_codes, n),
         ]
     ).astype(np.float64)
     X[rng.random(n) < 0.1, 0] = np.nan
@@ -73,9 +73,11 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", RULES)
-@given(seed=seeds, n=st.integers(1, 400))
-def test_a_tree_is_that_of_the_compiled_grower(name: str, way: Any, seed: int, n: int) -> None:
-    X, residual = make_rows(n, seed)
+@given(seed=seeds, n=st.integers(1, 400), n_codes=st.sampled_from([6, 52, 60, 150, 255]))
+def test_a_tree_is_that_of_the_compiled_grower(
+    name: str, way: Any, seed: int, n: int, n_codes: int
+) -> None:
+    X, residual = make_rows(n, seed, n_codes)
     given = {"depth": 30, "min_leaf": 2, "categorical_features": [7], **RULES[name]}
     trees = TreeDictionary(corrects_leaves=True, **given)
     weights = np.random.default_rng(seed).integers(1, 4, n).astype(np.float64)

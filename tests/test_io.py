@@ -400,10 +400,16 @@ def test_an_about_that_cannot_travel_is_refused(
     assert os.listdir(tmp_path) == []
 
 
+CODES = {
+    "trees of codes": functools.partial(codes_of, n=9),
+    "trees of many codes": functools.partial(codes_of, n=255),
+}
+
+
 @pytest.mark.parametrize("clip", [1.0, pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "dictionary",
-    [*DICTIONARIES, "linear", "step", "tree", "trees of codes", "union"],
+    [*DICTIONARIES, "linear", "step", "tree", *CODES, "union"],
 )
 def test_the_page_about_the_format_tells_how_to_predict(
     dictionary: str, clip: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -413,18 +419,18 @@ def test_the_page_about_the_format_tells_how_to_predict(
     program = next(block.partition("```")[0] for block in blocks if "def decision" in block)
     monkeypatch.chdir(tmp_path)
     codes = TreeDictionary(categorical_features=[0, 1], min_leaf=2)
-    parts: dict[str, Any] = {"union": union(), "trees of codes": codes}
-    model = fit(
-        3,
-        codes_of if "trees" in dictionary else np.asarray,
-        **{"dictionary": parts.get(dictionary, dictionary), "clip": clip, "max_iter": 9},
-    )
+    parts: dict[str, Any] = {"union": union(), **dict.fromkeys(CODES, codes)}
+    make = CODES.get(dictionary, np.asarray)
+    settings = {"dictionary": parts.get(dictionary, dictionary), "clip": clip, "max_iter": 9}
+    model = fit(3, make, **settings)
     model.save_model("model.json", trace=False)
     names: dict[str, Any] = {}
     exec(program, names)
     X = 3.0 * sample(n_samples=20)[0]
     if "tree" in dictionary:
         X[:3, 0] = X[4, 1] = np.nan
+    if dictionary in CODES:
+        X = np.vstack([X, make(sample()[0]), [[51.0, 52.0, 0.0], [254.0, 255.0, 0.0]]])
     values = [names["decision"](names["document"], x) for x in X.tolist()]
     np.testing.assert_allclose(values, model.decision_function(X), rtol=1e-12, atol=1e-12)
     if dictionary != "union":

@@ -192,6 +192,14 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
         *("tree", "model.atoms.0.row", [0, 0.5, 1, 2, -1, 1, 0, 0, -1, 2, 0, 0]),
         r"atoms\[0\] is not a tree",
     ),
+    "words that are none": (
+        *("tree", "model.atoms.0.row", [0, 5, 1, 14, *[-1, 1, 0, 0] * 2, -2, -2, -1, -2]),
+        r"atoms\[0\] is not a tree",
+    ),
+    "a tree of many codes": (
+        *("tree", "model.atoms.0.row", [0, 5, 1, 14, *[-1, 1, 0, 0] * 2, -2, -3, -2, -2]),
+        "",
+    ),
     "a small tree": ("tree", "model.atoms.0.row", [0, 5, 1, 3, -1, 1, 0, 0, -1, 2], ""),
     "another family": (
         *("union", "model.atoms.2.row.0", 7),

@@ -110,10 +110,10 @@ def test_wrong_inputs_are_refused_as_ever(method: str) -> None:
         with pytest.raises(ValueError, match=message):
             ask(wrong)
     for precision in (np.float64, np.float32):
-        for bad, what in ((np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")):
+        for bad in (np.inf, -np.inf):
             spoilt = X.astype(precision)
             spoilt[5, 1] = bad
-            with pytest.raises(ValueError, match=f"Input X contains {what} in column 1"):
+            with pytest.raises(ValueError, match="Input X contains infinity in column 1"):
                 ask(spoilt)
 
 

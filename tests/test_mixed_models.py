@@ -188,8 +188,8 @@ def test_the_size_of_a_model_counts_the_numbers_of_its_atoms() -> None:
 def test_atoms_are_told_apart_by_family() -> None:
     model = fitted("union")[0].model_
     found = by_family(model.dictionary, model.atoms, 5)
-    assert sorted(place for _, places, _ in found for place in places) == [*range(model.n_atoms)]
-    for family, places, own in found:
+    assert sorted(place for _, places, _, _ in found for place in places) == [*range(model.n_atoms)]
+    for family, places, own, _ in found:
         values = family.evaluate(np.ones((1, 5)), own, model.scale)
         alone = model.dictionary.evaluate(np.ones((1, 5)), model.atoms[places], model.scale)
         np.testing.assert_allclose(values, alone, rtol=1e-12)

@@ -254,8 +254,6 @@ def test_who_asks_for_one_path_gets_one() -> None:
         assert len(model.trace_[0].chosen) == 1
     many = make().fit(X, y, np.full(len(y), 100.0))
     assert len(many.trace_[0].chosen) == 1
-    # Trees are not drawn: all would be the same.
-    assert len(make().fit(with_holes(X), y).trace_[0].chosen) == 1
 
 
 def test_a_member_that_ends_early_stays_where_it_is() -> None:
@@ -563,12 +561,13 @@ def test_watching_a_fit_does_not_change_it(is_held_out: bool) -> None:
 # Missing values
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].takes_missing])
-def test_data_with_holes_is_fitted_by_trees_alone(name: str) -> None:
+@each_preset
+def test_data_with_holes_is_fitted_by_all_families(name: str) -> None:
     X, y = noisy()
     holed = with_holes(X)
     model = make(name).fit(holed, y)
-    assert [type(family) for family in model.model_.dictionary.families] == [TreeDictionary]
+    found = [type(family) for family in model.model_.dictionary.families]
+    assert found == [type(family) for family in PRESETS[name].families]
     assert model.score(holed, y) > 0.7
     assert model.score(X, y) > 0.6
     assert model.__sklearn_tags__().input_tags.allow_nan
@@ -576,32 +575,14 @@ def test_data_with_holes_is_fitted_by_trees_alone(name: str) -> None:
     assert held_out.predict(holed).shape == y.shape
 
 
-def test_holes_in_validation_data_alone_count_too() -> None:
+@each_preset
+def test_holes_that_training_did_not_have_are_medians(name: str) -> None:
     X, y = noisy()
-    model = make().fit(X[:100], y[:100], X_val=with_holes(X)[100:], y_val=y[100:])
-    assert [type(family) for family in model.model_.dictionary.families] == [TreeDictionary]
-
-
-def test_a_model_of_data_without_holes_refuses_them_and_says_why() -> None:
-    X, y = noisy()
-    model = make()
-    assert model.__sklearn_tags__().input_tags.allow_nan
-    model.fit(X, y)
-    assert not model.__sklearn_tags__().input_tags.allow_nan
-    for method in ("predict", "predict_proba", "decision_function"):
-        with pytest.raises(ValueError, match=r"NaN in column .*fitted to data without missing"):
-            getattr(model, method)(with_holes(X))
+    model, holed = make(name).fit(X, y), with_holes(X)
+    filled = np.where(np.isnan(holed), np.median(X, axis=0), holed)
+    np.testing.assert_array_equal(model.decision_function(holed), model.decision_function(filled))
     with pytest.raises(ValueError, match="infinity in column 0"):
         model.predict([[np.inf, 1.0]])
-
-
-@pytest.mark.parametrize("name", [name for name in PRESETS if not PRESETS[name].takes_missing])
-def test_presets_without_trees_refuse_holes(name: str) -> None:
-    X, y = noisy()
-    model = make(name)
-    assert not model.__sklearn_tags__().input_tags.allow_nan
-    with pytest.raises(ValueError, match=r"NaN in column .*dictionary='auto'"):
-        model.fit(with_holes(X), y)
 
 
 def test_infinite_values_are_refused() -> None:

@@ -48,7 +48,7 @@ def make_data(seed: int, n: int = 60, n_codes: int = 5) -> Data:
         ]
     )
     rows[rng.random(n) < 0.2, 1] = np.nan
-    rows[rng.random(n) < 0.1, 2] = rng.choice([np.nan, -1.0, 2.5, 52.0, 1e300])
+    rows[rng.random(n) < 0.1, 2] = rng.choice([np.nan, -1.0, 2.5, 255.0, 1e300])
     rows[rng.random(n) < 0.7, 3] = np.nan
     weights = rng.integers(0, 4, n).astype(float)
     signal = np.sin(2.0 * rows[:, 0]) + (rows[:, 2] == 2) + np.isnan(rows[:, 1])
@@ -98,11 +98,25 @@ def test_trees_are_those_of_the_naive_grower(settings) -> None:
     assert max(sizes) > 3
 
 
+@pytest.mark.parametrize("n_codes", [52, 53, 60, 150, 255])
+def test_many_categories_are_split_as_by_the_naive_grower(n_codes: int) -> None:
+    settings = {"depth": 3, "min_leaf": 1, "smoothing": 1.0}
+    data = make_data(n_codes, n=400, n_codes=n_codes)
+    data.rows[0, 2] = n_codes - 1
+    signal = np.cos(np.nan_to_num(data.rows[:, 2]) % 11.0)
+    data = data._replace(residual=data.residual + 2.0 * signal * data.weights)
+    tree = grow(data, **settings)
+    np.testing.assert_array_equal(tree, naive_tree(data, **settings))
+    nodes = tree.reshape(-1, 4)
+    assert (nodes[:, 3] % 4 >= 2).any()
+    assert (nodes[:, 3] >= 4).any() == (nodes[:, 0] <= -2.0).any() == (n_codes > 52)
+
+
 @st.composite
 def small_data(draw) -> Data:
     """Few rows on a coarse grid, so that ties, constant columns and equal rows are common."""
     n, d = draw(st.integers(1, 25)), draw(st.integers(1, 3))
-    entries = st.sampled_from([0.0, 1.0, 2.0, -0.0, 0.5, -1.0, 51.0, 52.0, np.nan])
+    entries = st.sampled_from([0.0, 1.0, 2.0, -0.0, 0.5, -1.0, 51.0, 52.0, 254.0, 255.0, np.nan])
     rows = np.array(draw(st.lists(entries, min_size=n * d, max_size=n * d))).reshape(n, d)
     weights = np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
     pulls = st.sampled_from([-1.0, -0.3, 0.0, 0.3, 1.0])
@@ -127,8 +141,9 @@ def test_neither_order_nor_repetition_changes_a_tree(data, seed) -> None:
         np.testing.assert_array_equal(grow(other, **settings, depth=3), tree)
 
 
-def test_large_trees_of_whole_weights_do_not_depend_on_the_order() -> None:
-    data = make_data(7, n=3000, n_codes=52)
+@pytest.mark.parametrize("n_codes", [52, 255])
+def test_large_trees_of_whole_weights_do_not_depend_on_the_order(n_codes: int) -> None:
+    data = make_data(7, n=3000, n_codes=n_codes)
     rng = np.random.default_rng(1)
     data = data._replace(weights=rng.integers(1, 1000, 3000).astype(float))
     data = data._replace(residual=data.residual * data.weights)
@@ -225,17 +240,20 @@ def test_missing_values_go_to_the_better_side_or_to_the_larger() -> None:
     assert [naive_value([v], tree) > 0 for v in (0.0, 1e300, np.nan)] == [False, False, True]
 
 
-def test_categories_are_split_by_their_means_and_unseen_ones_go_with_the_missing() -> None:
-    codes = np.repeat([0.0, 3.0, 7.0, 51.0], [10, 10, 10, 11])
-    residual = np.where((codes == 3) | (codes == 51), -1.0, 1.0)
+@pytest.mark.parametrize(("last", "kind"), [(51.0, 3), (52.0, 15), (254.0, 15)])
+def test_categories_are_split_by_their_means_and_unseen_ones_go_with_the_missing(
+    last: float, kind: int
+) -> None:
+    codes = np.repeat([0.0, 3.0, 7.0, last], [10, 10, 10, 11])
+    residual = np.where((codes == 3) | (codes == last), -1.0, 1.0)
     data = Data(codes[:, None], residual, np.ones(41), np.ones(1, bool))
     tree = grow(data, depth=1)
-    goes_left = [naive_value([v], tree) < 0 for v in (0, 3, 7, 51)]
+    goes_left = [naive_value([v], tree) < 0 for v in (0, 3, 7, last)]
     assert goes_left == [False, True, False, True]
-    # The side of 3 and 51 has more rows: codes that never occurred, and no codes at all, go there.
-    for other in (1.0, 50.0, 52.0, -1.0, 3.5, np.nan, np.inf, -np.inf):
+    # The side of 3 and the last has more rows: codes that never occurred, and no codes, go there.
+    for other in (1.0, 50.0, 53.0, 253.0, 255.0, -1.0, 3.5, np.nan, np.inf, -np.inf):
         assert naive_value([other], tree) < 0
-    assert tree[3] == 3
+    assert tree[3] == kind
 
 
 def test_the_lowest_feature_and_threshold_win_ties() -> None:
@@ -359,7 +377,7 @@ def test_categorical_features_are_a_mask_or_indices() -> None:
             TreeDictionary(categorical_features=listed).grower(make_sample(4))
 
 
-@pytest.mark.parametrize("code", [52.0, 1e6])
+@pytest.mark.parametrize("code", [255.0, 1e6])
 def test_an_estimator_refuses_codes_that_trees_cannot_tell_apart(code: float) -> None:
     X = np.column_stack([np.arange(40) % 7, np.arange(40) / 40.0]).astype(float)
     X[3, 0] = code

@@ -18,15 +18,17 @@ from fcgboost.dictionaries.trees import TreeDictionary
 
 ONES = np.ones(4)
 LEAF = [-1.0, 0.25, 0.0, 0.0]
+# Codes that are larger than those that column 2 has, and a set of the first word holds.
+LARGE = [52.0, 60.0, 254.0]
 
 
 def make_rows(seed: int, n: int = 200) -> np.ndarray:
     """Give numbers and codes, some of them missing or out of range."""
     rng = np.random.default_rng(seed)
-    rows = np.column_stack([rng.standard_normal((n, 2)), rng.integers(0, 52, (n, 2))])
+    rows = np.column_stack([rng.standard_normal((n, 2)), rng.integers(0, [52, 255], (n, 2))])
     rows[rng.random(rows.shape) < 0.2] = 0.0
     rows[rng.random(rows.shape) < 0.1] = np.nan
-    rows[:6, 3] = [-1.0, 2.5, 52.0, np.inf, -np.inf, 1e30]
+    rows[:6, 3] = [-1.0, 2.5, 255.0, np.inf, -np.inf, 1e30]
     return rows
 
 
@@ -36,7 +38,7 @@ def make_trees(seed: int, n_trees: int = 6) -> np.ndarray:
     rows = make_rows(seed, 400)
     trees = [[LEAF]]
     for depth in range(1, n_trees):
-        dictionary = TreeDictionary(depth=depth, min_leaf=1, categorical_features=[3])
+        dictionary = TreeDictionary(depth=depth, min_leaf=1, categorical_features=[2, 3])
         grower = dictionary.grower(make_sample())
         trees.append(grower.grow(rows, rng.standard_normal(400), np.ones(400), 0))
     width = max(np.shape(tree)[1] for tree in trees)
@@ -55,8 +57,12 @@ def naive_values(rows: np.ndarray, atoms: np.ndarray) -> np.ndarray:
 def test_values_are_those_of_a_walk_by_hand() -> None:
     for seed in range(3):
         rows, atoms = make_rows(seed + 10), make_trees(seed)
+        rows[:3, 2] = LARGE
         expected = naive_values(rows, atoms)
         assert len(np.unique(expected)) > 30
+        kinds = np.unique(nodes_of(atoms)[:, :, 3])
+        assert (kinds == 2.0).any() or (kinds == 3.0).any()
+        assert (kinds > 3.0).any()
         values = TreeDictionary().evaluate(rows, atoms, ONES)
         assert values.dtype == np.float64
         np.testing.assert_array_equal(values, expected)
@@ -105,6 +111,7 @@ def test_of_wide_sparse_rows_only_the_columns_in_use_are_made_dense() -> None:
 def test_tensors_have_the_same_values(monkeypatch) -> None:
     torch = pytest.importorskip("torch")
     rows, atoms = make_rows(5), make_trees(3)
+    rows[:3, 2] = LARGE
     expected = naive_values(rows, atoms)
     for entries in (1 << 22, 64):
         monkeypatch.setattr(trees_module, "_ENTRIES", entries)
@@ -124,7 +131,7 @@ def test_tensors_have_the_same_values(monkeypatch) -> None:
 def test_any_tree_has_the_values_of_a_walk_by_hand(data) -> None:
     n_splits = data.draw(st.integers(0, 12))
     nodes, leaves = [list(LEAF)], [0]
-    entries = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 51.0, 52.0, np.nan])
+    entries = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 51.0, 52.0, 60.0, 254.0, 255.0, np.nan])
     for _ in range(n_splits):
         node = leaves.pop(data.draw(st.integers(0, len(leaves) - 1)))
         kind = data.draw(st.integers(0, 3))
@@ -134,6 +141,9 @@ def test_any_tree_has_the_values_of_a_walk_by_hand(data) -> None:
         for _ in range(2):
             leaves.append(len(nodes))
             nodes.append([-1.0, len(nodes) / 8.0, 0.0, 0.0])
+        if kind >= 2 and data.draw(st.booleans()):  # anywhere between the nodes
+            nodes[node][3] += 4 * len(nodes)
+            nodes.append([-2.0 - data.draw(masks) for _ in range(4)])
     row = np.array([*np.ravel(nodes), *data.draw(st.sampled_from([[], [0.0], [0.0] * 8]))])
     rows = np.array(data.draw(st.lists(st.tuples(*[entries] * 4), min_size=1, max_size=20)))
     values = TreeDictionary().evaluate(rows, row[None], ONES)
@@ -167,7 +177,8 @@ def test_trimmed_rows_end_with_the_longest_tree() -> None:
     wide = np.pad(atoms, ((0, 0), (0, 7)))
     np.testing.assert_array_equal(TreeDictionary().trimmed(wide), atoms)
     np.testing.assert_array_equal(TreeDictionary().trimmed(atoms[:1]), [LEAF])
-    assert atoms.shape[1] <= TreeDictionary(depth=5).n_parameters(4) == 4 * 63
+    assert atoms.shape[1] <= TreeDictionary(5, categorical_features=[3]).n_parameters(4) == 4 * 94
+    assert TreeDictionary(depth=5).n_parameters(4) == 4 * 63
     assert TreeDictionary().n_parameters(4) > 2**30
 
 
@@ -194,6 +205,14 @@ def test_candidates_are_one_leaf() -> None:
         [0.0, 2.0**52, 1.0, 2.0, *LEAF, *LEAF],  # no such category
         [0.0, -1.0, 1.0, 2.0, *LEAF, *LEAF],
         [0.0, 0.5, 1.0, 2.0, *LEAF, *LEAF],
+        [0.0, 5.0, 1.0, 14.0, *LEAF, *LEAF],  # no such words
+        [0.0, 5.0, 1.0, 10.0, *LEAF, *LEAF],  # a leaf is no words
+        [0.0, 5.0, 1.0, 12.0, *LEAF, *LEAF, *[-2.0] * 4],  # words, and no set
+        [0.0, 5.0, 1.0, 14.0, *LEAF, *LEAF, -2.0, -2.0, -2.0, -1.0],
+        [0.0, 5.0, 1.0, 14.0, *LEAF, *LEAF, -2.0, -2.0, -2.5, -2.0],
+        [0.0, 5.0, 1.0, 14.0, *LEAF, *LEAF, -2.0, np.nan, -2.0, -2.0],
+        [0.0, 5.0, 1.0, 14.0, *LEAF, *LEAF, -2.0 - 2.0**52, -2.0, -2.0, -2.0],
+        [0.0, 5.0, 2.0, 14.0, *LEAF, *LEAF, *[-2.0] * 4],  # words as a child
         [0.0, 0.5, 1.0, 0.0, *LEAF, 0.0, 0.0, np.inf, 0.0],
         [np.nan, 0.5, 1.0, 0.0, *LEAF, *LEAF],
         [0.0, 0.0, 0.0],  # not even one node

@@ -74,7 +74,7 @@ def test_members_are_the_rows_of_the_families() -> None:
     rows = stack_rows(
         [wrapped(2, own_rows(GaussDictionary())), wrapped(0, own_rows(families()[0]))]
     )
-    found = {number: (places.tolist(), own) for number, places, own in union.members(rows, 3)}
+    found = {number: (places.tolist(), own) for number, places, own, _ in union.members(rows, 3)}
     assert sorted(found) == [0, 2]
     assert found[2][0] == [0, 1]
     assert found[0][0] == [2, 3]

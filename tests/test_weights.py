@@ -203,6 +203,29 @@ def test_one_number_weighs_every_row():
     np.testing.assert_array_equal(one.decision_function(X), all_rows.decision_function(X))
 
 
+def test_weights_too_small_for_counts_are_told_of_once():
+    X, y, _ = counted()
+    shares = np.full(60, 1.0 / 60.0)
+    shares[:10] = 0.0
+    search = FCGBoostClassifierCV("gauss", max_iter=3, cv=2, random_state=0)
+    for model in (FCGBoostClassifier(**FEW), search):
+        with pytest.warns(UserWarning, match=r"sum to 0\.833: .* 50 rows count as 0\.833") as told:
+            model.fit(X, y, shares)
+        (warning,) = told
+        assert "sample_weight * len(X) / sample_weight.sum()" in str(warning.message)
+        assert warning.filename == __file__
+        # Warnings are errors here.
+        model.fit(X, y, shares * len(X) / shares.sum())
+
+
+def test_only_small_weights_of_training_rows_are_told_of():
+    X, y, _ = counted()
+    held_out = {"X_val": X, "y_val": y, "sample_weight_val": np.full(60, 0.01)}
+    FCGBoostClassifier(**FEW).fit(X, y, np.full(60, 0.5), **held_out)
+    with pytest.warns(UserWarning, match="60 rows count as 29"):
+        FCGBoostClassifier(**FEW).fit(X, y, 0.483, **held_out)
+
+
 def test_a_class_weight_equals_weights_of_its_rows():
     X, y, _ = counted()
     by_class = FCGBoostClassifier(class_weight={1.0: 3.0}, **FEW).fit(X, y)

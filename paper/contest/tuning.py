@@ -61,11 +61,10 @@ def measure(entry: Entry, data: Data, terms: Terms, seed: int) -> dict[str, Valu
     params, learned, seconds_tune, seconds_fit = tune(entry, plan, data, seed)
     test = score(learned.judge(data.X_test), data.y_test)
     validation = score(learned.judge(data.X_val), data.y_val)
-    shown = {**params, **learned.chosen}
     return {
         **test._asdict(),
         "validation_accuracy": validation.accuracy,
-        "parameters": " ".join(f"{name}={_short(value)}" for name, value in shown.items()),
+        "parameters": shown({**params, **learned.chosen}),
         "n_choices": len(plan.choices),
         "seconds_tune": seconds_tune,
         "seconds_fit": seconds_fit,
@@ -74,6 +73,11 @@ def measure(entry: Entry, data: Data, terms: Terms, seed: int) -> dict[str, Valu
         "n_parts": learned.n_parts,
         "deviation": "; ".join(note for note in (plan.note, learned.note) if note),
     }
+
+
+def shown(params: Params) -> str:
+    """Write parameters in a cell."""
+    return " ".join(f"{name}={_short(value)}" for name, value in params.items())
 
 
 def _short(value: object) -> str:

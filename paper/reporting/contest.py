@@ -51,29 +51,38 @@ def overall(rows: DataFrame, column: str) -> dict[str, float]:
     return {str(name): float(mean) for name, mean in by_set(rows, column).mean().items()}
 
 
-def ranks(rows: DataFrame) -> DataFrame:
-    """Give mean ranks by accuracy within splits, ties sharing theirs: by set and method."""
-    wide = rows.pivot_table(index=["dataset", "repetition"], columns="method", values="accuracy")
+def ranks(rows: DataFrame, column: str = "accuracy", *, largest: bool = True) -> DataFrame:
+    """Give mean ranks within splits, ties sharing theirs: by set and method."""
+    wide = rows.pivot_table(index=["dataset", "repetition"], columns="method", values=column)
     # The mean of equal accuracies can differ in the last bit; shares of rows never do so little.
-    return wide.round(12).rank(axis=1, ascending=False).groupby("dataset").mean()
+    return wide.round(12).rank(axis=1, ascending=not largest).groupby("dataset").mean()
 
 
-def rank_summaries(rows: DataFrame) -> dict[str, Summary]:
+def rank_summaries(
+    rows: DataFrame, column: str = "accuracy", *, largest: bool = True
+) -> dict[str, Summary]:
     """Give mean ranks over sets, with standard errors over sets."""
-    found = ranks(rows)
+    found = ranks(rows, column, largest=largest)
     return {str(name): summarize(found[name]) for name in found}
 
 
-def gaps(rows: DataFrame, ours: str) -> dict[str, Gap]:
-    """Compare ours with the rival whose mean is best, set by set.
+def gaps(
+    rows: DataFrame,
+    ours: str,
+    column: str = "accuracy",
+    *,
+    largest: bool = True,
+    own: Sequence[str] = OURS,
+) -> dict[str, Gap]:
+    """Compare ours with the rival whose mean is best, set by set; `own` are no rivals.
 
     That rival is chosen by the test part, which flatters it.
     """
     found = {}
     for name, part in rows.groupby("dataset"):
-        wide = part.pivot_table(index="repetition", columns="method", values="accuracy")
-        rivals = [method for method in wide if method not in OURS]
-        best = max(rivals, key=lambda method: float(wide[method].mean()))
+        wide = part.pivot_table(index="repetition", columns="method", values=column)
+        rivals = {method: float(wide[method].mean()) for method in wide if method not in own}
+        best = (max if largest else min)(rivals, key=rivals.__getitem__)
         found[str(name)] = Gap(str(best), summarize(wide[ours] - wide[best]))
     return found
 

@@ -82,6 +82,7 @@ def test_the_list_explains_every_experiment_with_its_times(capsys):
         (["run", "sim5"], "unknown experiment 'sim5'"),
         (["run", "sim1", "--jobs", "0"], "at least 1, got '0'"),
         (["run", "sim1", "--preset", "slow"], "invalid choice: 'slow'"),
+        (["run", "contest", "--repetitions", "0-x"], "such as 0-2,5 are needed, got '0-x'"),
     ],
 )
 def test_wrong_usage_ends_with_status_2_and_a_sentence(arguments, message, capsys):
@@ -103,7 +104,19 @@ def test_a_method_that_no_one_knows_is_refused_and_names_go_in_any_case(tmp_path
     assert main(["run", "contest", "--methods", "magic", "--out", str(tmp_path)]) == 1
     assert "no method is called 'magic'" in capsys.readouterr().err
     units = [SimpleNamespace(method="LightGBM"), SimpleNamespace(method="ours")]
-    assert runner._asked(units, ["lightgbm"]) == units[:1]
+    assert runner._asked(units, {"method": ["lightgbm"]}) == units[:1]
+
+
+def test_units_are_chosen_by_methods_sets_and_repetitions():
+    units = EXPERIMENTS["contest"].units("standard", None)
+    asked = {"method": ["catboost"], "dataset": ["HEART", "musk2"], "repetition": ["0", "7"]}
+    found = runner._asked(units, asked)
+    assert {(unit.dataset, unit.repetition) for unit in found} == {
+        *(("heart", 0), ("heart", 7), ("musk2", 0), ("musk2", 7)),
+    }
+    assert {unit.method for unit in found} == {"catboost"}
+    with pytest.raises(DataError, match="no repetition is called '12': 0, 1, "):
+        runner._asked(units, {"repetition": ["12"]})
 
 
 def hinder(monkeypatch, experiment, act):

@@ -325,7 +325,7 @@ def test_methods_can_be_run_one_after_another_into_one_table(tmp_path, monkeypat
     monkeypatch.setattr(contest, "SETS", ("heart",))
     monkeypatch.setattr(contest, "missing_sets", lambda names: None)
     for methods in (["svm_rbf"], ["svm_rbf", "hist_gradient_boosting"]):
-        options = {"methods": methods, "resume": True, "stream": io.StringIO()}
+        options = {"only": {"method": methods}, "resume": True, "stream": io.StringIO()}
         assert runner.run(Contest(), "quick", tmp_path, **options) is None
     frame, facts = runner.load(Contest(), tmp_path)
     assert sorted(zip(frame["method"], frame["noise"], strict=True)) == [

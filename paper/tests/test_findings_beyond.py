@@ -60,7 +60,7 @@ def _few_sets(monkeypatch):
 
 
 def quick(experiment, folder, methods=None):
-    options = {"methods": methods, "stream": io.StringIO()}
+    options = {"only": {"method": methods} if methods else {}, "stream": io.StringIO()}
     assert runner.run(experiment, "quick", folder, **options) is None
     frame, facts = runner.load(experiment, folder)
     assert facts["is_finished"] == (methods is None)

@@ -284,8 +284,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        for name in ("sparse", "string", "categorical"):
-            setattr(tags.input_tags, name, True)
+        # Not "categorical", which to scikit-learn means whole numbers.
+        tags.input_tags.sparse = tags.input_tags.string = True
         tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags
 

@@ -6,6 +6,7 @@ data as laid out. The scores are those of separate fits.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
@@ -33,7 +34,13 @@ from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.tables.inputs import views_of
 from fcgboost.threads import blas
-from fcgboost.training.checks import Array, check_number, check_word, make_part
+from fcgboost.training.checks import (
+    Array,
+    check_number,
+    check_word,
+    make_part,
+    warn_of_shares,
+)
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds, readers_of
 from fcgboost.training.fit import MemoryLayout as Layout
 from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
@@ -189,6 +196,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
             settings = [resolve(one, has_validation_data=True) for one in classifiers]
             classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
+            warn_of_shares(weights.sum(), int(np.count_nonzero(weights)), stacklevel=3)
             data, readers = (X_all, classes[codes], weights), readers_of(self)
             # Cells were read already.
             plain = clone(prototype).set_params(categorical_features="from_dtype")
@@ -205,7 +213,10 @@ class FCGBoostClassifierCV(BaseFCGBoost):
             self._report(grid, scores, theory_steps(weights.sum()))
             if self.refit:
                 best = clone(prototype).set_params(**self.best_params_, scoring=None)
-                self.best_estimator_ = best.fit(X, y, weights)
+                with warnings.catch_warnings():
+                    # Said above, of all rows.
+                    warnings.filterwarnings("ignore", "The sample weights sum to")
+                    self.best_estimator_ = best.fit(X, y, weights)
                 self.__dict__.update(fitted_attributes(best))
         return self
 
@@ -296,8 +307,8 @@ def _score_fold(
     scores, before = list[list[float]](), None
     layout: Layout | None = None
     with blas.one_thread():
-        held_out = X[test], y[test], weights[test]
-        parts = check_data(clone(prototype), X[train], y[train], weights[train], held_out)
+        held_out, rows = (X[test], y[test], weights[test]), (X[train], y[train], weights[train])
+        parts = check_data(clone(prototype), *rows, held_out, is_fold=True)
         parts = parts._replace(readers=readers)
         for dictionary, some in groupby(settings, lambda one: one.dictionary):
             ridges = list(some)

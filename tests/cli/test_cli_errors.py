@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -199,7 +200,7 @@ def test_every_command_is_explained_with_examples_that_parse() -> None:
         examples = [line for line in lines if line.startswith("fcgboost ")]
         assert examples, name
         for line in examples:
-            words = line.split(" | ")[0].split()[1:]
+            words = shlex.split(line.split(" | ")[0])[1:]
             assert words[0] == name
             make_parser().parse_args(words)
 

@@ -106,6 +106,45 @@ def test_settings_reach_every_parameter(tmp_path: Path) -> None:
     assert len(classifier.trace_) == 0 or len(out.read_bytes()) < 20_000
 
 
+@pytest.mark.parametrize(
+    ("labels", "given", "expected"),
+    [
+        ((0, 1), '{"0": 1, "1": 5}', {0: 1, 1: 5}),
+        ((1.0, 2.0), '{"1.0": 2, "2": 5}', {1: 2, 2: 5}),
+        ((False, True), '{"true": 5, "False": 2}', {True: 5, False: 2}),
+        (("no", "yes"), '{"yes": 5}', {"yes": 5}),
+    ],
+)
+def test_class_weights_name_classes_by_their_text(
+    labels: tuple[Any, Any], given: str, expected: dict[Any, float], tmp_path: Path
+) -> None:
+    data, out = tmp_path / "s.parquet", tmp_path / "m.json"
+    x = np.random.default_rng(0).normal(size=40)
+    pd.DataFrame({"x": x, "y": [labels[int(value > 0.3)] for value in x]}).to_parquet(data)
+    command = ["fit", data, "--target", "y", *GAUSS, "--out", out, "--set", "max_iter=3"]
+    assert run(*command, "--set", f"class_weight={given}") == 0
+    assert load_model(out).class_weight == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('{"2": 5}', "names the class '2', which the target does not have: its classes are 0, 1."),
+        ('{"1": 5, "1.0": 3}', "names a class twice: 1, 1.0."),
+        ('{"1": -5}', "class_weight of 1 must be a number greater than 0"),
+        ("5", "class_weight must be 'balanced', a dict or None"),
+    ],
+)
+def test_wrong_class_weights_are_refused(
+    given: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "s.csv"
+    data.write_text("x,y\n" + "".join(f"{i},{int(i > 20)}\n" for i in range(40)))
+    command = ["fit", data, "--target", "y", "--out", tmp_path / "m.json"]
+    assert run(*command, "--set", f"class_weight={given}") == 3
+    assert message in capsys.readouterr().err
+
+
 def test_removal_reaches_the_classifier(tmp_path: Path) -> None:
     data, out = tmp_path / "s.csv", tmp_path / "m.json"
     assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0

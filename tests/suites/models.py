@@ -74,8 +74,8 @@ def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: 
     return FCGBoostClassifier(**settings).fit(make(X), y)
 
 
-def codes_of(X: Any) -> Any:
-    codes = np.floor(9.0 * X)
+def codes_of(X: Any, n: int = 9) -> Any:
+    codes = np.floor(n * X)
     codes[::9] = np.nan
     return codes
 
@@ -138,6 +138,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "trees": lambda: fit(dictionary=TreeDictionary(depth=2)),
     "corrected leaves": lambda: fit(
         3, dictionary=TreeDictionary(4, min_leaf=2, max_leaf_nodes=6, corrects_leaves=True)
+    ),
+    "corrected leaves of codes": lambda: fit(
+        3,
+        lambda X: np.floor(255.0 * X),
+        dictionary=TreeDictionary(
+            *(4, 2), max_leaf_nodes=6, corrects_leaves=True, categorical_features=[0, 1]
+        ),
     ),
     "trees, three classes": lambda: fit(3, dictionary=TreeDictionary(min_leaf=2)),
     "union": lambda: fit(dictionary=union(), clip=1.5),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-N_CODES = 52
+N_CODES, WORD = 255, 52
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -13,7 +13,7 @@ class Split(NamedTuple):
     """One way to split rows: what a node says, and which rows go left."""
 
     feature: int
-    value: float
+    value: float | int  # a set of categories is a mask, of any size
     kind: int
     left: frozenset[int]
 
@@ -118,7 +118,7 @@ class Naive:
                 kind += 2
                 unseen = 2**N_CODES - 1 - question.seen
                 value = value + unseen if is_left else value
-            yield Split(question.feature, float(value), kind, left)
+            yield Split(question.feature, value, kind, left)
 
     def best(self, node):
         """Give the best split of a node, or None."""
@@ -145,7 +145,18 @@ class Naive:
         largest = max(map(abs, values.values())) or 1.0
         for number, value in values.items():
             table[number][1] = value / largest * self.p["peak"]
-        return np.array(table).reshape(-1)
+        for row in table[:]:
+            if row[3] >= 2:
+                self.write_set(row, table)
+        return np.array(table, float).reshape(-1)
+
+    def write_set(self, row, table):
+        words = [row[1] >> start & (1 << WORD) - 1 for start in range(0, N_CODES, WORD)]
+        row[1] = words[0]
+        codes = [x[row[0]] for x in self.rows if is_code(x[row[0]])]
+        if max(codes, default=0) >= WORD:
+            row[3] += 4 * len(table)
+            table.append([-2 - word for word in words[1:]])
 
     def next_level(self, level, table, members):
         below = []
@@ -154,12 +165,7 @@ class Naive:
             if split is None:
                 continue
             left, right = members[number] & split.left, members[number] - split.left
-            table[number] = [
-                float(split.feature),
-                split.value,
-                float(len(table)),
-                float(split.kind),
-            ]
+            table[number] = [split.feature, split.value, len(table), split.kind]
             for side in (left, right):
                 members[len(table)] = side
                 below.append(len(table))
@@ -175,10 +181,12 @@ def naive_value(x, row) -> float:
     while nodes[node][0] != -1:
         feature, value, left, kind = nodes[node]
         entry = float(x[int(feature)])
-        if is_missing(entry, kind >= 2):
+        more = nodes[int(kind) // 4] if kind >= 4 else []
+        if is_missing(entry, kind >= 2) or (2 <= kind < 4 and entry >= WORD):
             goes_left = int(kind) % 2 == 1
         elif kind >= 2:
-            goes_left = int(value) >> int(entry) & 1 == 1
+            words = [int(value), *(-2 - int(word) for word in more)]
+            goes_left = words[int(entry) // WORD] >> int(entry) % WORD & 1 == 1
         else:
             goes_left = entry <= value
         node = int(left) + (0 if goes_left else 1)

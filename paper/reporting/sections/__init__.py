@@ -19,6 +19,7 @@ from paper.reporting.sections import (
     calibration,
     contest,
     earthquake,
+    gaps,
     leaves,
     rates,
     robustness,
@@ -27,6 +28,7 @@ from paper.reporting.sections import (
     sim2,
     sim3,
     sim4,
+    tables,
     uci,
 )
 from paper.reporting.tables import ABSENT, Table, row
@@ -52,6 +54,8 @@ WRITERS: Mapping[str, Writer] = {
     "calibration": calibration.write,
     "atoms": atoms.write,
     "leaves": leaves.write,
+    "tables": tables.write,
+    "gaps": gaps.write,
 }
 
 

@@ -150,10 +150,11 @@ typedef struct {
     int64_t is_exact; /* whether it tells all weights */
 } fcg_tree_rules;
 
-/* Grow a tree; nodes of four numbers are written to `nodes`, which has room for max_nodes, and the
+/* Grow a tree; nodes of four numbers, and behind them four more for every split by a feature of
+ * more than 52 categories, are written to `nodes`, which has room for max_nodes of both, and the
  * number of the leaf that every row of some weight belongs to, in the order of nodes, to `leaves`
  * unless that is NULL. `room` holds n_room histograms, 256 numbers a column, at least one; with one
- * more for every leaf, larger siblings need not be added up. Returns how many nodes there are, or
+ * more for every leaf, larger siblings need not be added up. Returns how many of both there are, or
  * -1 if there is no memory. */
 FCG_API int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules,
                               const double *residual, const double *weights, int64_t n_room,
@@ -206,9 +207,14 @@ FCG_API void fcg_leaf_sums(const fcg_forest *forest, const double *r, double *su
 
 /* walk.c */
 
+/* Codes of categories, and how many of them one number holds. */
+enum { FCG_CODES = 255, FCG_WORD = 52 };
+
 /* A node of a tree, as a row of the dictionary has it: a leaf has feature -1 and its value; others
- * send rows to node `left` or the one behind it. Kind 1: missing values go left; kind 2: the value
- * is a set of categories. */
+ * send rows to node `left` or the one behind it. Kind is a sum: 1, missing values go left; 2, the
+ * value is a set of categories below 52, with a bit for every code that goes left; 4 w, those from
+ * 52 on are in place w, in four numbers, each -2 less such bits for 52 codes. A code that has no
+ * bit goes where missing values go. */
 typedef struct {
     double feature, value, left, kind;
 } fcg_node;

@@ -25,6 +25,27 @@ static const pair *bins_of(const fcg_bins *bins, const pair *histogram, pair tot
     return copied;
 }
 
+/* Order codes by their means, equal ones as they are: first roughly, by shares of the range. */
+static void sort_levels(int n, const double *means, int *codes) {
+    int shares[N_BINS], ends[N_BINS + 1] = {0}, rough[N_BINS];
+    double low = INFINITY, high = -INFINITY;
+    for (int at = 0; at < n; at++) {
+        double mean = means[codes[at]];
+        low = mean < low ? mean : low, high = mean > high ? mean : high;
+    }
+    for (int at = 0; at < n; at++) {
+        shares[at] = high > low ? (int)((means[codes[at]] - low) / (high - low) * (n - 1)) : 0;
+        ends[shares[at] + 1]++;
+    }
+    for (int share = 1; share < n; share++) ends[share] += ends[share - 1];
+    for (int at = 0; at < n; at++) rough[ends[shares[at]]++] = codes[at];
+    for (int k = 0; k < n; k++) {
+        int at = k;
+        for (; at > 0 && means[codes[at - 1]] > means[rough[k]]; at--) codes[at] = codes[at - 1];
+        codes[at] = rough[k];
+    }
+}
+
 /* Order the bins of a feature and add them up in that order; returns how many there are. Those that
  * are known to have no rows are left out, and so are levels of a category, which are in the order
  * of their mean residuals. */
@@ -36,10 +57,9 @@ static int rank_bins(const pair *own, int n, const uint64_t *occupied, int is_ca
         for (int code = 0; code < n; code++) {
             if (weight_of(own[code]) == 0) continue;
             means[code] = (double)(own[code] >> WEIGHT_BITS) / (weight_of(own[code]) + smoothing);
-            int at = n_ranks++;
-            for (; at > 0 && means[ranks[at - 1]] > means[code]; at--) ranks[at] = ranks[at - 1];
-            ranks[at] = code;
+            ranks[n_ranks++] = code;
         }
+        sort_levels(n_ranks, means, ranks);
     } else if (occupied) {
         for (int word = 0; word < 4; word++) {
             /* Below the first bin may be missing values alone. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_CODES = 52, FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
+enum { FIELDS = 4, MISSING_LEFT = 1, CATEGORIES = 2 };
 /* Rows that are fetched before they are needed. */
 enum { AHEAD = 16 };
 /* Of so few rows sums are made sooner than empty histograms. */
@@ -265,30 +265,43 @@ static void grow(growth *tree, int64_t n_active) {
     }
 }
 
+/* Write which categories go left: a number in the split, or, if there are many, four more in the
+ * free place n; returns the next free one. */
+static int64_t write_set(const node *own, int is_wide, double *row, double *nodes, int64_t n) {
+    double words[1 + FIELDS] = {0.0}, *others = nodes + FIELDS * n;
+    for (int code = 0; code < FCG_CODES; code++)
+        if ((own->goes_left[code >> 6] >> (code & 63)) & 1)
+            words[code / FCG_WORD] += ldexp(1.0, code % FCG_WORD);
+    row[1] = words[0];
+    if (!is_wide) return n;
+    row[3] += 4.0 * (double)n;
+    for (int k = 0; k < FIELDS; k++) others[k] = -2.0 - words[1 + k];
+    return n + 1;
+}
+
 /* Write a split down, as the dictionary has it. */
 static void write_split(const growth *tree, const node *own, double *row) {
     const fcg_bins *bins = tree->bins;
     int64_t left = own->children, j = own->feature;
-    int is_category = bins->is_category[j];
     row[0] = (double)j;
     row[1] = bins->edges[j * N_BINS + own->place];
     row[2] = (double)left;
-    row[3] = (double)(own->is_missing_left * MISSING_LEFT + is_category * CATEGORIES);
-    if (is_category) {
-        row[1] = 0.0;
-        for (int code = 0; code < N_CODES; code++)
-            row[1] += (own->goes_left[0] >> code) & 1 ? ldexp(1.0, code) : 0.0;
-    }
+    row[3] = (double)(own->is_missing_left * MISSING_LEFT + bins->is_category[j] * CATEGORIES);
 }
 
-/* Write the nodes: leaves with their mean residuals, smoothed, the largest of them the peak. */
-static void write_nodes(const growth *tree, const double *weights, double *nodes) {
+/* Write the nodes: leaves with their mean residuals, smoothed, the largest of them the peak, and
+ * behind all what sets need; returns how many places that takes. */
+static int64_t write_nodes(const growth *tree, const double *weights, double *nodes) {
+    const fcg_bins *bins = tree->bins;
     double largest = 0.0;
+    int64_t n = tree->n_nodes;
     for (int64_t k = 0; k < tree->n_nodes; k++) {
         const node *own = tree->nodes + k;
         double *row = nodes + FIELDS * k, weight = weight_of(own->total) * tree->rules->unit;
         if (own->children) {
             write_split(tree, own, row);
+            if (bins->is_category[own->feature])
+                n = write_set(own, bins->n_numbers[own->feature] > FCG_WORD, row, nodes, n);
             continue;
         }
         memcpy(row, LEAF, sizeof LEAF);
@@ -304,6 +317,7 @@ static void write_nodes(const growth *tree, const double *weights, double *nodes
     for (int64_t k = 0; k < tree->n_nodes; k++)
         if (nodes[FIELDS * k] == -1.0)
             nodes[FIELDS * k + 1] = nodes[FIELDS * k + 1] / largest * tree->rules->peak;
+    return n;
 }
 
 /* Write the leaves of the rows that the tree was grown on, in the order of nodes. */
@@ -336,12 +350,13 @@ int64_t fcg_grow_tree(const fcg_bins *bins, const fcg_tree_rules *rules, const d
     tree.nodes = malloc((size_t)(max_nodes + 2) * sizeof(node));
     tree.occupied = malloc((size_t)(4 * bins->n_columns + 1) * sizeof(uint64_t));
     int is_there = tree.rows && tree.order && tree.right && tree.nodes && tree.occupied;
+    int64_t n_places = -1;
     if (is_there) {
         grow(&tree, set_rows(&tree, residual, weights));
-        write_nodes(&tree, weights, nodes);
+        n_places = write_nodes(&tree, weights, nodes);
         if (leaves) write_leaves(&tree, leaves);
     }
     free(tree.rows), free(tree.order), free(tree.right), free(tree.nodes);
     free(tree.occupied);
-    return is_there ? tree.n_nodes : -1;
+    return n_places;
 }

@@ -3,30 +3,41 @@
 
 #include <math.h>
 
-enum { N_CODES = 52 };
-
 /* Rows whose inputs stay in the fastest cache while trees pass by, and rows that walk side by side:
  * each step waits for the memory, and the others go on meanwhile. */
 enum { BLOCK = 128, LANES = 16 };
+
+/* Return the word of a set that has a code: the value, or one of the four behind. */
+static int64_t word_of(const fcg_node *node, const fcg_node *words, int64_t code) {
+    if (code < FCG_WORD) return (int64_t)node->value;
+    return -2 - (int64_t)((const double *)words)[code / FCG_WORD - 1];
+}
 
 static int64_t next_node(const fcg_node *tree, int64_t i, const double *row) {
     const fcg_node *node = tree + i;
     if (node->feature < 0.0) return i;
     double x = row[(int64_t)node->feature];
-    int kind = (int)node->kind, is_right = !(kind & 1);
+    int64_t kind = (int64_t)node->kind, words = kind >> 2, is_right = !(kind & 1);
     if (!(kind & 2)) is_right = (x > node->value) | ((x != x) & is_right);
-    else if (x >= 0.0 && x < N_CODES && x == floor(x))
-        is_right = (((int64_t)node->value >> (int64_t)x) & 1) == 0;
+    else if (x >= 0.0 && x < (words ? FCG_CODES : FCG_WORD) && x == floor(x))
+        is_right = !((word_of(node, tree + words, (int64_t)x) >> ((int64_t)x % FCG_WORD)) & 1);
     return (int64_t)node->left + is_right;
 }
 
+static int is_word(double x) { return x >= 0.0 && x < 0x1p52 && x == floor(x); }
+
 /* Whether a node sends rows by one of the features to later nodes. */
-static int is_sound(const fcg_node *node, int64_t i, int64_t n_nodes, int64_t n_features) {
+static int is_sound(const fcg_node *tree, int64_t i, int64_t n_nodes, int64_t n_features) {
+    const fcg_node *node = tree + i;
     double f = node->feature, v = node->value, l = node->left, kind = node->kind;
     if (!(f >= 0.0 && f < (double)n_features && f == floor(f) && v - v == 0.0)) return 0;
     if (!(l > (double)i && l + 1.0 < (double)n_nodes && l == floor(l))) return 0;
     if (kind == 0.0 || kind == 1.0) return 1;
-    return (kind == 2.0 || kind == 3.0) && v >= 0.0 && v < 4503599627370496.0 && v == floor(v);
+    if (!(kind < 4.0 * (double)n_nodes && is_word(kind) && is_word(v))) return 0;
+    const double *words = (const double *)(tree + ((int64_t)kind >> 2));
+    for (int k = 0; kind >= 4.0 && k < 4; k++)
+        if (!is_word(-2.0 - words[k])) return 0;
+    return ((int64_t)kind & 2) == 2;
 }
 
 int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
@@ -37,7 +48,7 @@ int64_t fcg_check_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
         levels[0] = 0;
         for (int64_t i = 0; i < n_nodes; i++) {
             if (levels[i] < 0 || nodes[i].feature == -1.0) continue;
-            if (!is_sound(nodes + i, i, n_nodes, n_features)) return tree * n_nodes + i;
+            if (!is_sound(nodes, i, n_nodes, n_features)) return tree * n_nodes + i;
             int64_t left = (int64_t)nodes[i].left;
             if (levels[left] >= 0 || levels[left + 1] >= 0) return tree * n_nodes + i;
             levels[left] = levels[left + 1] = levels[i] + 1;

@@ -30,6 +30,7 @@ examples:
   fcgboost fit digits.parquet --target digit --removal backward
   fcgboost fit train.parquet --target y --drop id --dictionary relu --json
   fcgboost fit a1a.svm --dictionary gauss --set dictionary__width=2.5 --set l2=0.01
+  fcgboost fit train.parquet --target y --set 'class_weight={{"0": 1, "1": 5}}'
 """
 
 
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
     writing.check_outputs(outputs, [options.data], tables=[options.test_out])
     classifier = training.make_classifier(options)
     X, y, first_index = rows.read_rows(options, table=options.test_out)
+    training.name_classes(classifier, y)
     X_train, X_test, y_train, y_test = training.split(X, y, options)
     start = time.perf_counter()
     model, ending = training.train(classifier, X_train, y_train, options.time_limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,32 @@ def make_classifier(options: argparse.Namespace) -> FCGBoostClassifier:
     classifier.set_params(**dict(options.set))
     resolve(classifier, has_validation_data=False)
     return classifier
+
+
+def name_classes(classifier: FCGBoostClassifier, y: Any) -> None:
+    """Replace the keys of class weights, which are text in JSON, by the classes they name."""
+    given = classifier.class_weight
+    if not isinstance(given, Mapping):
+        return
+    labels = np.unique(y).tolist()
+    names = {name: label for label in labels for name in _names(label)}
+    unknown = [key for key in given if key not in names]
+    if unknown:
+        raise ValueError(
+            f"class_weight names the class {unknown[0]!r}, which the target does not have: its "
+            f"classes are {', '.join(map(str, labels))}."
+        )
+    named = {names[key]: weight for key, weight in given.items()}
+    if len(named) < len(given):
+        raise ValueError(f"class_weight names a class twice: {', '.join(given)}.")
+    classifier.set_params(class_weight=named)
+
+
+def _names(label: Any) -> set[str]:
+    """Return how a class may be written: a truth value also as in JSON, 1 also as 1.0."""
+    if isinstance(label, bool):
+        return {str(label), str(label).lower()}
+    return {str(label), str(float(label))} if isinstance(label, int) else {str(label)}
 
 
 def split(X: Any, y: Any, options: argparse.Namespace) -> Any:

@@ -20,7 +20,7 @@ from fcgboost.losses import CurvedLoss
 from fcgboost.model import Model
 from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import Step
-from fcgboost.training.checks import check_labels, class_weights
+from fcgboost.training.checks import check_labels, class_weights, warn_of_shares
 from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
@@ -75,7 +75,8 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool, bool]
     found = [rows.ask("survey") for rows in given]
     for answer, name in zip(found, ("sample_weight", "sample_weight_val"), strict=False):
         check_some_weight(np.array([answer is not None]), name)
-    labels, widths, are_sparse, have_missing = found[0]
+    labels, widths, are_sparse, have_missing, totals, n_rows = found[0]
+    warn_of_shares(sum(totals), sum(n_rows), stacklevel=6)
     if len(set(are_sparse)) > 1:
         raise ValueError(
             "Some partitions of X are sparse and some are not: make them all alike, for example by "
@@ -83,7 +84,7 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool, bool]
         )
     classes, _ = check_labels(_united(labels))
     check_two_classes(classes)
-    for others, *_, lack in found[1:]:
+    for others, _, _, lack, *_ in found[1:]:
         check_labels(_united(others), classes)
         have_missing += lack
     return classes, widths[0], are_sparse[0], any(have_missing)

@@ -80,10 +80,13 @@ class Partition:
     # Before the loop.
 
     def survey(self) -> tuple[list[Any], ...]:
-        """Return the labels, the number of columns, and whether rows are sparse, or lack values."""
-        X, present = self._data.X, np.unique(self._data.codes)
-        kind = (self._labels[present], X.shape[1], sparse.issparse(X), self._data.has_missing)
-        return tuple([one] for one in kind)
+        """Return labels, the number of columns, whether rows are sparse or lack values, weights.
+
+        Of the weights it is their sum and how many there are.
+        """
+        data = self._data
+        kind = (self._labels[np.unique(data.codes)], data.X.shape[1], sparse.issparse(data.X))
+        return tuple([one] for one in (*kind, data.has_missing, data.weights.sum(), self.n_rows))
 
     def encode(self, classes: NDArray[Any]) -> hashing.Digest:
         """Replace labels by codes and put the rows in canonical order; return their digest."""

@@ -26,9 +26,11 @@ from fcgboost.dictionaries.growth import WEIGHT_BITS, GrowingRows, weight_of
 _BLOCK, _NUMBERS, _WARPS = 512, 1024, 4
 # How many copies of sums threads share, so that they meet less.
 _COPIES = 64
-_BINS, _CODES = tl.constexpr(256), tl.constexpr(64)
+_BINS, _WORD = tl.constexpr(256), tl.constexpr(64)
 _WEIGHT_BITS, _ALL_WEIGHT = tl.constexpr(28), tl.constexpr((1 << 28) - 1)
-_LEVELS, _MANY = tl.constexpr(52), tl.constexpr(1 << 30)
+_MANY = tl.constexpr(1 << 30)
+# Levels that are compared with all others at once: with more there are too few registers.
+_LEVELS = tl.constexpr(8)
 # Histograms that room is taken for at once.
 _ROOM = 256
 # A split must raise the sum of squares by more than rounding does.
@@ -82,13 +84,27 @@ def _scores(left, total, smoothing, least):
 
 
 @triton.jit
-def _is_before(levels, bins, smoothing):
+def _is_before(sums, levels, bins, smoothing):
     """Say which levels, that some row has, come before bins in the order of mean residuals."""
-    counts, others = levels & _ALL_WEIGHT, bins & _ALL_WEIGHT
-    means = ((levels >> _WEIGHT_BITS).to(tl.float64) / (counts + smoothing))[:, None]
+    counts, others = sums & _ALL_WEIGHT, bins & _ALL_WEIGHT
+    means = ((sums >> _WEIGHT_BITS).to(tl.float64) / (counts + smoothing))[:, None]
     beside = ((bins >> _WEIGHT_BITS).to(tl.float64) / (others + smoothing))[None, :]
-    is_lower = tl.arange(0, _CODES)[:, None] < tl.arange(0, _BINS)[None, :]
+    is_lower = levels[:, None] < tl.arange(0, _BINS)[None, :]
     return (counts[:, None] > 0) & ((means < beside) | ((means == beside) & is_lower))
+
+
+@triton.jit
+def _order_levels(sums, n_levels, own, smoothing):
+    """Return the ranks of levels by their mean residuals, and the sums up to each."""
+    rank, below = tl.zeros([_BINS], dtype=tl.int32), tl.zeros([_BINS], dtype=tl.int64)
+    for some in range(0, n_levels, _LEVELS):
+        levels = some + tl.arange(0, _LEVELS)
+        of_level = tl.load(sums + levels, mask=levels < n_levels, other=0)
+        before = _is_before(of_level, levels, own, smoothing)
+        at_most = before | (levels[:, None] == tl.arange(0, _BINS)[None, :])
+        rank += tl.sum(before.to(tl.int32), 0)
+        below += tl.sum(tl.where(at_most, of_level[:, None], 0), 0)
+    return rank, below
 
 
 @triton.jit
@@ -119,12 +135,10 @@ def _search(
     rank, below, has_rows = b, tl.cumsum(own, 0), b < n_known
     if HAS_CATEGORIES:
         is_category = tl.load(features + 5 * n_features) != 0
-        levels = tl.arange(0, _CODES)
-        of_level = tl.load(sums + start + column * _BINS + levels, mask=levels < n_known, other=0)
-        before = _is_before(of_level, own, smoothing)
-        at_most = before | (levels[:, None] == b[None, :])
-        rank = tl.where(is_category, tl.sum(before.to(tl.int32), 0), rank)
-        below = tl.where(is_category, tl.sum(tl.where(at_most, of_level[:, None], 0), 0), below)
+        n_levels = tl.where(is_category, n_known, 0)
+        order = _order_levels(sums + start + column * _BINS, n_levels, own, smoothing)
+        rank = tl.where(is_category, order[0], rank)
+        below = tl.where(is_category, order[1], below)
         has_rows = tl.where(is_category, (own & _ALL_WEIGHT) > 0, has_rows)
     # Of equal scores the lowest rank wins, then missing values on the left.
     with_gaps = _scores(below + missing, total, smoothing, least)
@@ -175,9 +189,9 @@ def _take(
     tl.store(found + node, feature)
     for k in tl.static_range(3):
         tl.store(found + (k + 1) * n + node, tl.load(facts + 3 * at_feature + k))
-    is_level = b < _LEVELS
-    bits = tl.where(is_level, table, 0).to(tl.int64) << tl.where(is_level, b, 0).to(tl.int64)
-    tl.store(found + 4 * n + node, tl.sum(bits, 0))
+    bits = table.to(tl.int64) << (b % _WORD).to(tl.int64)
+    for word in tl.static_range(4):
+        tl.store(found + (4 + word) * n + node, tl.sum(tl.where(b // _WORD == word, bits, 0), 0))
 
 
 class GpuRows(GrowingRows):
@@ -256,7 +270,7 @@ class GpuRows(GrowingRows):
         """Find the best splits of nodes, and keep what rows need of them."""
         n, n_features = len(totals), self._features.shape[1]
         scores = torch.empty((n, n_features), dtype=torch.float64, device=sums.device)
-        facts, found = sums.new_empty((n, n_features, 3)), sums.new_empty((6, n))
+        facts, found = sums.new_empty((n, n_features, 3)), sums.new_empty((9, n))
         tables = self._goes_left.new_empty((n, n_features, N_BINS))
         _search[(n_features, n)](
             *(self._sums, there, sums, self._features, self._limits, scores, facts, tables),
@@ -265,19 +279,19 @@ class GpuRows(GrowingRows):
         )
         _take[(n,)](
             *(scores, facts, tables, self._features, self._columns, self._goes_left),
-            *(found, found[5].view(torch.float64), first, n_features),
+            *(found, found[8].view(torch.float64), first, n_features),
             WIDTH=triton.next_power_of_2(n_features),
         )
         return self._splits(found.cpu().numpy(), totals)
 
     def _splits(self, found: Any, totals: Any) -> Splits:
         """Return splits by what came from the GPU."""
-        pulls, scores = (totals >> WEIGHT_BITS).astype(np.float64), found[5].view(np.float64)
+        pulls, scores = (totals >> WEIGHT_BITS).astype(np.float64), found[8].view(np.float64)
         none = pulls * pulls / (weight_of(totals) + self._smoothing)
         splits = np.zeros(len(totals), SPLIT)
         splits["feature"] = np.where(scores > none * _FLOOR, found[0], -1)
         splits["place"], splits["is_missing_left"], splits["left"] = found[1:4]
-        splits["score"], splits["goes_left"][:, 0] = scores - none, found[4]
+        splits["score"], splits["goes_left"] = scores - none, found[4:8].view(np.uint64).T
         return splits
 
 

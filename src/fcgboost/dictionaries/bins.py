@@ -21,8 +21,8 @@ Codes = NDArray[np.uint8]
 
 # Bins of a feature, missing values included, are numbered by one byte.
 N_BINS = 256
-#: Categories are codes below this: a set of them is a whole number that float64 holds.
-N_CODES = 52
+#: Categories are codes below this: with missing values they have as many bins as there are.
+N_CODES = 255
 # Behind the last bin of numbers: all of them go left. Finite, as numbers in files are.
 _ABOVE_ALL = np.finfo(np.float64).max
 #: Rows that thresholds are chosen by, the first ones: canonical rows stand in a random order.

@@ -23,8 +23,11 @@ from fcgboost.dictionaries.bins import N_BINS, N_CODES, Bins, Codes
 
 # The numbers of a node.
 FIELDS = 4
-# Bits of a node's kind: missing values go left; the value is a set of categories.
-MISSING_LEFT, CATEGORIES = 1, 2
+# Bits of a node's kind: missing values go left; the value is a set of categories. Above these is
+# the place of four more numbers of a set, of which each is -2 less a word.
+MISSING_LEFT, CATEGORIES, MORE_WORDS = 1, 2, 4
+#: Categories of a word, the bits of a whole number that float64 holds; words of a set.
+WORD, N_WORDS = 52, 1 + FIELDS
 # A sum of residuals, in the upper bits, and one of weights are one whole number; sizes of all
 # residuals add up to fewer steps than that power of two.
 WEIGHT_BITS, _RESIDUAL_BITS = 28, 34
@@ -44,6 +47,19 @@ def nodes_of(atoms: Any) -> Array:
 def as_rows(nodes: Array) -> Array:
     """Return trees, of which there may be none, as rows again."""
     return nodes.reshape(len(nodes), nodes.shape[1] * FIELDS)
+
+
+def sets_of(nodes: Array) -> Rows:
+    """Return sets of categories that go left, of shape (n_trees, n_nodes, 5): words of 52 codes.
+
+    A code that a set has no word for goes where missing values go.
+    """
+    is_split, n_nodes = nodes[:, :, :1] >= 0.0, nodes.shape[1]
+    kinds = np.where(is_split, nodes[:, :, 3:], 0.0).astype(np.int64)
+    is_set, places = kinds & CATEGORIES > 0, (kinds // MORE_WORDS).clip(max=n_nodes - 1)
+    others = -2.0 - np.take_along_axis(nodes, places, axis=1)
+    words = np.where(places > 0, others, (kinds & MISSING_LEFT) * (2.0**WORD - 1.0))
+    return np.where(is_set, np.dstack([nodes[:, :, 1], words]), 0.0).astype(np.int64)
 
 
 @dataclass
@@ -160,16 +176,15 @@ class Growth:
         values = values / (np.abs(values).max() or 1.0) * rules.peak
         feature = np.where(is_leaf, -1, splits["feature"])
         is_set = ~is_leaf & self._bins.is_category[feature]
-        levels = (splits["goes_left"][:, 0] & np.uint64((1 << N_CODES) - 1)).astype(np.float64)
         values = np.where(is_leaf, values, self._bins.edges[feature, splits["place"]])
         kinds = MISSING_LEFT * splits["is_missing_left"] + CATEGORIES * is_set
-        nodes[:, 0], nodes[:, 1], nodes[:, 2] = (
-            feature,
-            np.where(is_set, levels, values),
-            self._lefts,
-        )
+        nodes[:, 0], nodes[:, 1], nodes[:, 2] = feature, values, self._lefts
         nodes[:, 3] = np.where(is_leaf, 0, kinds)
-        return nodes.reshape(1, -1)
+        words = _words_of(splits["goes_left"][is_set])
+        nodes[is_set, 1] = words[:, 0]
+        is_wide = is_set & (self._bins.n_numbers[feature] > WORD)
+        nodes[is_wide, 3] += MORE_WORDS * (len(nodes) + np.arange(is_wide.sum()))
+        return np.vstack([nodes, -2.0 - words[is_wide[is_set], 1:]]).reshape(1, -1)
 
     def leaf_numbers(self) -> NDArray[np.uint16]:
         """Return the number of the leaf that the rows of every node belong to."""
@@ -183,6 +198,14 @@ class Growth:
             first = self._children[node]
             numbers[first : first + 2] = numbers[node]
         return numbers
+
+
+def _words_of(goes_left: NDArray[np.uint64]) -> Array:
+    """Return the words of sets whose codes are bits, of shape (n_sets, 5)."""
+    codes = np.ascontiguousarray(goes_left).view(np.uint8)
+    bits = np.zeros((len(codes), N_WORDS * WORD))
+    bits[:, :N_CODES] = np.unpackbits(codes, axis=1, count=N_CODES, bitorder="little")
+    return np.asarray(bits.reshape(-1, N_WORDS, WORD) @ 2.0 ** np.arange(WORD))
 
 
 def weight_of(totals: Rows) -> Rows:

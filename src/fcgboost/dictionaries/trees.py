@@ -25,9 +25,11 @@ from fcgboost.dictionaries.growth import (
     CATEGORIES,
     FIELDS,
     MISSING_LEFT,
+    WORD,
     Rules,
     as_rows,
     nodes_of,
+    sets_of,
 )
 from fcgboost.parts import check_count, check_not_negative, check_positive, refuse
 
@@ -49,7 +51,8 @@ class TreeDictionary(GrownDictionary):
 
     A node is (feature, value, left, kind). Feature -1: a leaf with that value. Else inputs x with
     x <= value go to node `left`, others to the one behind it. Kind is a sum: 1, missing values go
-    left; 2, the value is a set of categories, whose codes are the bits that are set.
+    left; 2, the value is a set of categories, whose codes are the bits that are set; 4 w, the set
+    goes on in place w, with codes from 52 on, in four numbers of which each is -2 less 52 bits.
 
     A split maximises S_l^2 / (n_l + s) + S_r^2 / (n_r + s), where S and n are the sums of residuals
     and weights of both sides over the rows that have a residual (over all rows where leaves are
@@ -74,7 +77,7 @@ class TreeDictionary(GrownDictionary):
         The most thresholds of a feature, half at quantiles of the rows, half at quantiles of the
         distinct values; at most 254.
     categorical_features : array-like of bool or int, or None, default=None
-        A mask, or the indices of features that hold the codes 0, ..., 51 of categories. Any other
+        A mask, or the indices of features that hold the codes 0, ..., 254 of categories. Any other
         value counts as missing there; a classifier refuses to be fitted to larger ones.
     scaling : {"none", "max", "norm"}, default="none"
     max_leaf_nodes : int or None, default=None
@@ -198,7 +201,7 @@ class TreeDictionary(GrownDictionary):
                 features = nodes[:, :, 0]
                 used, numbers = np.unique(features.clip(0.0), return_inverse=True)
                 trees = nodes.copy()
-                trees[:, :, 0] = np.where(features < 0.0, -1.0, numbers.reshape(features.shape))
+                trees[:, :, 0] = np.where(features < 0.0, features, numbers.reshape(features.shape))
                 X = X[:, used.astype(np.intp)].toarray()
             return _kernels.walk(np.ascontiguousarray(X, dtype=np.float64), trees, depths)
 
@@ -213,7 +216,8 @@ class TreeDictionary(GrownDictionary):
     def n_parameters(self, n_features: int) -> int:
         """Return the numbers of a full tree."""
         depth = _DEEPEST if isinstance(self.depth, str) else int(self.depth)
-        return int(FIELDS * (2 * min(2**depth, self.max_leaf_nodes or 2**depth) - 1))
+        n_splits = min(2**depth, self.max_leaf_nodes or 2**depth) - 1
+        return int(FIELDS * (1 + n_splits * (2 if self.categorical_features is None else 3)))
 
     def leaves(self, X: Any, atom: Array) -> Any:
         """Return the number of the leaf of one tree that every row belongs to."""
@@ -244,7 +248,7 @@ class TreeDictionary(GrownDictionary):
         return as_rows(nodes)
 
     def trimmed(self, atoms: Any) -> Any:
-        """Return rows up to the end of the longest tree, which is a leaf."""
+        """Return rows up to the end of the longest tree."""
         used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 
@@ -261,15 +265,15 @@ def _walk(X: Any, nodes: Array, depth: int) -> Any:
     facts = flat[:, 0].clip(0.0).astype(np.int64), np.where(is_leaf, np.inf, flat[:, 1])
     feature, value = (beside(fact, X) for fact in facts)
     left, is_missing_right = beside(left, X), beside(is_missing_right, X)
-    levels = beside(np.where(is_set, flat[:, 1], 0.0).astype(np.int64), X)
+    sets = beside(sets_of(nodes).reshape(len(flat), -1), X) if is_set.any() else None
     rows = xp.arange(len(X), device=X.device)[:, None]
     at = beside(first[::n_nodes], X) + 0 * rows
     for _ in range(depth):
         x = X[rows, feature[at]]
         is_right = (x > value[at].to(x.dtype)) | (xp.isnan(x) & is_missing_right[at])
-        if is_set.any():
+        if sets is not None:
             codes = xp.where(is_code(x), x, 0.0).long()
-            is_other = ((levels[at] >> codes) & 1) == 0
+            is_other = ((sets[at, codes // WORD] >> codes % WORD) & 1) == 0
             is_other = xp.where(is_code(x), is_other, is_missing_right[at])
             is_right = xp.where(beside(is_set, X)[at], is_other, is_right)
         at = left[at] + is_right
@@ -315,10 +319,11 @@ class TreeGrower(Grower):
         ]
 
     def _make_room(self, depth: int) -> None:
-        """Make room for a histogram of every leaf, and for nodes of a row each."""
+        """Make room for a histogram of every leaf, for nodes of a row each, and for sets."""
         n_rows, n_columns = self._codes.shape
         n_leaves = max(1, min(n_rows, 2**depth, self._dictionary.max_leaf_nodes or n_rows))
         n_histograms = max(1, min(1 + n_leaves, _MOST_NUMBERS // max(1, n_columns * N_BINS)))
         self._histograms = np.empty((n_histograms, n_columns * N_BINS), np.int64)
-        self._nodes = np.empty((2 * n_leaves - 1, FIELDS))
+        n_sets = n_leaves - 1 if self._is_category.any() else 0
+        self._nodes = np.empty((2 * n_leaves - 1 + n_sets, FIELDS))
         self._depth_of_room = depth

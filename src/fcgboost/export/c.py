@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from textwrap import indent
 from typing import Any
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.c_sum import sum_code
-from fcgboost.export.c_text import PRECISIONS, Code, Program, Table, comment, fields_of, text_table
+from fcgboost.export.c_table import table_code
+from fcgboost.export.c_text import PRECISIONS, Code, Program, comment, text_table
 from fcgboost.export.formula import formula_of
 from fcgboost.files import write_whole
-from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
 
 _SHAPES = {
     "gauss": "exp(-|(x - c) / s|^2 / (2 sigma^2))",
@@ -76,8 +75,9 @@ def save_c(
 
 def _text(program: Program) -> str:
     formula, name, real = program.formula, program.name, program.precision.real
-    n = formula.n_outputs
-    if formula.encoder is None:
+    n, n_inputs = formula.n_outputs, formula.n_features
+    if not formula.is_table:
+        n_inputs = formula.n_given
         parts = [sum_code(program, f"{name}_decision")]
     else:
         decision = (
@@ -87,7 +87,7 @@ def _text(program: Program) -> str:
             f"    {name}_sum(encoded, out);\n"
             "}\n"
         )
-        parts = [_input_code(program), sum_code(program, f"{name}_sum"), Code(decision)]
+        parts = [table_code(program), sum_code(program, f"{name}_sum"), Code(decision)]
     parts.append(_prediction(program))
     if isinstance(formula.probability, PowerLink):
         parts.append(_link_probabilities(program, formula.probability))
@@ -98,7 +98,7 @@ def _text(program: Program) -> str:
     body = (
         f"#ifndef {name}_H\n#define {name}_H\n\n"
         + "".join(f"#include {header}\n" for header in needs)
-        + f"\nenum {{ {name}_n_inputs = {formula.n_features}, "
+        + f"\nenum {{ {name}_n_inputs = {n_inputs}, "
         + f"{name}_n_outputs = {n}, "
         + f"{name}_n_classes = {len(formula.labels)} }};\n\n"
         + "\n".join("".join(table.text for table in part.tables) + part.text for part in parts)
@@ -129,7 +129,7 @@ def _introduction(program: Program, sizes: str) -> str:
         out = f"{real} out[{len(formula.labels)}]"
         lines.append(f"void {name}_proba({program.row}, {out}): the classes' probabilities.")
     notes = []
-    if formula.takes_missing and formula.encoder is None:
+    if not formula.is_table and (formula.takes_missing or formula.sources is not None):
         notes.append("Inputs may be NAN, which is a missing value.")
     if formula.limits is not None and formula.blocks:
         notes.append("Inputs are clipped to limits that the training data gave.")
@@ -138,71 +138,6 @@ def _introduction(program: Program, sizes: str) -> str:
         lines.append("")
         lines += [f"x[{j}] is {comment(column)}" for j, column in enumerate(formula.names)]
     return "/* " + "\n".join(f" * {line}".rstrip() for line in lines)[3:] + "\n */\n"
-
-
-def _input_code(program: Program) -> Code:
-    """Write the type NAME_input and the function NAME_encode."""
-    name, real, formula = program.name, program.precision.real, program.formula
-    fields = fields_of(column.name for column in formula.columns)
-    tables, lines, place = [Table(_struct(program, fields), 0)], "", 0
-    for column, field in zip(formula.columns, fields, strict=True):
-        lines += "".join(f"    {line}\n" for line in _encoding(program, column, field, place))
-        if isinstance(column, CategoryColumn) and column.levels:
-            tables.append(text_table(f"{name}_levels_{field}", column.levels))
-        place += column.n_outputs
-    text = (
-        f"static inline void {name}_encode(const {name}_input *x, "
-        f"{real} out[{formula.n_features}]) {{\n"
-        f"    for (int j = 0; j < {formula.n_features}; j++) out[j] = 0;\n"
-        f"{lines}}}\n"
-    )
-    return Code((_marker(name, real) if "_mark(" in lines else "") + text, tables)
-
-
-def _struct(program: Program, fields: list[str]) -> str:
-    lines = []
-    for column, field in zip(program.formula.columns, fields, strict=True):
-        kind, note = "const char *", "text in UTF-8"
-        if isinstance(column, NumberColumn):
-            kind = f"{program.precision.real} "
-            note = "days since 1970-01-01" if column.unit == "days" else "a number"
-        lines.append(f"    {kind}{field}; /* {comment(column.name)}: {note} */\n")
-    lines += [
-        f"    /* {comment(column.name)} is not used: {comment(column.reason)} */\n"
-        for column in program.formula.encoder.columns_
-        if isinstance(column, SkippedColumn)
-    ]
-    return (
-        "/* NAN, and NULL or an empty text, stand for what is missing. */\n"
-        f"typedef struct {{\n{''.join(lines)}}} {program.name}_input;\n"
-    )
-
-
-def _encoding(program: Program, column: Column, field: str, place: int) -> Iterator[str]:
-    """Yield the lines that encode one column, whose first number is at a place."""
-    if isinstance(column, NumberColumn):
-        fill = program.precision.number(column.fill)
-        yield f"out[{place}] = isnan(x->{field}) ? {fill} : x->{field};"
-        if column.is_marked:
-            yield f"if (isnan(x->{field})) out[{place + 1}] = 1;"
-    elif isinstance(column, CategoryColumn):
-        n = len(column.levels)
-        levels = f"{program.name}_levels_{field}" if n else "NULL"
-        other = n if column.has_other else -1
-        gap = column.n_outputs - 1 if column.is_marked else -1
-        yield f"{program.name}_mark(out + {place}, x->{field}, {levels}, {n}, {other}, {gap});"
-
-
-def _marker(name: str, real: str) -> str:
-    return (
-        f"static inline void {name}_mark({real} *out, const char *text, "
-        "const char *const *levels, int n, int other, int missing) {\n"
-        "    int place = other;\n"
-        "    if (!text || !*text) place = missing;\n"
-        "    else for (int i = 0; i < n; i++) if (strcmp(text, levels[i]) == 0) place = i;\n"
-        "    if (place >= 0) out[place] = 1;\n"
-        "}\n\n"
-    )
 
 
 def _prediction(program: Program) -> Code:

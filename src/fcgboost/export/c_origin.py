@@ -24,8 +24,8 @@ def shift_block(block: Block, origin: Array | None) -> Block:
     if origin is None or block.kind == "tree":
         return block
     if block.kind == "gauss":
-        return replace(block, rows=block.rows - origin)
-    return replace(block, last=block.last + block.rows @ origin)
+        return replace(block, rows=block.rows - origin[block.inputs])
+    return replace(block, last=block.last + block.rows @ origin[block.inputs])
 
 
 def origin_of(formula: Formula, precision: Precision) -> Array | None:
@@ -52,17 +52,20 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
 
 
 def _origin_of_centers(formula: Formula, bells: Block, *, has_planes: bool) -> Array:
-    """Return the mean of the centres in columns far from zero.
+    """Return the mean of the centres in columns far from zero, which is 0 in all others.
 
     Far is many times the spread of the centres and the smallest width, since the narrowest atom
     loses most; a plane loses as much as an atom of one unit's width.
     """
     mean = bells.rows.mean(axis=0)
     spread = np.abs(bells.rows - mean).max(axis=0)
-    narrowest = bells.last.min() * formula.scale
+    scale, origin = formula.scale[bells.inputs], np.zeros(formula.n_features)
+    narrowest = bells.last.min() * scale
     if has_planes:
-        narrowest = np.minimum(narrowest, formula.scale)
-    return np.where(np.abs(mean) > _GAIN * np.maximum(spread, narrowest), mean, 0.0)
+        narrowest = np.minimum(narrowest, scale)
+    is_far = np.abs(mean) > _GAIN * np.maximum(spread, narrowest)
+    origin[bells.inputs] = np.where(is_far, mean, 0.0)
+    return origin
 
 
 def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
@@ -71,7 +74,7 @@ def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     The planes of sigmoid and rectified linear atoms go through training inputs, those of a
     polynomial through their mean.
     """
-    weights = np.vstack([block.rows for block in blocks]) * formula.scale
+    weights = np.vstack([_widened(block, formula.n_features) for block in blocks]) * formula.scale
     offsets = np.concatenate([block.last for block in blocks])
     lengths: Any = np.linalg.norm(weights, axis=1)
     is_plane = lengths > 0.0
@@ -83,3 +86,10 @@ def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     left = np.abs(distances + normals @ point).max()
     is_better = _GAIN * left < np.abs(distances).max()
     return np.asarray(point * formula.scale if is_better else 0.0 * formula.scale)
+
+
+def _widened(block: Block, n_features: int) -> Array:
+    """Return weights of all inputs, 0 of those that a block does not see."""
+    weights = np.zeros((block.n_atoms, n_features))
+    weights[:, block.inputs] = block.rows
+    return weights

@@ -14,6 +14,7 @@ from fcgboost.export.c_text import (
     Precision,
     Program,
     Table,
+    fields_of,
     index_table,
     matrix_tables,
     real_table,
@@ -26,45 +27,79 @@ def sum_code(program: Program, function: str) -> Code:
     """Write the function of decision values."""
     formula, name, precision = program.formula, program.name, program.precision
     real, blocks = precision.real, formula.blocks
-    is_clipped = formula.limits is not None and bool(blocks)
+    is_array = formula.sources is not None and not formula.is_table
+    is_changed = bool(blocks) and (is_array or formula.limits is not None)
     head = (
-        f"static inline void {function}(const {real} {'raw' if is_clipped else 'x'}"
-        f"[{formula.n_features}], {real} out[{formula.n_outputs}]) {{\n"
+        f"static inline void {function}(const {real} {'raw' if is_changed else 'x'}"
+        f"[{formula.n_given if is_array else formula.n_features}], "
+        f"{real} out[{formula.n_outputs}]) {{\n"
     )
     parts = [] if blocks else [Code("(void)x;\n")]
-    if is_clipped:
-        parts.append(_clipping(program))
+    if is_changed:
+        parts.append(_preparation(program))
     parts.append(_start(program))
     origin = origin_of(formula, precision)
-    point = "x[j]" if origin is None else f"(x[j] - {name}_origin[j])"
     if origin is not None:
         parts.append(Code("", [real_table(f"{name}_origin", origin, precision)]))
-    for block in blocks:
+    names = fields_of(block.name for block in blocks)
+    for block, own_name in zip(blocks, names, strict=True):
+        j = f"j + {block.inputs.start}" if block.inputs.start else "j"
+        point = f"x[{j}]" if origin is None else f"(x[{j}] - {name}_origin[{j}])"
         # Several planes told where the data lie: their sum is one plane, which does not.
         own = merge_linear(shift_block(block, origin))
         if len(blocks) == 1:
             parts.append(_block_code(program, own, point))
         else:
-            code = _block_code(replace(program, name=f"{name}_{block.name}"), own, point)
+            code = _block_code(replace(program, name=f"{name}_{own_name}"), own, point)
             parts.append(Code(f"{{\n{indent(code.text, '    ')}}}\n", code.tables))
     body = indent("".join(part.text for part in parts), "    ")
     return Code(f"{head}{body}}}\n", [table for part in parts for table in part.tables])
 
 
-def _clipping(program: Program) -> Code:
-    """Write what makes x of the raw inputs; NaN is neither below nor above anything."""
+def _preparation(program: Program) -> Code:
+    """Write what makes x of the raw inputs: values for missing ones, marks, and limits."""
     name, precision, n = program.name, program.precision, program.formula.n_features
-    tables = [
-        real_table(f"{name}_{side}", precision.bounded(limits), precision)
-        for side, limits in vars(program.formula.limits).items()
+    given = Code("raw[j]") if program.formula.is_table else _filling(program)
+    value, tables, limits = given.text, list(given.tables), program.formula.limits
+    if limits is None:
+        body = f"    x[j] = {value};\n"
+    else:
+        tables += [
+            real_table(f"{name}_{side}", precision.bounded(ends), precision)
+            for side, ends in vars(limits).items()
+        ]
+        # NaN is neither below nor above anything.
+        body = (
+            f"    const {precision.real} v = {value};\n"
+            f"    x[j] = v < {name}_low[j] ? {name}_low[j] : "
+            f"v > {name}_high[j] ? {name}_high[j] : v;\n"
+        )
+    each = f"for (int j = 0; j < {n}; j++)"
+    loop = f"{each}\n{body}" if limits is None else f"{each} {{\n{body}}}\n"
+    return Code(f"{precision.real} x[{n}];\n{loop}", tables)
+
+
+def _filling(program: Program) -> Code:
+    """Write the expression for input j of a row of numbers."""
+    name, sources = program.name, program.formula.sources
+    if sources is None:
+        return Code("raw[j]")
+    columns, outputs = zip(*sources.in_order, strict=True)
+    raw, tables = "raw[j]", []
+    if columns != tuple(range(len(sources.all))):
+        raw = f"raw[{name}_sources[j]]"
+        tables.append(index_table(f"{name}_sources", list(columns)))
+    # Missing values stay, or have a number that stands for them; marks are 1 there, else 0.
+    kinds = [2 if one.part == "missing" else int(one.fill is not None) for one in outputs]
+    fills = [
+        1.0 if kind == 2 else one.fill or 0.0 for one, kind in zip(outputs, kinds, strict=True)
     ]
-    text = (
-        f"{precision.real} x[{n}];\n"
-        f"for (int j = 0; j < {n}; j++)\n"
-        f"    x[j] = raw[j] < {name}_low[j] ? {name}_low[j] : "
-        f"raw[j] > {name}_high[j] ? {name}_high[j] : raw[j];\n"
-    )
-    return Code(text, tables)
+    tables.append(real_table(f"{name}_fills", fills, program.precision))
+    if set(kinds) == {1}:
+        return Code(f"isnan({raw}) ? {name}_fills[j] : {raw}", tables)
+    tables.append(index_table(f"{name}_gaps", kinds))
+    gap, present = f"{name}_gaps[j] ? {name}_fills[j] : {raw}", f"{name}_gaps[j] < 2 ? {raw} : 0"
+    return Code(f"isnan({raw}) ? ({gap}) : ({present})", tables)
 
 
 def _start(program: Program) -> Code:
@@ -104,9 +139,9 @@ def _addition(program: Program, block: Block) -> Code:
 
 def _gauss(program: Program, block: Block, point: str) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
-    name, precision, formula = program.name, program.precision, program.formula
+    name, precision = program.name, program.precision
     is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
-    widths, units = np.sqrt(2.0) * block.last, 1.0 / formula.scale
+    widths, units = np.sqrt(2.0) * block.last, 1.0 / program.formula.scale[block.inputs]
     exponent = "-z"
     if (widths == widths[0]).all():
         units = units / widths[0]
@@ -117,7 +152,7 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
     if (units != units[0]).any():
         unit = f"{name}_units[j]"
         tables.append(real_table(f"{name}_units", units, precision))
-    real, each = precision.real, f"for (int j = 0; j < {formula.n_features}; j++)"
+    real, each = precision.real, f"for (int j = 0; j < {len(units)}; j++)"
     value = f"const {real} value = exp{precision.suffix}({exponent});\n"
     if not is_sparse:
         distance = (
@@ -189,13 +224,16 @@ def _turn(program: Program, block: Block, tables: list[Table]) -> str:
     tables.append(index_table(f"{name}_kinds", kinds.tolist()))
     if not forest.sets:
         return f"const int right = isnan(v) ? {name}_kinds[n] : v > {name}_values[n];\n"
-    tables.append(set_table(f"{name}_sets", forest.sets))
+    tables.append(set_table(f"{name}_sets", forest.sets, forest.n_codes))
+    floor, place, bit = f"floor{program.precision.suffix}", f"(int){name}_values[n]", "(int)v"
+    if forest.n_codes > 64:
+        place, bit = f"4 * {place} + (int)v / 64", "(int)v % 64"
     return (
         f"int right = {name}_kinds[n] & 1;\n"
         f"if ({name}_kinds[n] < 2) {{\n"
         f"    if (!isnan(v)) right = v > {name}_values[n];\n"
-        f"}} else if (v >= 0 && v < 52 && v == floor{program.precision.suffix}(v)) {{\n"
-        f"    right = !({name}_sets[(int){name}_values[n]] >> (int)v & 1);\n"
+        f"}} else if (v >= 0 && v < {forest.n_codes} && v == {floor}(v)) {{\n"
+        f"    right = !({name}_sets[{place}] >> {bit} & 1);\n"
         "}\n"
     )
 
@@ -214,7 +252,7 @@ def _plane(program: Program, block: Block, point: str) -> Code:
             "}\n"
         )
     else:
-        each = f"for (int j = 0; j < {program.formula.n_features}; j++)"
+        each = f"for (int j = 0; j < {block.rows.shape[1]}; j++)"
         loop = f"{each} z += {name}_weights[i][j] * {point};\n"
     text = f"{precision.real} z = {name}_offsets[i];\n{loop}{_profile(block, precision)}"
     return Code(text, tables, "int e = 0;\n" if is_sparse else "")

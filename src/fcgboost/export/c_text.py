@@ -89,9 +89,9 @@ class Program:
     @property
     def row(self) -> str:
         """The parameter of functions of one row."""
-        if self.formula.encoder is not None:
+        if self.formula.is_table:
             return f"const {self.name}_input *x"
-        return f"const {self.precision.real} x[{self.formula.n_features}]"
+        return f"const {self.precision.real} x[{self.formula.n_given}]"
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,12 @@ def index_table(name: str, values: list[int]) -> Table:
     return Table(_declaration(head, list(map(str, values))), len(values) * n_bytes)
 
 
-def set_table(name: str, values: list[int]) -> Table:
-    """Return a table of sets, whose members are the bits of whole numbers."""
-    head = f"unsigned long long {name}[{len(values)}]"
-    return Table(_declaration(head, [f"{value}ULL" for value in values]), 8 * len(values))
+def set_table(name: str, values: list[int], n_codes: int) -> Table:
+    """Return a table of sets, whose members are the bits of whole numbers, in words of 64."""
+    starts = range(0, n_codes, 64)
+    words = [f"{value >> start & 2**64 - 1}ULL" for value in values for start in starts]
+    head = f"unsigned long long {name}[{len(words)}]"
+    return Table(_declaration(head, words), 8 * len(words))
 
 
 def text_table(name: str, texts: Sequence[str]) -> Table:

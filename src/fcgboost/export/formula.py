@@ -13,11 +13,19 @@ from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
-from fcgboost.dictionaries.growth import CATEGORIES, MISSING_LEFT, nodes_of
+from fcgboost.dictionaries.bins import N_CODES
+from fcgboost.dictionaries.growth import (
+    CATEGORIES,
+    MISSING_LEFT,
+    MORE_WORDS,
+    WORD,
+    nodes_of,
+    sets_of,
+)
+from fcgboost.export.sources import Sources, sources_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
-from fcgboost.model import Model, by_family
-from fcgboost.tables import SkippedColumn
+from fcgboost.model import Member, Model, by_family
 from fcgboost.training.checks import FAMILIES
 
 _KINDS = {
@@ -48,6 +56,8 @@ class Forest:
     is_category: NDArray[np.bool_]
     #: Sets of categories: whole numbers whose bits are codes that go left.
     sets: list[int]
+    #: Codes below this are in sets or not; others go where missing values go.
+    n_codes: int
     roots: list[int]
     #: The levels below the root of the deepest tree.
     depth: int
@@ -63,6 +73,8 @@ class Block:
     degree: int
     #: Of shape (n_outputs, n_atoms).
     coef: Array
+    #: The inputs that the atoms see.
+    inputs: slice
     #: Centres or weights in the units of the inputs, an array or a CSR matrix; not of trees.
     rows: Any = None
     #: Widths or offsets; not of trees.
@@ -92,7 +104,7 @@ class Formula:
     scale: Array
     #: What inputs are clipped to.
     limits: Limits | None
-    #: Whether inputs may be NaN.
+    #: Whether inputs that only trees see may be NaN.
     takes_missing: bool
     intercept: Array
     #: How a decision value becomes a probability: (1 + f) / 2 ("linear"), the ratio of the squares
@@ -100,15 +112,20 @@ class Formula:
     probability: str | PowerLink | None
     #: All bool, int, float or str.
     labels: list[Any]
-    #: The names of the inputs, where the training data had them.
+    #: The names of the numbers of a row, where the training data had them.
     names: list[str] | None
-    #: The TableEncoder that turns a table into the inputs.
-    encoder: Any
+    #: What the inputs are made of; None if they are the numbers of a row.
+    sources: Sources | None
 
     @property
-    def columns(self) -> list[Any]:
-        """The columns of a table that its encoder uses."""
-        return [one for one in self.encoder.columns_ if not isinstance(one, SkippedColumn)]
+    def is_table(self) -> bool:
+        """Whether a row has columns of several kinds; else it is an array of numbers."""
+        return self.sources is not None and self.sources.is_table
+
+    @property
+    def n_given(self) -> int:
+        """The numbers of a row that is an array."""
+        return self.n_features if self.sources is None else len(self.sources.all)
 
     @property
     def n_atoms(self) -> int:
@@ -116,7 +133,7 @@ class Formula:
 
     @property
     def n_features(self) -> int:
-        """The number of inputs of the sum: what an encoder gives, if there is one."""
+        """The number of inputs of the sum."""
         return len(self.scale)
 
     @property
@@ -141,39 +158,52 @@ def formula_of(model: Any) -> Formula:
     fitted = classifier.model_
     names = getattr(classifier, "feature_names_in_", None)
     is_union = isinstance(fitted.dictionary, UnionDictionary)
+    sources = sources_of(encoder, classifier)
+    is_table = sources is not None and sources.is_table
     return Formula(
         blocks=list(_blocks(fitted)),
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
-        takes_missing=bool(fitted.dictionary.takes_missing),
+        takes_missing=bool(
+            fitted.dictionary.takes_missing if sources is None else sources.has_gaps
+        ),
         intercept=fitted.intercept,
         probability=classifier.link_ or _probability(classifier._loss_),
         labels=_labels(classifier.classes_),
-        names=None if names is None or encoder is not None else [str(name) for name in names],
-        encoder=encoder,
+        names=None if names is None or is_table else [str(name) for name in names],
+        sources=sources,
     )
 
 
 def _blocks(model: Model) -> Iterator[Block]:
     """Yield the atoms of every kind; an atom that no class uses adds nothing."""
     used = np.flatnonzero((model.coef != 0.0).any(axis=0))
-    found: dict[tuple[str, int], list[tuple[Any, Array]]] = {}
-    for family, places, rows in by_family(model.dictionary, model.atoms[used], len(model.scale)):
+    coef, whole = model.coef[:, used], slice(0, len(model.scale))
+    found: dict[tuple[str, int, int, int], list[Member]] = {}
+    for member in by_family(model.dictionary, model.atoms[used], whole.stop):
+        family, kind = member.family, _kind(member.family)
         degree = int(family.degree) if isinstance(family, PolynomialDictionary) else 1
-        parts = found.setdefault((_kind(family), degree), [])
-        parts.append((rows, model.coef[:, used[places]]))
-    for (kind, degree), parts in found.items():
-        atoms, coef = parts[0]
-        if len(parts) > 1:
-            coef = np.hstack([own for _, own in parts])
+        # Trees look at few inputs, wherever these are: all are one forest.
+        seen = whole if kind == "tree" else member.inputs
+        found.setdefault((kind, degree, seen.start, seen.stop), []).append(member)
+    for (kind, degree, *ends), members in found.items():
+        own, seen = np.hstack([coef[:, member.places] for member in members]), slice(*ends)
         if kind == "tree":
-            forest = _forest_of(row for rows, _ in parts for row in rows)
-            yield Block(kind, degree, coef, forest=forest)
+            yield Block(kind, degree, own, seen, forest=_joined_forest(members))
             continue
-        if len(parts) > 1:  # only unions have several, and their atoms are dense
-            atoms = np.vstack([rows for rows, _ in parts])
-        yield Block(kind, degree, coef, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
+        atoms = members[0].rows
+        if len(members) > 1:  # only unions have several, and their atoms are dense
+            atoms = np.vstack([member.rows for member in members])
+        yield Block(kind, degree, own, seen, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
+
+
+def _joined_forest(members: list[Member]) -> Forest:
+    """Lay out the trees of several families, whose first features may be different inputs."""
+    forest = _forest_of(row for member in members for row in member.rows)
+    first = np.repeat([one.inputs.start for one in members], [len(one.rows) for one in members])
+    of_nodes = np.repeat(first, np.diff([*forest.roots, len(forest.left)]))
+    return replace(forest, feature=np.where(forest.left > 0, forest.feature + of_nodes, 0))
 
 
 def _forest_of(rows: Iterable[Array]) -> Forest:
@@ -183,8 +213,9 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
     levels: list[int] = []
     roots = []
     for row in rows:
-        tree, root = nodes_of(row[None])[0], len(left)
-        roots.append(root)
+        trees = nodes_of(row[None])
+        tree = np.dstack([trees, sets_of(trees)])[0]
+        roots.append(len(left))
         nodes.append(tree[0])
         levels.append(0)
         while len(left) < len(nodes):
@@ -194,10 +225,14 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
             if not is_leaf:
                 nodes += list(tree[int(node[2]) : int(node[2]) + 2])
                 levels += [levels[place] + 1] * 2
-    feature, value, _, kind = np.array(nodes).T.copy()
+    feature, value, _, kind, *words = np.array(nodes).T.copy()
     kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
     is_category = (kinds & CATEGORIES) > 0
-    sets = value[is_category].astype(np.int64).tolist()
+    n_codes = N_CODES if (kinds >= MORE_WORDS).any() else WORD
+    sets = [
+        sum(int(word) << WORD * k for k, word in enumerate(own)) % 2**n_codes
+        for own in np.transpose(words)[is_category]
+    ]
     value[is_category] = np.arange(len(sets))
     return Forest(
         feature=np.maximum(feature, 0.0).astype(np.int64),
@@ -206,6 +241,7 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
         is_missing_left=(kinds & MISSING_LEFT) > 0,
         is_category=is_category,
         sets=sets,
+        n_codes=n_codes,
         roots=roots,
         depth=max(levels),
     )

@@ -10,11 +10,11 @@ import numpy as np
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
-from fcgboost.export.formula import Formula, formula_of, merge_linear, utf8
+from fcgboost.export.formula import Formula, formula_of, merge_linear
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
+from fcgboost.export.onnx_table import declare_inputs, rows_of
 from fcgboost.files import write_whole
-from fcgboost.tables import CategoryColumn, NumberColumn
 
 _TYPES = {"float": "FLOAT", "double": "DOUBLE"}
 _OUTPUTS = ("label", "probabilities", "decision")
@@ -29,13 +29,15 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     ----------
     model : classifier of the package, or Pipeline of TableEncoder and such a classifier
     input_type : {"float", "double"}, default="float"
-        The type of inputs that are numbers, of probabilities and of decision values.
+        The type of inputs that are numbers, of probabilities and of decision values; dates are
+        double.
 
     Returns
     -------
     onnx.ModelProto
-        Its input is `X` of shape (n, n_features); with an encoder, there is one input of shape
-        (n, 1) for every column of the table, in which NaN and the empty text are missing. Its
+        Its input is `X` of shape (n, n_features); of a table with texts or dates, and with an
+        encoder, there is one input of shape (n, 1) for every column. NaN and the empty text are
+        missing. Its
         outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) where the loss
         determines them, and `decision` of the shape that `decision_function` gives.
 
@@ -51,10 +53,10 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
         raise ValueError(f"input_type must be one of {list(_TYPES)}, got {input_type!r}.")
     formula, helper = formula_of(model), onnx.helper
     real = getattr(onnx.TensorProto, _TYPES[input_type])
-    inputs = _inputs(formula, real)
+    inputs = declare_inputs(formula, real, _OUTPUTS)
     names = [given.name for given in inputs]
     graph = Graph([*_OUTPUTS, *names])
-    decision = _decision(graph, formula, _rows(graph, formula, names))
+    decision = _decision(graph, formula, rows_of(graph, formula, names))
     outputs = _outputs(graph, formula, decision, real)
     note = f"A sum of atoms: {formula.sizes}."
     tensors = (inputs, outputs, graph.constants)
@@ -69,8 +71,8 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
         "n_atoms": str(formula.n_atoms),
         "classes": json.dumps(formula.labels),
     }
-    if formula.encoder is not None:
-        columns = [column.name for column in formula.columns]
+    if formula.sources is not None and formula.is_table:
+        columns = [column.name for column, _ in formula.sources.used]
         facts["columns"] = json.dumps(dict(zip(names, columns, strict=True)))
     elif formula.names is not None:
         facts["columns"] = json.dumps(formula.names)
@@ -81,63 +83,6 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
 def save_onnx(model: Any, path: str | os.PathLike[str], *, input_type: str = "float") -> int:
     """Write `to_onnx` to a file, in full or not at all; return its size in bytes."""
     return write_whole(path, to_onnx(model, input_type=input_type).SerializeToString())
-
-
-def _inputs(formula: Formula, real: int) -> list[Any]:
-    """Declare the inputs: one of all numbers, or one for every column of a table."""
-    declare, text = import_onnx().helper.make_tensor_value_info, import_onnx().TensorProto.STRING
-    if formula.encoder is None:
-        note = "" if formula.names is None else f"Columns: {json.dumps(formula.names)}."
-        return [declare("X", real, ["n", formula.n_features], doc_string=note)]
-    inputs, taken = [], set(_OUTPUTS)
-    for column in formula.columns:
-        name = utf8(column.name, "ONNX").decode() or "column"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        kind, note = text, "Texts; an empty one is missing."
-        if isinstance(column, NumberColumn):
-            unit = "Days since 1970-01-01" if column.unit == "days" else "Numbers"
-            kind, note = real, f"{unit}; NaN is missing."
-        inputs.append(declare(name, kind, ["n", 1], doc_string=note))
-    return inputs
-
-
-def _rows(graph: Graph, formula: Formula, names: list[str]) -> str:
-    """Return the inputs of the sum, of shape (n, n_features), in double precision."""
-    if formula.encoder is None:
-        return graph.cast(names[0], "DOUBLE")
-    pieces: list[str] = []
-    for column, name in zip(formula.columns, names, strict=True):
-        if isinstance(column, NumberColumn):
-            pieces += _number(graph, column, name)
-        else:
-            pieces.append(_category(graph, column, name))
-    return pieces[0] if len(pieces) == 1 else graph.add("Concat", *pieces, axis=1)
-
-
-def _number(graph: Graph, column: NumberColumn, given: str) -> list[str]:
-    number = graph.cast(given, "DOUBLE")
-    is_gap = graph.add("IsNaN", number)
-    filled = graph.add("Where", is_gap, graph.constant([[column.fill]]), number)
-    return [filled, graph.cast(is_gap, "DOUBLE")] if column.is_marked else [filled]
-
-
-def _category(graph: Graph, column: CategoryColumn, given: str) -> str:
-    """Return zeros and ones: texts become places, which are compared with those of the outputs."""
-    n = len(column.levels)
-    gap, other = n, n + 1
-    places = graph.add(
-        "LabelEncoder",
-        given,
-        domain=ML,
-        keys_strings=[*(utf8(level, "ONNX") for level in column.levels), b""],
-        values_int64s=list(range(n + 1)),
-        default_int64=other,
-    )
-    wanted = [*range(n), *[other] * column.has_other, *[gap] * column.is_marked]
-    is_one = graph.add("Equal", places, graph.constant([wanted], np.int64))
-    return graph.cast(is_one, "DOUBLE")
 
 
 def _decision(graph: Graph, formula: Formula, x: str) -> str:

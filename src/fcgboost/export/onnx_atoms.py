@@ -13,13 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from fcgboost.arrays import host
-from fcgboost.dictionaries.bins import N_CODES
+from fcgboost.dictionaries.growth import WORD
 from fcgboost.export.formula import Block, Forest, Formula
 from fcgboost.export.onnx_graph import Graph
 
 
 def values_of(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return the values of atoms of one kind, of shape (n, n_atoms); of sigmoids, twice these."""
+    seen = block.inputs
+    if (seen.start, seen.stop) != (0, formula.n_features):
+        ends = [graph.constant([end], np.int64) for end in (seen.start, seen.stop, 1)]
+        x = graph.add("Slice", x, *ends)
     write = {"gauss": _gauss, "tree": _trees}.get(block.kind, _planes)
     return write(graph, formula, block, x)
 
@@ -36,12 +40,13 @@ def _used(graph: Graph, x: str, weights: Any) -> tuple[str, Any]:
 def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     """Return exp(t (2 <x, c> - |x|^2 - |c|^2)), t = 1 / (2 sigma^2), in units from an origin."""
     centers, steepness = host(block.rows), 0.5 / block.last**2
+    scale = formula.scale[block.inputs]
     if not sparse.issparse(block.rows):
         # Distances do not change under a shift, and a small one keeps the three from cancelling.
         origin = centers.mean(axis=0)
         centers, x = centers - origin, graph.add("Sub", x, graph.constant(origin[None, :]))
-    centers = centers / formula.scale
-    x = graph.add("Div", x, graph.constant(formula.scale[None, :]))
+    centers = centers / scale
+    x = graph.add("Div", x, graph.constant(scale[None, :]))
     axes = graph.constant([1], np.int64)
     lengths = graph.add("ReduceSum", graph.add("Mul", x, x), axes, keepdims=1)
     x, weights = _used(graph, x, 2.0 * steepness[:, None] * centers)
@@ -101,11 +106,16 @@ class _Walk:
         is_asked = takes_missing or bool(forest.sets)
         self._missing = graph.constant(forest.is_missing_left, np.bool_) if is_asked else None
         if forest.sets:
-            sets = np.zeros(len(forest.value))
-            sets[forest.is_category] = forest.sets
-            self._sets = graph.constant(sets)
+            codes = np.arange(forest.n_codes)
+            # Words of codes stand behind each other, each with a number for every node.
+            sets = np.zeros((codes[-1] // WORD + 1, len(forest.value)))
+            for k, words in enumerate(sets):
+                words[forest.is_category] = [own >> WORD * k & 2**WORD - 1 for own in forest.sets]
+            self._sets = graph.constant(sets.ravel())
+            if len(sets) > 1:
+                self._starts = graph.constant(codes // WORD * len(forest.value), np.int64)
             self._is_category = graph.constant(forest.is_category, np.bool_)
-            self._powers = graph.constant(2.0 ** np.arange(N_CODES))
+            self._powers = graph.constant(2.0 ** (codes % WORD))
 
     def step(self, x: str, nodes: str) -> str:
         """Go down one level; a leaf stays where it is."""
@@ -130,10 +140,12 @@ class _Walk:
         """Say whether a code's bit is set; powers of two divide without rounding."""
         graph, zero = self._graph, self._graph.constant(0.0)
         is_whole = graph.add("Equal", value, graph.add("Floor", value))
-        is_high = graph.add("Less", value, graph.constant(float(N_CODES)))
+        is_high = graph.add("Less", value, graph.constant(float(self._forest.n_codes)))
         is_low = graph.add("GreaterOrEqual", value, zero)
         is_code = graph.add("And", graph.add("And", is_low, is_high), is_whole)
         codes = graph.cast(graph.add("Where", is_code, value, zero), "INT64")
+        if self._forest.n_codes > WORD:
+            nodes = graph.add("Add", nodes, graph.add("Gather", self._starts, codes))
         shifted = graph.add(
             "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
         )

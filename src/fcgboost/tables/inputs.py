@@ -34,10 +34,11 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 
 # Levels at most that have a column each.
 _FEW_LEVELS = 12
-# Rows of a level at least that trees tell from other rare ones.
-_LEAST_ROWS = 5.0
-# Statistics: rows that the prior counts as, parts of the rows, and the key of their draw.
-_PRIOR_ROWS, _N_FOLDS, _KEY = 10.0, 5, 19
+# Rows of a level at least that trees tell from other rare ones: of many levels some are unlike the
+# others by chance alone.
+_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 100.0
+# Statistics: parts of the rows, and the key of their draw.
+_N_FOLDS, _KEY = 5, 19
 # Medians are those of so many rows, or numbers.
 _MEDIAN_ROWS, _MEDIAN_ENTRIES = 1 << 14, 1 << 21
 _VIEWS = ("smooth", "both", "trees")
@@ -96,6 +97,11 @@ class Inputs:
         """Return a dictionary whose families see what is made for them."""
         if not isinstance(dictionary, UnionDictionary):
             return self._with_categories(dictionary, slice(0, self.n_inputs))
+        if dictionary.ranges is not None:
+            raise ValueError(
+                "UnionDictionary(ranges=...) counts inputs, and X has gaps or categories, of which "
+                "there are other inputs than columns: use ranges=None."
+            )
         ranges = [self.trees if own.takes_missing else self.smooth for own in dictionary.families]
         families = [
             self._with_categories(family, slice(*own))
@@ -258,9 +264,23 @@ class LevelFacts(NamedTuple):
         return np.asarray(others[_levels(numbers, len(self.sums) - 1), _folds(words)])
 
     def _smoothed(self, sums: Array) -> Array:
-        prior = self.sums.sum(axis=(0, 1)) / self.sums.sum()
-        totals = sums.sum(axis=-1, keepdims=True) + _PRIOR_ROWS
-        return np.asarray((sums + _PRIOR_ROWS * prior)[..., 1:] / totals)
+        """Return shares of the classes but the first that are drawn to those of all rows.
+
+        The prior counts as many rows as make a level's share vary by chance as much as the shares
+        of levels differ: where these differ by chance alone, nothing but the prior is left.
+        """
+        prior, own = self.sums.sum(axis=(0, 1)), self.sums.sum(axis=1)
+        prior, sizes = prior / prior.sum(), own.sum(axis=1, keepdims=True)
+        total, n_levels = sizes.sum(), np.count_nonzero(sizes)
+        gaps = own / np.maximum(sizes, 1e-300) - prior
+        within = prior * (1.0 - prior)
+        between = (sizes * gaps**2).sum(axis=0) - (n_levels - 1) * within
+        between = np.maximum(between, 0.0) / (total - (sizes**2).sum() / total)
+        # The share of the level itself, and of the prior, in a mean of both.
+        n_rows = sums.sum(axis=-1, keepdims=True)
+        weight = between * n_rows / np.maximum(between * n_rows + within, 1e-300)
+        shares = sums / np.maximum(n_rows, 1e-300)
+        return np.asarray(prior + weight * (shares - prior))[..., 1:]
 
 
 Facts = NumberFacts | LevelFacts
@@ -284,22 +304,24 @@ def _level_outputs(
     # Of one level, or where each is there once, there is nothing to learn.
     if len(present) + has_gaps < 2 or counts.max() < 2.0:
         return ()
-    view: View = "smooth" if trees else "both"
+    is_few = len(present) <= _FEW_LEVELS
     outputs = []
-    if smooth and len(present) <= _FEW_LEVELS:
+    if not is_few:
+        outputs = [
+            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()))
+            for label, own in zip(labels[1:], facts.shares().T, strict=True)
+        ]
+    elif smooth:
+        view: View = "smooth" if trees else "both"
         # One of two levels tells which it is.
         marked = present if len(present) + has_gaps > 2 else present[1:]
         outputs = [LevelOutput(level=int(code), view=view) for code in marked]
         # A level that no row has counts as missing.
         gap = (*(counts == 0.0).astype(np.float64).tolist(), 1.0)
         outputs += [LevelOutput("missing", None, gap, view)] * has_gaps
-    elif smooth:
-        outputs = [
-            LevelOutput(f"{_SHARE}{label}", None, tuple(own.tolist()), view)
-            for label, own in zip(labels[1:], facts.shares().T, strict=True)
-        ]
     if trees:
-        outputs.append(LevelOutput("level", None, _codes(counts), "trees"))
+        codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
+        outputs += [LevelOutput("level", None, codes, "trees")] * (max(codes) > 0.0 or has_gaps)
     return tuple(outputs)
 
 
@@ -307,10 +329,10 @@ def _is_statistic(output: Any) -> bool:
     return isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
 
 
-def _codes(counts: Array) -> tuple[float, ...]:
+def _codes(counts: Array, least: float) -> tuple[float, ...]:
     """Return numbers of levels, frequent ones first; rare ones share the last, gaps have -1."""
     order = np.argsort(-counts, kind="stable")
-    is_own = counts[order] >= min(_LEAST_ROWS, counts.max())
+    is_own = counts[order] >= least
     is_own[N_CODES - 1 :] = False
     numbers = np.where(is_own, np.arange(len(order)), is_own.sum()).astype(np.float64)
     codes = np.full(len(counts) + 1, -1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pkgutil import resolve_name
@@ -38,6 +39,9 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
     family: (contract, {name: resolve_name(f"fcgboost.{part}") for name, part in parts.items()})
     for contract, (family, parts) in zip(_CONTRACTS, NAMES.items(), strict=True)
 }
+
+#: A mean weight below it is hardly meant as a count.
+_LEAST_COUNT = 0.5
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
@@ -273,6 +277,17 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
     if (weights < 0).any():
         raise ValueError(f"{name} has negative values; weights are counts.")
     return np.asarray(weights, dtype=np.float64)
+
+
+def warn_of_shares(total: float, n_rows: int, stacklevel: int = 5) -> None:
+    """Warn if the weights of so many rows, all positive, are too small for counts."""
+    if total < _LEAST_COUNT * n_rows:
+        warnings.warn(
+            f"The sample weights sum to {total:.3g}: they are numbers of rows, so that {n_rows:,} "
+            f"rows count as {total:.3g}. If they are meant as shares, multiply them by the number "
+            "of rows: sample_weight * len(X) / sample_weight.sum().",
+            stacklevel=stacklevel,
+        )
 
 
 def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:

@@ -161,15 +161,26 @@ def check_labelled(
 
 
 def check_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    validation: tuple[Any, Any, Any],
+    *,
+    is_fold: bool = False,
 ) -> Data:
-    """Check what a fit is given; a score of the user's sees rows as they were written."""
+    """Check what a fit is given; a score of the user's sees rows as they were written.
+
+    Of the weights of a fold nothing is said that was said of all.
+    """
     keeps_written = callable(estimator.scoring)
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
     classes, *labelled = check_labelled(estimator, X, y, sample_weight)
     data = DataSet.of(*labelled)
+    if not is_fold:
+        checks.warn_of_shares(data.weights.sum(), len(data.weights))
     # Not by sorting: there may be millions of codes.
     is_present = np.bincount(data.codes, minlength=len(classes)) > 0
     classes, codes = classes[is_present], (np.cumsum(is_present) - 1)[data.codes]
