@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from suites.frames import make_frame
 from suites.marks import also
-from suites.tables import make_frame
 from suites.workers import fit_on, make_workers
 from test_cluster import assert_same_choice, assert_same_model
 

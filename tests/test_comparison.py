@@ -1,4 +1,4 @@
-"""Ours beside others: one split, one encoding."""
+"""Ours beside others: one split, one table."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_info
 
-from fcgboost import FCGBoostClassifier, TableEncoder
+from fcgboost import FCGBoostClassifier
 from fcgboost.comparison import (
     BASELINE,
     METHODS,
@@ -43,9 +43,8 @@ def test_scores_are_those_of_a_fit_by_hand() -> None:
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.3, random_state=5, stratify=y
     )
-    encoder = TableEncoder().fit(X_train)
-    by_hand = FCGBoostClassifier(random_state=5).fit(encoder.transform(X_train), y_train)
-    assert found.scores == evaluate(by_hand, encoder.transform(X_test), y_test)
+    by_hand = FCGBoostClassifier(random_state=5).fit(X_train, y_train)
+    assert found.scores == evaluate(by_hand, X_test, y_test)
     assert found.size == f"{by_hand.n_atoms_} atoms"
 
 
@@ -60,6 +59,21 @@ def test_all_methods_see_the_same_rows_and_the_best_comes_first() -> None:
     assert (data["n_train"], data["n_test"], data["n_columns"]) == (225, 75, 3)
     assert data["classes"].keys() == {"no", "yes"}
     assert sum(data["classes"].values()) == pytest.approx(1.0)
+
+
+def test_others_are_given_the_numbers_of_the_encoder_and_ours_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = make_rows()
+    X["b"] = X["b"].astype(str)
+    X.loc[3, "b"] = "unknown"  # which both take for a missing number
+    seen: dict[str, Any] = {}
+    fit = SVC.fit
+    monkeypatch.setattr(SVC, "fit", lambda self, X, y: fit(self, seen.setdefault("X", X), y))
+    comparison = compare(X, y, methods=["fcgboost", "SVC (RBF)"])
+    assert all(row.scores for row in comparison.rows)
+    assert seen["X"].shape == (225, comparison.data["n_features"])
+    assert comparison.data["n_features"] > comparison.data["n_columns"] == 3
 
 
 def test_sparse_rows_and_several_classes_are_compared() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
 from suites.clusters import cluster_of, in_chunks, noisy
-from suites.tables import make_frame
+from suites.frames import make_frame
 
 from fcgboost import FCGBoostClassifier
 from fcgboost.dask import DaskFCGBoostClassifier, tables

@@ -45,11 +45,11 @@ NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "future": (
         write_text('{"format": "fcgboost model", "version": 7, "new": []}'),
-        r"later fcgboost \(format version 7; this one reads 2 to 4\): update fcgboost",
+        r"later fcgboost \(format version 7; this one reads 2 to 5\): update fcgboost",
     ),
     "past": (
         write_text('{"format": "fcgboost model", "version": 1}'),
-        r"before the first release of fcgboost \(format version 1; this one reads 2 to 4\)",
+        r"before the first release of fcgboost \(format version 1; this one reads 2 to 5\)",
     ),
     "twice": (write_text('{"format": 1, "format": 1}'), "the key 'format' appears twice"),
     "NaN": (write_text('{"format": NaN}'), "NaN is not a number in JSON"),
@@ -321,6 +321,19 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
         *("pipeline", "encoder.columns.3.levels", ["b", "a"]),
         "levels must grow from one level to the next",
     ),
+    "level": ("table", "encoder.columns.3.outputs.0.level", 99, "is a level that is not there"),
+    "level and numbers": (
+        *("table", "encoder.columns.3.outputs.0.numbers", [0.0] * 5),
+        "must have a level or numbers, and not both",
+    ),
+    "numbers of levels": ("table", "encoder.columns.3.outputs.-1.numbers", [0.0], "must have 5 en"),
+    "views": ("table", "encoder.columns.0.outputs.0.view", "none", "view: invalid enum value"),
+    "outputs": ("table", "encoder.columns.0.outputs", [], "makes .* numbers of a row"),
+    "ranges": ("table", "model.dictionary.parameters.ranges.0", [0, 999], "model"),
+    "ranges that end": ("table", "model.dictionary.parameters.ranges.0", [3, 3], "model"),
+    "too few ranges": ("table", "model.dictionary.parameters.ranges", [[0, 2]], "model"),
+    "too short ranges": ("table", "model.dictionary.parameters.ranges.0", [0, 1], "model"),
+    "fills": ("relu", "fills", [0.0], r"\$\.fills must have 3 entries, got 1"),
     "one name": ("pipeline", "encoder.columns.0.name", "one", "two columns of one name"),
     "long names": ("pipeline", "encoder.columns.3.name", "x" * 10**7, "too long for a model file"),
 }
@@ -334,6 +347,7 @@ def document(name: str) -> str:
         "polynomial": MODELS["polynomial, squared_hinge"],
         "sparse": MODELS["sparse matrix"],
         "pipeline": MODELS["pipeline"],
+        "table": MODELS["table"],
         "limits": MODELS["limits"],
         "tree": MODELS["trees"],
         "union": MODELS["union"],
@@ -365,7 +379,7 @@ def test_damage_is_named_with_its_place(
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("seed", ["relu", "sparse", "pipeline"])
+@pytest.mark.parametrize("seed", ["relu", "sparse", "pipeline", "table"])
 def test_every_key_is_needed(seed: str, tmp_path: Path) -> None:
     """Parameters of parts aside, which have defaults, and keys of the user's own."""
 

@@ -1,18 +1,21 @@
 """Files of older format versions load and predict as they did, also with what is gone."""
 
+import copy
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from fcgboost import FCGBoostClassifier, load_model
+from fcgboost import FCGBoostClassifier, load_model, save_model
 from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 
 FILES = {path.stem: path for path in (Path(__file__).parent / "golden" / "models").glob("*.json")}
+TABLE = Path(__file__).parent / "golden" / "tables" / "encoder.json"
 #: Those without elliptic atoms.
 WRITABLE = {"constant", "compete", "shared"}
 each_file = pytest.mark.parametrize("name", sorted(FILES))
@@ -57,7 +60,7 @@ def test_a_model_that_can_be_written_is_written_in_the_new_version(
 ) -> None:
     model, path = load_model(FILES[name]), tmp_path / "model.json"
     model.save_model(path)
-    assert json.loads(path.read_text())["version"] == 4
+    assert json.loads(path.read_text())["version"] == 5
     gone = ('"Constant', '"constant"', '"mode"', '"multiclass"', '"is_shared"')
     assert not any(word in path.read_text() for word in gone)
     again = load_model(path)
@@ -75,6 +78,22 @@ def test_elliptic_atoms_are_neither_written_nor_fitted_again(name: str, tmp_path
         clone(model).fit(rng.random((20, 3)), rng.integers(0, 2, 20))
 
 
+def test_an_encoder_of_version_4_encodes_as_it_did(tmp_path: Path) -> None:
+    text = TABLE.read_text()
+    assert all(word in text for word in ('"version": 4', '"is_marked"', '"has_other"'))
+    model = load_model(TABLE)
+    about, rows = model[-1].about_, pd.DataFrame(model[-1].about_["rows"])
+    save_model(model, tmp_path / "model.json")
+    for found in (model, load_model(tmp_path / "model.json")):
+        decision, proba = found.decision_function(rows), found.predict_proba(rows)
+        np.testing.assert_allclose(decision, about["decision"], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(proba, about["proba"], rtol=1e-12)
+    assert json.loads((tmp_path / "model.json").read_text())["version"] == 5
+    kinds = [column.kind for column in model[0].columns_]
+    assert kinds == ["number", "category", "number", "number", "skipped"]
+    assert model[0].get_params() == {"max_levels": 2, "min_count": 2, "dayfirst": None}
+
+
 def test_constants_are_trees_of_one_leaf() -> None:
     model = load_model(FILES["constant"])
     assert isinstance(model.model_.dictionary, TreeDictionary)
@@ -88,7 +107,7 @@ def test_constants_are_trees_of_one_leaf() -> None:
 def test_what_is_gone_is_refused_in_a_new_file(tmp_path: Path) -> None:
     for name in FILES:
         document = json.loads(FILES[name].read_text())
-        (tmp_path / name).write_text(json.dumps({**document, "version": 4}))
+        (tmp_path / name).write_text(json.dumps({**document, "version": 5, "fills": None}))
         with pytest.raises(ValueError, match=r"\$\.(parameters|model|path)"):
             load_model(tmp_path / name)
 
@@ -103,17 +122,19 @@ def test_classes_that_shared_their_atoms_come_back_without_their_path() -> None:
     assert (clone(model).fit(*load_iris(return_X_y=True)).trace_[0].coef != 0.0).any()
 
 
-def test_a_path_of_version_3_is_the_same_in_version_4(tmp_path: Path) -> None:
+def test_a_path_of_version_3_is_the_same_in_version_5(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     model = FCGBoostClassifier("relu", max_iter=9, removal=0.9, random_state=0).fit(X, y)
     model.save_model(tmp_path / "new.json")
     document = json.loads((tmp_path / "new.json").read_text())
-    document["version"] = 3
-    document["parameters"]["multiclass"] = "one_vs_rest"
-    document["path"]["is_shared"] = False
-    (tmp_path / "old.json").write_text(json.dumps(document))
+    older = copy.deepcopy(document) | {"version": 3}
+    del older["fills"], older["parameters"]["categorical_features"], older["parameters"]["dayfirst"]
+    older["parameters"]["multiclass"] = "one_vs_rest"
+    older["path"]["is_shared"] = False
+    (tmp_path / "old.json").write_text(json.dumps(older))
     load_model(tmp_path / "old.json").save_model(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_text() == (tmp_path / "new.json").read_text()
+    again = json.loads((tmp_path / "again.json").read_text())
+    assert again == {**document, "fills": None}  # an older model takes no missing values
 
 
 def test_files_of_trees_that_asked_one_question_a_level_still_load(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ours beside the classifiers that are installed: one split, one encoding, one thread each."""
+"""Ours beside the classifiers that are installed: one split, one table, one thread each."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Row:
 class Comparison:
     """The results of all methods on the same split."""
 
-    #: "n_train", "n_test", "n_columns" (of the table), "n_features" (the columns of numbers made
-    #: from them, which every method is given), "classes" (their shares), "test_size",
-    #: "random_state", "n_threads" (of every method).
+    #: "n_train", "n_test", "n_columns" (of the table, which ours are given), "n_features" (the
+    #: columns of numbers made from them, which all others are given), "classes" (their shares),
+    #: "test_size", "random_state", "n_threads" (of every method).
     data: Mapping[str, Any]
     #: Best accuracy first.
     rows: tuple[Row, ...]
@@ -108,6 +108,11 @@ class Method:
     max_rows: int | None = None
 
     @property
+    def takes_tables(self) -> bool:
+        """Whether it is ours, which reads tables itself."""
+        return self.needs == "fcgboost"
+
+    @property
     def needs(self) -> str:
         """The package it comes from."""
         return self.path.partition(".")[0]
@@ -116,7 +121,10 @@ class Method:
         """Import the class, and return a classifier."""
         module, _, name = self.path.rpartition(".")
         threads = {} if self.threads is None else {self.threads: n_threads}
-        return getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
+        made = getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
+        if self.takes_tables:
+            made._accepts_strays = True  # the encoder of the others accepts them as well
+        return made
 
 
 def _atoms(fitted: Any) -> str:
@@ -198,7 +206,8 @@ def compare(
 ) -> Comparison:
     """Fit classifiers on one part of the data and score them on the rest.
 
-    All see the same numbers: the table as `TableEncoder` encodes it, fitted on the training part.
+    Ours read the table themselves. All others see the same numbers: the table as `TableEncoder`
+    encodes it, fitted on the training part.
     A method that fails, in fitting or in scoring, is a row that says why. The most frequent class
     is always among them, with the shares of the classes as its probabilities.
     All have the default settings of their libraries (ours chooses its ridge and its number of
@@ -231,15 +240,17 @@ def compare(
     split = {"test_size": test_size, "random_state": random_state}
     train, test, *parts = train_test_split(X, codes, stratify=codes, **split)
     encoder = TableEncoder()
-    train, test = encoder.fit_transform(train), encoder.transform(test)
+    numbers = encoder.fit_transform(train), encoder.transform(test)
     rows = []
     for name in names:
         if watch is not None:
             watch(name)
-        rows.append(_run(name, random_state, n_threads, (train, parts[0]), (test, parts[1])))
+        given = (train, test) if METHODS[name].takes_tables else numbers
+        both = [(X, own) for X, own in zip(given, parts, strict=True)]
+        rows.append(_run(name, random_state, n_threads, *both))
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
-    sizes = {"n_train": train.shape[0], "n_test": test.shape[0]}
-    sizes |= {"n_columns": encoder.n_features_in_, "n_features": train.shape[1]}
+    sizes = {"n_train": len(parts[0]), "n_test": len(parts[1])}
+    sizes |= {"n_columns": encoder.n_features_in_, "n_features": numbers[0].shape[1]}
     shares = zip(classes, np.bincount(codes) / len(codes), strict=True)
     known = {"classes": {str(name): float(share) for name, share in shares}}
     return Comparison({**sizes, **known, **split, "n_threads": n_threads}, tuple(rows))

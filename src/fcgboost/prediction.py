@@ -52,6 +52,8 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
     # A few training rows and the columns' deviations, for feature_importances_.
     _sample_: Any
     _deviation_: Array
+    #: Whether a few other texts among numbers count as missing, as for commands; else an error.
+    _accepts_strays = False
 
     #: What a prediction without a model says.
     _unfitted = "This %(name)s is not fitted yet: call 'fit' first."

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from suites.commands import GAUSS, read_exactly, run, run_json, spoil
 
-import fcgboost
 from fcgboost import FCGBoostClassifier, load_model
 from fcgboost.datasets import make_simulation
 from fcgboost.training.presets import PRESETS
@@ -25,7 +24,7 @@ def test_fit_prints_scores_on_rows_it_has_not_seen(
     told = run_json(
         capsys, "fit", folder / "train.csv", "--target", "churned", *GAUSS, "--out", out
     )
-    assert told["n_atoms"] == load_model(out)[-1].n_atoms_
+    assert told["n_atoms"] == load_model(out).n_atoms_
     assert told["bytes"] == out.stat().st_size
     assert told["data"]["n_samples"] == 960
     assert told["test"]["n_samples"] == 240
@@ -46,15 +45,13 @@ def test_fit_tells_people_the_same(
         assert word in text
 
 
-def test_fit_is_the_pipeline_that_python_fits(folder: Path) -> None:
+def test_fit_is_the_fit_of_python(folder: Path) -> None:
     from sklearn.model_selection import train_test_split
-    from sklearn.pipeline import make_pipeline
 
     table = read_exactly(folder / "train.csv")
     X, y = table.drop(columns="churned"), table["churned"].to_numpy(dtype=str)
     X_train, X_test, y_train, _ = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
-    model = make_pipeline(fcgboost.TableEncoder(), FCGBoostClassifier("gauss", random_state=0))
-    model.fit(X_train, y_train)
+    model = FCGBoostClassifier("gauss", random_state=0).fit(X_train, y_train)
     loaded = load_model(folder / "m.json")
     np.testing.assert_array_equal(model.decision_function(X_test), loaded.decision_function(X_test))
 
@@ -80,7 +77,7 @@ def test_the_default_is_that_of_the_classifier_and_says_what_it_chose(
     capsys.readouterr()
     assert run("fit", data, "--target", "target", "--out", out, "--json") == 0
     shown = capsys.readouterr()
-    told, fitted = json.loads(shown.out), load_model(out)[-1]
+    told, fitted = json.loads(shown.out), load_model(out)
     assert type(fitted) is FCGBoostClassifier
     assert fitted.dictionary == told["parameters"]["dictionary"] == "auto"
     # The file has the ridge that was chosen, and programs get numbers with all their digits.
@@ -102,7 +99,7 @@ def test_settings_reach_every_parameter(tmp_path: Path) -> None:
     settings = ("--set", "dictionary__width=0.25", "--set", "max_iter=theory", "--set", "l2=0.5")
     settings = ("--dictionary", "gauss", *settings)
     assert run("fit", data, "--target", "target", "--out", out, *settings, "--no-path") == 0
-    classifier = load_model(out)[-1]
+    classifier = load_model(out)
     assert classifier.dictionary.width == 0.25
     assert classifier.max_iter == "theory"
     assert classifier.l2 == 0.5
@@ -126,7 +123,7 @@ def test_class_weights_name_classes_by_their_text(
     pd.DataFrame({"x": x, "y": [labels[int(value > 0.3)] for value in x]}).to_parquet(data)
     command = ["fit", data, "--target", "y", *GAUSS, "--out", out, "--set", "max_iter=3"]
     assert run(*command, "--set", f"class_weight={given}") == 0
-    assert load_model(out)[-1].class_weight == expected
+    assert load_model(out).class_weight == expected
 
 
 @pytest.mark.parametrize(
@@ -153,11 +150,11 @@ def test_removal_reaches_the_classifier(tmp_path: Path) -> None:
     assert run("datasets", "simulation", "--rows", 200, "--out", data) == 0
     command = ["fit", data, "--target", "target", *GAUSS, "--out", out, "--set", "max_iter=12"]
     assert run(*command) == 0
-    assert load_model(out)[-1].removal is None
+    assert load_model(out).removal is None
     assert run(*command, "--removal", "backward") == 0
-    assert load_model(out)[-1].removal == "backward"
+    assert load_model(out).removal == "backward"
     assert run(*command, "--removal", "0.25") == 0
-    assert load_model(out)[-1].removal == 0.25
+    assert load_model(out).removal == 0.25
 
 
 @pytest.mark.parametrize("wrong", ["forward", "0", "1", "-0.5", "nan"])
@@ -202,10 +199,9 @@ def test_refit_learns_from_the_rows_held_out_too(
     assert second["test"] == first["test"]
     assert (first["data"]["n_samples"], second["data"]["n_samples"]) == (960, 1200)
     table = read_exactly(folder / "train.csv")
-    encoder = fcgboost.TableEncoder()
     clf = FCGBoostClassifier("gauss", max_iter=5, random_state=0)
-    clf.fit(encoder.fit_transform(table.drop(columns="churned")), table["churned"].to_numpy(str))
-    np.testing.assert_array_equal(load_model(tmp_path / "b.json")[-1].atoms_, clf.atoms_)
+    clf.fit(table.drop(columns="churned"), table["churned"].to_numpy(str))
+    np.testing.assert_array_equal(load_model(tmp_path / "b.json").atoms_, clf.atoms_)
 
 
 def test_what_became_of_odd_columns_is_said(
@@ -215,15 +211,71 @@ def test_what_became_of_odd_columns_is_said(
     table = pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1], "y": y})
     table.loc[7, "a"] = "unknown"
     table["town"] = np.where(np.arange(200) % 2, "Bonn", "Köln")
+    table["id"], table["n"] = [f"p{i}" for i in range(200)], range(200)
     table.to_csv(tmp_path / "t.csv", index=False)
     assert (
         run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json") == 0
     )
-    assert "unknown" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "values are numbers, but not 'unknown': that counts as missing." in said
+    assert "'id' is left out: no value occurs twice." in said
+    assert "'n' looks like a row number" in said
     table["town"] = "Mars"
+    table.loc[3, "a"] = "not known"
     table.to_csv(tmp_path / "t.csv", index=False)
     assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
-    assert "town: none of the first 200 values was there in training" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "town: none of the first 200 values was there in training" in told.err
+    table.loc[3, "a"] = None
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv") == 0
+    assert capsys.readouterr().out == told.out
+
+
+def test_a_stray_may_be_among_the_rows_held_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.model_selection import train_test_split
+
+    X, y = make_simulation(200, random_state=0)
+    table = pd.DataFrame({"a": X[:, 0].astype(str), "b": X[:, 1], "y": y.astype(int)})
+    _, held_out = train_test_split(range(200), test_size=0.2, random_state=0, stratify=table["y"])
+    table.loc[held_out[0], "a"] = "unknown"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "m.json"
+    assert run("fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", out) == 0
+    assert load_model(out).columns_[0].accepts_text
+    assert run("evaluate", out, tmp_path / "t.csv") == 0
+    table["b"] = table["b"].astype(object)
+    table.loc[held_out[0], "b"] = "unknown"  # here there were none
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert run("evaluate", out, tmp_path / "t.csv") == 3
+    assert f"row {held_out[0] + 1}, column 'b': 'unknown' is not" in capsys.readouterr().err
+
+
+def test_row_numbers_are_found_among_numbers_alone(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = read_exactly(small)
+    table.assign(n=range(len(table))).to_csv(tmp_path / "t.csv", index=False)
+    command = ["fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--out", tmp_path / "m.json"]
+    assert run(*command, "--set", "max_iter=3") == 0
+    assert "'n' looks like a row number" in capsys.readouterr().err
+
+
+def test_what_columns_are_can_be_set(tmp_path: Path) -> None:
+    X, y = make_simulation(120, random_state=0)
+    days = [f"{1 + i % 28}.{1 + i % 12}.2020" for i in range(120)]
+    table = pd.DataFrame({"code": (9 * X[:, 0]).astype(int), "day": days, "b": X[:, 1], "y": y})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    command = ["fit", tmp_path / "t.csv", "--target", "y", *GAUSS, "--set", "max_iter=3"]
+    command += ["--out", tmp_path / "m.json", "--set", "dayfirst=true"]
+    assert run(*command, "--set", 'categorical_features=["code"]') == 0
+    code, day, b = load_model(tmp_path / "m.json").columns_
+    assert (code.kind, day.kind, day.unit, b.kind) == ("category", "number", "days", "number")
+    assert run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--out", tmp_path / "p.csv") == 0
+    found = read_exactly(tmp_path / "p.csv")["label"]
+    assert list(found) == list(load_model(tmp_path / "m.json").predict(table.drop(columns="y")))
 
 
 def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
@@ -237,7 +289,8 @@ def test_a_model_without_probabilities_is_ranked_by_its_decision_values(
     assert set(told["test"]["scores"]) == {"accuracy", "auc"}
     again = run_json(capsys, "evaluate", out, folder / "test.csv")
     table = read_exactly(folder / "test.csv")
-    area = roc_auc_score(table["churned"] == "yes", load_model(out).decision_function(table))
+    decision = load_model(out).decision_function(table.drop(columns="churned"))
+    area = roc_auc_score(table["churned"] == "yes", decision)
     assert again["scores"]["auc"]["value"] == pytest.approx(area, abs=1e-12)
 
 
@@ -321,7 +374,7 @@ def test_names_are_taken_in_any_case(
     command += ["--format", "CSV", "--removal", "Backward", "--link", "Theory"]
     told = run_json(capsys, *command, "--set", "max_iter=3", "--out", tmp_path / "m.json")
     assert told["parameters"]["dictionary"] == "gauss"
-    assert load_model(tmp_path / "m.json")[-1].removal == "backward"
+    assert load_model(tmp_path / "m.json").removal == "backward"
     out = tmp_path / "m.h"
     assert run("export", tmp_path / "m.json", "--to", "C", "--precision", "Float") == 0
     assert out.exists()

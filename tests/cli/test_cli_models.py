@@ -24,7 +24,8 @@ def test_evaluate_gives_the_scores_of_python(
 ) -> None:
     told = run_json(capsys, "evaluate", folder / "m.json", folder / "test.csv")
     table = read_exactly(folder / "test.csv")
-    expected = evaluate(load_model(folder / "m.json"), table, table["churned"].to_numpy())
+    rows, y = table.drop(columns="churned"), table["churned"].to_numpy()
+    expected = evaluate(load_model(folder / "m.json"), rows, y)
     assert told["n_rows"] == 400
     for name, score in expected.items():
         assert told["scores"][name]["value"] == pytest.approx(score.value, abs=1e-12)
@@ -39,7 +40,7 @@ def test_predict_keeps_the_order_in_every_format_and_batch(
     out = tmp_path / f"labels{suffix}"
     data, keep = folder / "test.csv", ("--keep", "id")
     assert run("predict", folder / "m.json", data, "--out", out, "--batch", 7, *keep) == 0
-    table = read_exactly(data)
+    table = read_exactly(data).drop(columns="churned")
     with open_rows(out) as rows:
         found, labels = rows.read("label", ())
     model = load_model(folder / "m.json")
@@ -57,7 +58,8 @@ def test_predict_writes_the_same_csv_to_standard_output_and_to_a_file(
     assert run(*command, "--out", tmp_path / "labels.csv") == 0
     assert (tmp_path / "labels.csv").read_text() == text
     found = read_exactly(io.StringIO(text))
-    model, table = load_model(folder / "m.json"), read_exactly(folder / "test.csv")
+    model = load_model(folder / "m.json")
+    table = read_exactly(folder / "test.csv").drop(columns="churned")
     assert list(found.columns) == ["label", "decision"]
     np.testing.assert_array_equal(found["decision"], model.decision_function(table))
 
@@ -69,13 +71,16 @@ def test_inspect_names_columns_levels_and_features(
     assert facts["classes"] == ["no", "yes"]
     columns = {column["name"]: column for column in facts["columns"]}
     assert columns["town"]["levels"] == ["Aachen", "Bonn, North", 'Köln "am Rhein"']
-    assert columns["id"]["kind"] == "skipped"
+    assert columns["id"]["outputs"] == []
+    assert columns["id"]["treatment"] == "left out: no value occurs twice"
+    assert columns["age"]["treatment"].endswith("and is marked")
     assert sum(facts["influence"].values()) == pytest.approx(1.0)
-    assert max(facts["influence"], key=facts["influence"].get) in ("age", "town=Bonn, North")
+    assert max(facts["influence"], key=facts["influence"].get) in ("age", "town")
     assert run("inspect", folder / "m.json") == 0
     text = capsys.readouterr().out
-    assert "town=Bonn, North" in text
-    assert "left out" in text
+    assert "town=Bonn, North = 1" in text
+    assert "town=Bonn, North = 0" not in text
+    assert "left out: no value occurs twice" in text
 
 
 @pytest.mark.parametrize("multiclass", [False, True])
@@ -162,7 +167,7 @@ def test_rows_come_through_a_pipe(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert run("predict", folder / "m.json", "-") == 0
     found = read_exactly(io.StringIO(capsys.readouterr().out))
-    table = read_exactly(folder / "test.csv")
+    table = read_exactly(folder / "test.csv").drop(columns="churned")
     assert list(found["label"]) == list(load_model(folder / "m.json").predict(table))
 
 

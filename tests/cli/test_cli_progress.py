@@ -158,7 +158,7 @@ def test_a_time_limit_ends_a_fit_with_the_steps_it_has(
     assert "The time limit of 1e-09 s ended the fit early" in printed.err
     assert "Reading and checking the data took" in printed.err
     assert re.search(r"Ended after \d+\.\d\d s and 1 step: A time limit was reached", printed.out)
-    fitted = load_model(out)[-1]
+    fitted = load_model(out)
     assert fitted.n_iter_ == 1
     assert fitted.status_ is Status.TIME_LIMIT
     assert run(*command, "--time-limit", "0", "--set", "max_iter=3") == 0
@@ -174,10 +174,10 @@ def test_what_ended_a_fit_is_told_to_programs_and_kept_with_the_model(
     assert ended["status"] == "step_limit"
     assert ended["reason"] == Status.STEP_LIMIT.value
     assert (ended["steps"], ended["time_limit"]) == (3, 60.0)
-    assert load_model(out)[-1].about_["ended"] == ended
+    assert load_model(out).about_["ended"] == ended
     ended = run_json(capsys, *command, "--time-limit", "1e-9")["ended"]
     assert (ended["status"], ended["steps"], ended["time_limit"]) == ("time_limit", 1, 1e-9)
     assert ended["seconds"] > 0.0
-    assert load_model(out)[-1].about_["ended"] == ended
+    assert load_model(out).about_["ended"] == ended
     assert run("inspect", out) == 0
     assert "A time limit was reached" in capsys.readouterr().out

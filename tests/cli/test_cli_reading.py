@@ -21,7 +21,7 @@ from suites.rows import TABLES, classes, encoded, kept, mixed_frame, put, read, 
 from fcgboost import FCGBoostClassifier
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.rows import model_batches
-from fcgboost.tables import CategoryColumn, TableEncoder
+from fcgboost.tables import TableEncoder
 
 
 @pytest.mark.parametrize("format", TABLES)
@@ -57,15 +57,36 @@ def test_columns_without_names_are_found_by_their_places(tmp_path) -> None:
     X, y = frame.drop(columns="y"), frame["y"]
     model = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=2))
     model.fit(X.to_numpy(dtype=object), y)
-    with open_rows(path) as rows:
-        [(numbers, batch, _)] = model_batches(model, rows, target="y")
-    assert np.array_equal(numbers, TableEncoder().fit_transform(X))
-    assert list(batch) == list(X)
+    alone = FCGBoostClassifier("gauss", max_iter=2).fit(X.to_numpy(dtype=object), y)
+    for fitted in (model, alone):
+        with open_rows(path) as rows:
+            [(decision, batch, _)] = model_batches(fitted, rows, target="y")
+        assert np.array_equal(decision, fitted.decision_function(X.to_numpy(dtype=object)))
+        assert np.array_equal(fitted.decision_function(batch), decision)
+        with (
+            pytest.raises(ValueError, match="has 6 columns, but the model was fitted to 5 colu"),
+            open_rows(path) as rows,
+        ):
+            next(model_batches(fitted, rows))
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_classifier_of_a_table_finds_its_columns_by_name(tmp_path, format, capsys) -> None:
+    frame = mixed_frame().assign(id=[f"p{i}" for i in range(50)])
+    clf = FCGBoostClassifier("gauss", max_iter=2).fit(frame.drop(columns="y"), frame["y"])
+    expected = clf.decision_function(frame.drop(columns="y"))
+    # The names of rows tell nothing: a later file need not have them.
+    later = frame[["y", "day", "town", "gappy", "number", "whole"]].assign(more=1)
+    with open_rows(write(tmp_path / f"a.{format}", later)) as rows:
+        found = [decision for decision, *_ in model_batches(clf, rows, n_rows=7)]
+    assert np.array_equal(np.concatenate(found), expected)
+    assert capsys.readouterr().err == ""
+    path = write(tmp_path / f"b.{format}", frame.rename(columns={"town": "Town"}))
     with (
-        pytest.raises(ValueError, match="has 6 columns, but the model was fitted to 5 columns wi"),
+        pytest.raises(ValueError, match=r"no column 'town'; did you mean 'Town'\?"),
         open_rows(path) as rows,
     ):
-        next(model_batches(model, rows))
+        next(model_batches(clf, rows))
 
 
 # Parquet and Arrow
@@ -151,10 +172,9 @@ def test_arrays_without_names(tmp_path) -> None:
     assert np.array_equal(encoded(tmp_path / "a.npz", encoder, 4), X)
     assert kept(tmp_path / "a.npz", ["x1"])["x1"].to_pylist() == [1, 3, 5, 7, 9, 11]
     np.savez(tmp_path / "texts.npz", X=np.array([["a", "1"], ["b", ""]]), y=[0, 1])
-    assert TableEncoder(min_count=1).fit(read(tmp_path / "texts.npz")[0]).columns_ == (
-        CategoryColumn("x0", ("a", "b"), False, False),
-        CategoryColumn("x1", ("1",), False, True),
-    )
+    columns = TableEncoder(min_count=1).fit(read(tmp_path / "texts.npz")[0]).columns_
+    assert [column.kind for column in columns] == ["category", "number"]
+    assert columns[0].levels == ("a", "b")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from pyarrow import ipc, parquet
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from suites.rows import classes, encoded, kept, put, read, write
 
@@ -21,7 +22,7 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.rows import model_batches
 from fcgboost.cli.writing import write_rows
-from fcgboost.tables import CategoryColumn, NumberColumn, TableEncoder
+from fcgboost.tables import NumberColumn, NumberOutput, TableEncoder
 
 
 @pytest.mark.parametrize("separator", list(",;\t|"))
@@ -35,7 +36,8 @@ def test_the_separator_is_found(tmp_path, separator, name) -> None:
 
 
 def test_strays_among_numbers_with_decimal_commas_are_the_only_gaps(tmp_path) -> None:
-    encoder = TableEncoder().fit(pd.DataFrame({"n": [1.5, None, 2.5]}))
+    outputs = (NumberOutput(fill=2.0), NumberOutput("missing"))
+    encoder = TableEncoder.from_columns([NumberColumn("n", outputs, accepts_text=True)])
     path = put(tmp_path, "a.csv", "n;t\n1,5;x\nunknown;x\n-,25e1;x\n")
     assert encoded(path, encoder).tolist() == [[1.5, 0.0], [2.0, 1.0], [-2.5, 0.0]]
 
@@ -46,7 +48,9 @@ def test_truth_values_are_numbers_as_in_typed_files(tmp_path) -> None:
     )
     truths.assign(y=1).to_parquet(tmp_path / "a.parquet")
     typed = TableEncoder().fit(read(tmp_path / "a.parquet")[0])
-    assert typed.columns_[:2] == (NumberColumn("a", 1.0, False), NumberColumn("b", 0.5, True))
+    marked = (NumberOutput(fill=0.5), NumberOutput("missing"))
+    assert typed.columns_[0] == NumberColumn("a", (NumberOutput(fill=1.0),))
+    assert typed.columns_[1] == NumberColumn("b", marked)
     for yes, no in (("True", "False"), ("true", "false"), ("TRUE", "False")):
         text = f"a,b,n,y\n{yes},{yes},0.5,1\n{no},NA,1.5,1\n{yes.upper()},{no},2.5,1\n"
         path = put(tmp_path, "a.csv", text)
@@ -68,7 +72,8 @@ def test_texts_of_levels_are_compared_exactly(tmp_path) -> None:
 def test_a_level_has_its_text_however_numbers_were_written(tmp_path) -> None:
     grades = pd.DataFrame({"grade": pd.Categorical([1, 2, None, 1, 2]), "n": range(5)})
     encoder = TableEncoder().fit(grades)
-    assert encoder.columns_[0] == CategoryColumn("grade", ("1", "2"), False, True)
+    assert encoder.columns_[0].levels == ("1", "2")
+    assert encoder.columns_[0].output_names()[-1] == "grade is missing"
     for text in ("1,0\n2,1\n,2\n1,3\n2,4\n", "1.0,0\n2.0,1\nNaN,2\n1.0,3\n2.0,4\n"):
         path = put(tmp_path, "a.csv", "grade,n\n" + text)
         assert np.array_equal(encoded(path, encoder, 2), encoder.transform(grades))
@@ -82,8 +87,9 @@ def test_one_stray_text_does_not_ruin_a_column_of_numbers(tmp_path) -> None:
     path = put(tmp_path, "a.csv", text)
     X, _ = read(path)
     encoder = TableEncoder().fit(X)
-    assert encoder.columns_[0] == NumberColumn("n", 7.0, True)
-    assert "99 of 101 values are numbers; 'unknown', 'soon' count" in encoder.notes_[0]
+    outputs = (NumberOutput(fill=7.0), NumberOutput("missing"))
+    assert encoder.columns_[0] == NumberColumn("n", outputs, accepts_text=True)
+    assert "99 of 101 values are numbers, but not 'unknown', 'soon': that" in encoder.notes_[0]
     assert np.array_equal(encoded(path, encoder, 10), encoder.transform(X))
 
 
@@ -125,12 +131,12 @@ def test_packed_text_is_known_by_its_bytes(tmp_path) -> None:
 
 
 def test_types_are_those_of_the_whole_file(tmp_path) -> None:
-    text = "late,gap,real,day,hex,code,y\n" + "1,1,1,2020-01-01,0x10,007,0\n" * 5
-    X, _ = read(put(tmp_path, "a.csv", text + "x,,1.5,2020-01-02 10:00,1,x1,0\n"))
+    text = "late,gap,real,day,hex,code,y\n" + "1,1,0.5,2020-01-01,0x10,007,0\n" * 5
+    X, _ = read(put(tmp_path, "a.csv", text + "x,,1.5,2020-01-02 10:00,1,11,0\n"))
     assert X["late"].tolist() == ["1"] * 5 + ["x"]
     assert [X[name].dtype.kind for name in ("gap", "real", "day")] == ["f", "f", "M"]
     assert X["hex"].tolist() == ["0x10"] * 5 + ["1"]
-    assert X["code"].tolist() == ["007"] * 5 + ["x1"]
+    assert X["code"].tolist() == ["007"] * 5 + ["11"]
     assert read(put(tmp_path, "a.csv", "hex,y\n0x1F,1\n0x2,2\n"))[0]["hex"][0] == "0x1F"
 
 
@@ -138,7 +144,8 @@ def test_times_with_and_without_zones(tmp_path) -> None:
     text = "a,b,y\n2020-01-01T01:00:00+01:00,2020-01-01,1\n2020-01-01 12:00:00Z,,1\n"
     path = put(tmp_path, "a.csv", text)
     encoder = TableEncoder().fit(read(path)[0])
-    assert encoder.columns_[0] == NumberColumn("a", 18262.25, False, "days")
+    outputs = (NumberOutput(fill=18262.25), NumberOutput("hour", 6.0))
+    assert encoder.columns_[0] == NumberColumn("a", outputs, "days")
     assert encoded(path, encoder)[:, 0].tolist() == [18262.0, 18262.5]
 
 
@@ -153,14 +160,33 @@ def test_times_with_and_without_zones(tmp_path) -> None:
 )
 def test_what_is_no_number_is_named_with_its_row(tmp_path, format, cell, message) -> None:
     X = pd.DataFrame({"n": [1, 2, 3, 4], "t": ["x", "y"] * 2})
-    model = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=2))
-    model.fit(X, [0, 1, 0, 1])
+    clf = FCGBoostClassifier("gauss", max_iter=2)
     rows = pd.DataFrame({"n": ["1", "2", "3", cell], "t": ["x\ny"] * 4})
-    with (
-        pytest.raises(ValueError, match=message),
-        open_rows(write(tmp_path / f"a.{format}", rows)) as file,
-    ):
-        list(model_batches(model, file, n_rows=2))
+    path = write(tmp_path / f"a.{format}", rows)
+    for model in (clf, make_pipeline(TableEncoder(), clone(clf))):
+        for some in (X, X.to_numpy(dtype=object)):
+            model.fit(some, [0, 1, 0, 1])
+            with pytest.raises(ValueError, match=message), open_rows(path) as file:
+                list(model_batches(model, file, n_rows=2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "later", "numbers"),
+    [
+        (["1,234.5", "7", "2,000"], ["9", "1,000"], [9.0, 1000.0]),
+        (["1.234,5", "7", "2,5"], ["1.234", "2,25"], [1234.0, 2.25]),
+        (["007", "008", "010"], ["008", "8"], [1.0, np.nan]),
+    ],
+)
+def test_texts_are_read_as_they_were_written_in_the_fit(tmp_path, fields, later, numbers) -> None:
+    X = pd.DataFrame({"n": fields * 4, "z": np.arange(12) % 5})
+    clf = FCGBoostClassifier("gauss", max_iter=2).fit(X, ["a", "b", "b"] * 4)
+    lines = [f'"{text}",1\n' for text in later]
+    with open_rows(put(tmp_path, "a.csv", "n,z\n" + "".join(lines))) as rows:
+        [(decision, batch, _)] = model_batches(clf, rows)
+    np.testing.assert_array_equal(clf.columns_[0].read(batch["n"]), numbers)
+    expected = clf.decision_function(pd.DataFrame({"n": later, "z": 1}))
+    np.testing.assert_array_equal(decision, expected)
 
 
 @pytest.mark.parametrize("number", ["inf", "-1e999"])
@@ -257,7 +283,7 @@ with open_rows(Path(sys.argv[1])) as rows:
     if sys.argv[2] == "read":
         n = len(rows.read("t", ())[0])
     else:
-        columns = {f"c{i}": NumberColumn(f"c{i}", 0.0, False) for i in range(8)}
+        columns = {f"c{i}": NumberColumn(f"c{i}") for i in range(8)}
         n = sum(len(frame) for frame, _ in rows.batches(columns, ["t"], 4096))
 print(n, pa.default_memory_pool().max_memory(), (peak() - before) * 1024)
 """

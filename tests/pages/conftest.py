@@ -27,10 +27,11 @@ def judged() -> tuple[Any, Any]:
     return labelled(250, 1)
 
 
-@pytest.fixture(scope="session")
-def table_model() -> Any:
+@pytest.fixture(scope="session", params=["encoder", "alone"])
+def table_model(request: pytest.FixtureRequest) -> Any:
     clf = FCGBoostClassifier("relu", max_iter=12, random_state=0)
-    return make_pipeline(TableEncoder(), clf).fit(*mixed(200, 0))
+    encoders = [TableEncoder()] * (request.param == "encoder")
+    return (make_pipeline(*encoders, clf) if encoders else clf).fit(*mixed(200, 0))
 
 
 @pytest.fixture(scope="session")

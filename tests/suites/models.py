@@ -74,6 +74,12 @@ def fit(n_classes: int = 2, make: Callable[[Any], Any] = np.asarray, **changes: 
     return FCGBoostClassifier(**settings).fit(make(X), y)
 
 
+def codes_of(X: Any, n: int = 9) -> Any:
+    codes = np.floor(n * X)
+    codes[::9] = np.nan
+    return codes
+
+
 def union() -> UnionDictionary:
     trees = TreeDictionary(depth=2, min_leaf=2, categorical_features=[0])
     families = [ReluDictionary(), trees, GaussDictionary(), LinearDictionary()]
@@ -154,13 +160,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "search": search,
     "truncated search": lambda: search().truncate(2),
     "pipeline": pipeline,
+    "table": lambda: FCGBoostClassifier(max_iter=9, random_state=0).fit(*table()),
+    "table of trees": lambda: FCGBoostClassifier("tree", max_iter=5).fit(*table()),
+    "gaps": lambda: fit(3, codes_of, dictionary=union(), max_iter=9),
 }
 MODELS = {name: functools.cache(make) for name, make in MODELS.items()}
 each_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
 
 def rows_of(model: Any) -> Any:
-    if isinstance(model, Pipeline):
+    if isinstance(model, Pipeline) or any(one.kind == "category" for one in model.columns_):
         return table(20)[0]
     X = np.random.default_rng(1).random((20, model.n_features_in_))
     names_in = getattr(model, "feature_names_in_", None)

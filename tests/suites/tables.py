@@ -1,39 +1,43 @@
-"""Tables with texts, categories, gaps and dates, and labels that depend on all of them."""
-
-from typing import Any
+"""Columns of tables that tests expect, and what is learned about one."""
 
 import numpy as np
 import pandas as pd
 
+from fcgboost.tables import (
+    CategoryColumn,
+    LevelOutput,
+    NumberColumn,
+    NumberOutput,
+    TableEncoder,
+)
 
-def make_frame(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, Any]:
-    """Return rows of which the last third has levels of its own, and labels.
 
-    In the first third a column of texts holds nothing but numbers.
-    """
-    rng = np.random.default_rng(seed)
-    place, is_last = np.arange(n), np.arange(n) >= 2 * n // 3
-    color = rng.choice(["red", "green", "blue"], n).astype(object)
-    color[is_last & (rng.random(n) < 0.3)] = "violet"
-    town = np.array([f"town {i}" for i in rng.integers(0, 25 + 8 * is_last)], dtype=object)
-    size, grade = rng.standard_normal(n), rng.integers(0, 4, n)
-    code = np.where(place < n // 3, grade.astype(str), np.array(["a", "b", "c", "d"])[grade])
-    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
-    frame = pd.DataFrame(
-        {
-            "size": np.where(rng.random(n) < 0.15, np.nan, size),
-            "color": np.where(rng.random(n) < 0.1, None, color),
-            "town": town,
-            "code": code.astype(object),
-            "grade": pd.Categorical(grade),
-            "price": np.array([f"{one:.2f}" for one in 10.0 + size], dtype=object),
-            "day": np.where(rng.random(n) < 0.1, np.datetime64("NaT"), day.to_numpy()),
-        }
-    )
-    side = (
-        size
-        + (color == "red")
-        + 0.5 * (grade > 1)
-        + 0.8 * (np.char.find(town.astype(str), "1") > 0)
-    )
-    return frame, (side + 0.5 * rng.standard_normal(n) > 0.9).astype(int)
+def learn(*cells, **options):
+    """Give what is learned about one column of a data frame."""
+    values = cells[0] if len(cells) == 1 else pd.Series(list(cells), dtype=object)
+    return TableEncoder(**options).fit(beside_numbers(values)).columns_[0]
+
+
+def beside_numbers(values):
+    """Put a column beside one that is never skipped."""
+    return pd.DataFrame({"a": values, "z": np.arange(len(values))})
+
+
+def numbers(fill, is_marked=False, unit="number", parts=(), **options) -> NumberColumn:
+    """Give a column of numbers; `parts` are those of dates, with their fills."""
+    marks = [NumberOutput("missing")] * is_marked
+    others = [NumberOutput(part, own) for part, own in parts]
+    return NumberColumn("a", (NumberOutput(fill=fill), *marks, *others), unit, **options)
+
+
+def levels(*texts, has_other=False, is_marked=False) -> CategoryColumn:
+    """Give a column of texts with a mark for each."""
+    n = len(texts)
+    marked = [*range(n), *[n] * has_other, *[n + 1] * is_marked]
+    outputs = tuple(LevelOutput(level=at) for at in marked)
+    return CategoryColumn("a", texts, outputs, is_unknown_missing=False)
+
+
+def encode(column, values):
+    """Give the outputs of a column side by side."""
+    return np.array(column.encode(column.read(values))).T

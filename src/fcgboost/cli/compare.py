@@ -13,10 +13,11 @@ Fit fcgboost and the installed classifiers of other libraries to the same part o
 file, and score them on the rest, beside always predicting the most frequent class.
 
 {arguments.FORMATS}
-All are given the same encoded numbers and one thread (--threads), and keep their
-libraries' default settings; ours choose the ridge and the number of steps on rows
-they set aside. It is a first look: tuning may change the order, and intervals that
-overlap decide nothing. A method that fails gets a row that says why.
+Ours read the table themselves, all others are given the same encoded numbers. All
+have one thread (--threads), and their libraries' default settings; ours choose the
+ridge and the number of steps on rows they set aside. It is a first look: tuning may
+change the order, and intervals that overlap decide nothing. A method that fails gets
+a row that says why.
 
 examples:
   fcgboost compare customers.csv --target churned
@@ -76,9 +77,9 @@ def _print(comparison: Any) -> None:
     data = comparison.data
     threads = "one thread" if data["n_threads"] == 1 else f"{data['n_threads']} threads"
     print(
-        f"{data['n_train']} rows to fit, {data['n_test']} to score. Every method has {threads} and "
-        f"is given the same {data['n_features']} columns\nof numbers, made from the "
-        f"{data['n_columns']} columns of the data."
+        f"{data['n_train']} rows to fit, {data['n_test']} to score. Every method has {threads}. "
+        f"fcgboost is given the {data['n_columns']} columns\nof the data, all others the "
+        f"{data['n_features']} columns of numbers made from them."
     )
     accuracy, *others = TITLES
     titles = (TITLES[name] for name in others)

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from fcgboost.cli import console
+from fcgboost.documents.content import column_document
 from fcgboost.model import by_family
 from fcgboost.scores import TITLES
+from fcgboost.tables.inputs import PlainInputs
 from fcgboost.training.presets import preset_of
 from fcgboost.web.atoms import describe_atoms
+from fcgboost.web.columns import kind_of, treatment_of
 from fcgboost.web.models import FittedModel
 from fcgboost.web.text import count
 
 
 def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
-    encoder, classifier, model = fitted.encoder, fitted.classifier, fitted.classifier.model_
+    classifier, model = fitted.classifier, fitted.classifier.model_
     families: Counter[str] = Counter()
     for family, places, *_ in by_family(model.dictionary, model.atoms, len(model.scale)):
         families[_in_one_line(family)] += len(places)
@@ -40,13 +43,15 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
             for step, coef in zip(model.entered, model.coef.T.tolist(), strict=True)
         ],
         "about": classifier.about_,
+        "columns": [
+            {**column_document(one), "treatment": treatment_of(one)} for one in fitted.columns
+        ],
     }
-    if encoder is not None:
-        facts["columns"] = [{"kind": one.kind, **vars(one)} for one in encoder.columns_]
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
-    if (influence := fitted.feature_influence) is not None:
-        facts["influence"] = dict(zip(fitted.feature_names, influence.tolist(), strict=True))
+    if (influence := fitted.influence) is not None:
+        names = [column.name for column in fitted.columns]
+        facts["influence"] = dict(zip(names, influence.tolist(), strict=True))
     return facts
 
 
@@ -69,15 +74,15 @@ def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
     if "limits" in facts:
         print("Inputs are clipped to limits taken from the training rows.")
     _print_about(fitted)
-    if "columns" in facts:
+    if not isinstance(fitted.inputs, PlainInputs):
         print("\nColumns:")
-        rows = [(column["name"], column["kind"], _detail(column)) for column in facts["columns"]]
+        rows = [(one.name, kind_of(one), treatment_of(one)) for one in fitted.columns]
         console.print_table(("column", "kind", "how it is encoded"), rows, n_labels=3)
     if "influence" in facts:
         ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
-        print("\nFeatures that matter:")
+        print("\nColumns that matter:")
         shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
-        console.print_table(("feature", "influence"), shares)
+        console.print_table(("column", "influence"), shares)
     _print_atoms(fitted, top)
 
 
@@ -111,20 +116,6 @@ def _print_about(fitted: FittedModel) -> None:
 
 def _number(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, int | float) else ""
-
-
-def _detail(column: dict[str, Any]) -> str:
-    if column["kind"] == "skipped":
-        return f"left out: {column['reason']}"
-    mark = "; missing values are marked" if column["is_marked"] else ""
-    if column["kind"] == "number":
-        fill = f"{column['fill']:g}"
-        if column["unit"] == "days":
-            fill = str(np.datetime64("1970-01-01") + np.timedelta64(round(column["fill"]), "D"))
-        return f"missing values become {fill}{mark}"
-    levels = ", ".join(column["levels"][:8]) + (", ..." if len(column["levels"]) > 8 else "")
-    other = "; rare ones are pooled" if column["has_other"] else ""
-    return f"one of {levels}{other}{mark}"
 
 
 def _print_atoms(fitted: FittedModel, top: int) -> None:

@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> None:
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     lost: dict[str, Any] = {}
     truths, decisions = [], []
-    for numbers, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
+    for decided, _, y in console.counted("Predicting", labelled_batches(model, options, lost)):
         truths.append(y)
-        decisions.append(classifier.decision_function(numbers))
+        decisions.append(decided)
     y, decision = np.concatenate(truths), np.concatenate(decisions)
     found = precomputed(classifier, decision)
     proba = found.predict_proba(None) if has_proba else None

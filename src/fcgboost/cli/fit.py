@@ -17,11 +17,11 @@ TEXT = f"""\
 Fit a classifier to the rows of a file and write it to a model file.
 
 {arguments.FORMATS}
-Text columns become categories; missing values are filled and marked; the model file
-holds all of that. Part of the rows is held out, and the scores printed are those on
-it. Rows whose target is missing are left out. The ridge and the number of steps are
-chosen on rows set aside. --dictionary compact gives a smaller model; the families of
-the paper (gauss, relu, ...) are available, too.
+Columns may hold numbers, texts, categories and dates, and values may be missing; the
+model file holds what was learned of each. Part of the rows is held out, and the scores
+printed are those on it. Rows whose target is missing are left out. The ridge and the
+number of steps are chosen on rows set aside. --dictionary compact gives a smaller
+model; the families of the paper (gauss, relu, ...) are available, too.
 
 examples:
   fcgboost fit customers.csv --target churned
@@ -77,7 +77,7 @@ def _add_parts(parser: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Fit, score, save, print."""
     from fcgboost.cli import rows, training, writing
-    from fcgboost.io import save_model, split_model
+    from fcgboost.io import save_model
     from fcgboost.scores import as_data, evaluate
 
     outputs = [options.out, options.test_out]
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
         held_out = X_test.assign(**{options.target or "y": y_test})
         table = pa.Table.from_pandas(held_out, preserve_index=False)
         writing.write_rows(options.test_out, [table])
-    facts = {"model": str(options.out), **_facts(split_model(model)[1], options.out), **about}
+    facts = {"model": str(options.out), **_facts(model, options.out), **about}
     if options.json:
         console.print_json(facts)
     else:

@@ -9,10 +9,10 @@ from fcgboost.cli import arguments, console
 
 HELP = "show what a model is made of"
 TEXT = """\
-Show what a model is made of: its classes, its atoms with their coefficients, the
-features that matter, what it was fitted to and how well it did there.
+Show what a model is made of: its classes, its atoms with their coefficients, what
+became of each column and which matter, what it was fitted to and how well it did there.
 
-Each atom is shown with the features that move it most. A feature's influence
+Each atom is shown with the features that move it most. A column's influence
 is the mean absolute slope of the model in it, in standardised units; for models with
 trees or several families, the mean absolute change of the decision with its value.
 All influences sum to one.
@@ -27,7 +27,7 @@ examples:
 def add_arguments(parser: Any) -> None:
     """Add what the command takes."""
     parser.add_argument("model", **arguments.MODEL)
-    help_ = "how many atoms and features to show (default: %(default)s; --json shows all)"
+    help_ = "how many atoms and columns to show (default: %(default)s; --json shows all)"
     parser.add_argument("--top", type=arguments.count, default=10, metavar="N", help=help_)
 
 

@@ -64,22 +64,22 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     _, classifier = split_model(model)
     with open_for(model, options) as rows:
         batches = model_batches(model, rows, keep=options.keep, n_rows=options.batch)
-        for numbers, _, kept in console.counted("Predicting", batches):
-            yield _table(classifier, numbers, kept, options)
+        for decision, _, kept in console.counted("Predicting", batches):
+            yield _table(classifier, decision, kept, options)
 
 
-def _table(classifier: Any, numbers: Any, kept: Any, options: argparse.Namespace) -> Any:
+def _table(classifier: Any, decision: Any, kept: Any, options: argparse.Namespace) -> Any:
     import pyarrow as pa
 
     from fcgboost.training.scoring import precomputed
 
-    found = precomputed(classifier, classifier.decision_function(numbers))
+    found = precomputed(classifier, decision)
     classes = classifier.classes_
-    columns: dict[str, Any] = {"label": found.predict(numbers)}
+    columns: dict[str, Any] = {"label": found.predict(None)}
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
     if has_proba and not options.no_proba:
         names = (f"p({name})" for name in classes)
-        columns |= zip(names, found.predict_proba(numbers).T, strict=True)
+        columns |= zip(names, found.predict_proba(None).T, strict=True)
     if options.decision and found.decision.ndim == 1:
         columns["decision"] = found.decision
     elif options.decision:

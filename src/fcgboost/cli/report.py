@@ -73,14 +73,11 @@ def _read(model: Any, options: argparse.Namespace) -> tuple[Any, Any]:
     from scipy import sparse
 
     from fcgboost.cli.rows import labelled_batches
-    from fcgboost.io import split_model
 
-    encoder, _ = split_model(model)
     lost: dict[str, Any] = {}
     rows, labels = [], []
-    for numbers, batch, y in labelled_batches(model, options, lost):
-        # An encoder takes the columns as the file has them.
-        rows.append(numbers if encoder is None else batch)
+    for _, batch, y in labelled_batches(model, options, lost):
+        rows.append(batch)
         labels.append(y)
     y = np.concatenate(labels)
     if sparse.issparse(rows[0]):

@@ -159,7 +159,9 @@ def _values(texts: Any, decimal: str) -> Any:
     if is_truth and texts.null_count < len(texts):
         truths = compute.equal(lower, "true")
         return truths.cast(pa.float64()) if truths.null_count else truths
-    numbers = _numbers(_with_points(texts, decimal))
+    # With leading zeros they are codes, as those of places and persons.
+    is_code = compute.any(compute.match_substring_regex(texts, r"^[+-]?0\d")).as_py()
+    numbers = None if is_code else _numbers(_with_points(texts, decimal))
     times = (_cast(texts, time) for time in _TIMES)
     return next(values for values in chain([numbers], times, [texts]) if values is not None)
 
@@ -177,7 +179,7 @@ def _labels(texts: Any) -> Any:
 
 def _values_for(column: Column, texts: Any, decimal: str) -> Any:
     """Return fields as a column of an encoder takes them, which judges what is no number."""
-    is_number = isinstance(column, NumberColumn) and column.unit == "number"
+    is_number = isinstance(column, NumberColumn) and (column.unit, column.style) == ("number", "")
     numbers = _cast(texts, pa.float64()) if is_number else None
     if numbers is not None:  # most often there is nothing to clean
         return numbers

@@ -18,8 +18,9 @@ from fcgboost.cli import console
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
-from fcgboost.tables import NumberColumn, SkippedColumn
+from fcgboost.tables import Column, NumberColumn, SkippedColumn
 from fcgboost.tables.cells import CellError, text_of
+from fcgboost.tables.columns import why_left_out
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -110,44 +111,63 @@ def model_batches(
     keep: Sequence[str] = (),
     n_rows: int = 65_536,
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield rows as a classifier takes them, as its encoder does, and columns as the file does.
+    """Yield decision values, rows as a model takes them, and columns as the file has them.
 
     These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
     """
-    encoder, classifier = split_model(model)
     if rows.is_sparse:
         rows.check_columns(keep)
-        X = rows.with_features(classifier.n_features_in_)
-        yield (X if encoder is None else encoder.transform(X)), X, None
+        X = rows.with_features(split_model(model)[1].n_features_in_)
+        yield model.decision_function(X), X, None
         return
-    reader = _encoder_for(model, rows, target)
-    columns = {
-        column.name: column
-        for column in reader.columns_
-        if column.name in rows.columns or not isinstance(column, SkippedColumn)
-    }
-    has_names = encoder is None and "feature_names_in_" in vars(classifier)
-    n_done = 0
-    for X, kept in rows.batches(columns, keep, n_rows):
+    encoder = _encoder_for(model, rows, target)
+    names, n_done = list(encoder.feature_names_in_), 0
+    needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
+    for X, kept in rows.batches(needed, keep, n_rows):
+        X = X.reindex(columns=names)
         try:
-            numbers = reader.transform(X)
+            taken = _as_taken(model, encoder, X)
+            decision = model.decision_function(taken)
         except CellError as error:
-            place = f"row {n_done + error.row + 1}, column {error.column!r}"
+            place = f"row {n_done + error.row + 1}, column {_name_of(error, model, names)!r}"
             raise ValueError(f"{rows.name}, {place}: {error.problem}") from None
         except ValueError as error:
             raise ValueError(f"{rows.name}: {error}") from None
-        for name, share in reader.unknown_share(X).items() if n_done == 0 else ():
+        for name, share in encoder.unknown_share(X[[*needed]]).items() if n_done == 0 else ():
             if share == 1.0:
                 console.note(f"{name}: none of the first {len(X):,} values was there in training.")
         n_done += len(X)
-        yield (pd.DataFrame(numbers, columns=list(columns)) if has_names else numbers), X, kept
+        yield decision, taken, kept
+
+
+def _as_taken(model: Any, encoder: TableEncoder, X: Any) -> Any:
+    """Return a frame as what the model was fitted to: a frame, cells, or plain numbers."""
+    before, classifier = split_model(model)
+    has_names = "feature_names_in_" in vars(classifier)
+    if before is not None or (classifier._readers_ is not None and has_names):
+        return X
+    if classifier._readers_ is not None:
+        return X.to_numpy(dtype=object)
+    numbers = encoder.transform(X)
+    return pd.DataFrame(numbers, columns=X.columns) if has_names else numbers
+
+
+def _name_of(error: CellError, model: Any, names: list[str]) -> str:
+    """Return the name that the file has for the column of an error."""
+    encoder, classifier = split_model(model)
+    known = [column.name for column in (encoder or classifier).columns_]
+    return names[known.index(error.column)] if error.column in known else error.column
 
 
 def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
-    """Return the model's encoder, or one of plain numbers, with the names that the file has."""
+    """Return an encoder of the model's columns, with the names that the file has."""
     encoder, classifier = split_model(model)
-    plain = [NumberColumn("", np.nan, False)] * classifier.n_features_in_
-    columns = plain if encoder is None else encoder.columns_
+    columns: Sequence[Column] = [NumberColumn("")] * classifier.n_features_in_
+    if encoder is not None or classifier._readers_ is not None:
+        columns = [
+            one if one.n_outputs else SkippedColumn(one.name, why_left_out(one))
+            for one in (encoder or classifier).columns_
+        ]
     names = vars(encoder or classifier).get("feature_names_in_")
     if names is None:
         targets = (target, rows.default_target, classifier.about_.get("target"))
@@ -164,7 +184,7 @@ def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
 def labelled_batches(
     model: Any, options: argparse.Namespace, lost: dict[str, Any]
 ) -> Iterator[tuple[Any, Any, NDArray[Any]]]:
-    """Yield numbers, rows and labels, without rows that have no label.
+    """Yield decision values, rows and labels, without rows that have no label.
 
     A target of None is what the model was fitted to, if its file tells. What does not fit is
     counted in `lost`: "rows_without_target", "unknown_labels".
@@ -178,7 +198,7 @@ def labelled_batches(
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
-        for numbers, X, kept in model_batches(model, rows, target=target, keep=keep):
+        for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
             y = rows.labels if target is None else rows.labels_in(kept[target])
             is_there = _is_there(y)
             lost["rows_without_target"] += int((~is_there).sum())
@@ -186,7 +206,7 @@ def labelled_batches(
             lost["unknown_labels"].update(map(text_of, pd.unique(labels[~is_known]).tolist()))
             n_known += int(is_known.sum())
             if is_there.any():
-                yield numbers[is_there], X[is_there], labels
+                yield decision[is_there], X[is_there], labels
     if n_known == 0:
         found = ", ".join(sorted(lost["unknown_labels"])[:_MANY_NAMES]) or "none"
         raise ValueError(

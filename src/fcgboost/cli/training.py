@@ -13,10 +13,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from fcgboost import FCGBoostClassifier, Status, TableEncoder
+from fcgboost import FCGBoostClassifier, Status
 from fcgboost.cli import console
 from fcgboost.cli.watching import Watch, plan_of
-from fcgboost.io import make_model
+from fcgboost.tables.columns import why_left_out
+from fcgboost.tables.learning import learn_reader
 from fcgboost.training.settings import resolve
 
 
@@ -76,27 +77,33 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
 
 def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict[str, Any]]:
     """Fit a clone within so many seconds (0: no limit); return the model and what ended the fit."""
-    encoder = None if sparse.issparse(X) else TableEncoder()
-    numbers = X if encoder is None else encoder.fit_transform(X)
-    for note in () if encoder is None else encoder.notes_:
-        console.note(note)
     classifier = clone(classifier)
+    classifier._accepts_strays = True
     if classifier.time_limit is None:
         classifier.set_params(time_limit=time_limit or None)
     start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)))
     with warnings.catch_warnings(record=True) as told, console.progress("Fitting") as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
-        classifier.set_callbacks(Watch(plan, show)).fit(numbers, y)
+        classifier.set_callbacks(Watch(plan, show)).fit(X, y)
         classifier.set_callbacks()
-    for warning in told:
-        console.note(str(warning.message))
+    for note in (*_notes(classifier, X), *(str(one.message) for one in told)):
+        console.note(note)
     if classifier.status_ is Status.TIME_LIMIT:
         console.note(
             f"The time limit of {classifier.time_limit:g} s ended the fit early. --time-limit "
             "changes it, 0 removes it."
         )
-    ending = _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
-    return make_model(encoder, classifier), ending
+    return classifier, _ending(classifier, plan.n_trials > 0, time.perf_counter() - start)
+
+
+def _notes(classifier: Any, X: Any) -> list[str]:
+    """Say which columns tell nothing, and which may not be what they seem to be."""
+    reasons = {column.name: why_left_out(column) for column in classifier.columns_}
+    left_out = [f"{name!r} is left out: {reason}." for name, reason in reasons.items() if reason]
+    if classifier._readers_ is not None or sparse.issparse(X):
+        return [*left_out, *classifier.notes_]
+    # Where all columns are numbers the fit does not look at them one by one.
+    return [*left_out, *(note for name in X for note in learn_reader(name, X[name])[2])]
 
 
 def _ending(classifier: Any, has_trials: bool, seconds: float) -> dict[str, Any]:

@@ -144,12 +144,13 @@ def _table_document(columns: Sequence[Column] | None, has_names: bool) -> dict[s
     return {
         "parameters": None,
         "has_names": has_names,
-        "columns": [{"kind": one.kind, **_column_document(one)} for one in columns],
+        "columns": list(map(column_document, columns)),
     }
 
 
-def _column_document(column: Column) -> dict[str, Any]:
-    found = dict(vars(column))
+def column_document(column: Column) -> dict[str, Any]:
+    """Return a column as a document has it."""
+    found = {"kind": column.kind, **vars(column)}
     if "outputs" in found:
         found["outputs"] = [output._asdict() for output in column.outputs]
     for output in found.get("outputs", ()):

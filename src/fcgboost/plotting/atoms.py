@@ -137,14 +137,14 @@ class AtomDisplay(base.Display):
         if len(own) == 0:
             raise ValueError(f"The model has no atoms for label {base.label_name(value)} to draw.")
         rows = X if X is None or before is None else before.transform(X)
-        found = _values(classifier.model_, rows)
+        found = _values(classifier.model_, None if X is None else classifier._encoded(rows))
         if found is None:
             raise ValueError(
                 "AtomDisplay draws atoms that have a direction, a centre or splits: those of the "
                 "package's dictionaries and of every PlaneDictionary, not "
                 f"{type(classifier.model_.dictionary).__name__}."
             )
-        names = base.feature_names(before, classifier, X)
+        names = base.input_names(before, classifier, X)
         texts = {"value_name": found[1], "class_name": base.label_name(value)}
         return cls(found[0][own], coef[own], own + 1, names, **texts).plot(**kwargs)
 

@@ -59,6 +59,8 @@ def read_column(column: Any) -> NDArray[Any] | Cells:
     if kind not in (None, "M"):
         codes, distinct = column.factorize()
         return Cells(np.where(codes < 0, len(distinct), codes), [*np.asarray(distinct), None])
+    if hasattr(column, "combine_chunks"):  # Arrow's: of chunks NumPy misreads gaps of dictionaries
+        column = column.combine_chunks()
     has_zone = getattr(dtype, "tz", None) is not None
     values = np.asarray(column, dtype="datetime64[us]" if has_zone else None)
     if values.dtype.kind == "c":

@@ -224,3 +224,14 @@ class SkippedColumn(Column):
 
     def knows(self, cell: Any) -> bool:
         return True
+
+
+def why_left_out(column: Column) -> str:
+    """Say why a column makes no number; nothing of one that does."""
+    if isinstance(column, SkippedColumn):
+        return column.reason
+    if column.n_outputs:
+        return ""
+    if isinstance(column, CategoryColumn) and column.levels:
+        return "every value is the same" if len(column.levels) == 1 else "no value occurs twice"
+    return "every value is missing"

@@ -171,6 +171,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         outputs = [own for column, values in matched for own in column.encode(column.read(values))]
         return np.column_stack(outputs)
 
+    def read(self, X: Any) -> NDArray[np.float64]:
+        """Return one number for every cell of a table, before it becomes several.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_in_)
+            The level of a text; NaN where a value is missing, or its column is left out.
+        """
+        check_is_fitted(self)
+        table = open_table(X, min_rows=0)
+        read = {column.name: column.read(values) for column, values in self._match(table)}
+        nothing = np.full(table.n_rows, np.nan)
+        return np.column_stack([read.get(column.name, nothing) for column in self.columns_])
+
     def unknown_share(self, X: Any) -> dict[str, float]:
         """Measure how much of a table the training rows did not know.
 

@@ -87,7 +87,11 @@ class Inputs:
     def names(self) -> list[str]:
         """Return the names of the inputs."""
         names = [name for column in self.columns for name in column.output_names()]
-        return [names[i] for i in np.argsort(self._places)]
+        return [str(name) for name in self.ordered(np.array(names, dtype=object))]
+
+    def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return what the outputs of the columns have, one after another, by input."""
+        return np.asarray(values[np.argsort(self._places)])
 
     def dictionary(self, dictionary: Dictionary) -> Dictionary:
         """Return a dictionary whose families see what is made for them."""

@@ -40,7 +40,8 @@ _LOOKS = {
         "set dayfirst, or write them as 2020-12-31",
     ),
     "number": (
-        rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]|{_DIGITS}",
+        rf"[-+]?[$€£¥]\s?{_DIGITS}|{_DIGITS}\s?[$€£¥%]"
+        r"|[-+]?[1-9]\d{0,2}(?:([,.' \u00a0])\d{3})(?:\1\d{3})*(?:[.,]\d+)?|[-+]?\d+,\d+",
         "write them as 1234.5",
     ),
 }

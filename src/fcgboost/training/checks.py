@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pkgutil import resolve_name
 from typing import Any
 
@@ -24,6 +25,7 @@ from fcgboost.losses import Loss
 from fcgboost.names import NAMES
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
+from fcgboost.tables.cells import Cells, read_column
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import Table, as_array, is_table, open_table
 from fcgboost.tables.learning import Wanted, learn_reader, wanted_kinds
@@ -136,13 +138,17 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:
         return read_table(table, readers or [NumberColumn(name) for name in table.columns])
-    dayfirst = getattr(estimator, "dayfirst", None)
+    dayfirst, accepts = getattr(estimator, "dayfirst", None), estimator._accepts_strays
     wanted = wanted_of(estimator, list(table.columns), table.has_names)
     learned = [
-        learn_reader(name, values, kind, dayfirst)
+        learn_reader(name, values, kind, dayfirst, accepts)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
     found = [(reader, notes) for reader, _, notes in learned]
+    if accepts:
+        # The strays of a file may all be among other rows.
+        pairs = zip(found, table.columns.values(), strict=True)
+        found = [(_accepting(reader, values), notes) for (reader, notes), values in pairs]
     keep_readers(estimator, list(table.columns), found)
     return np.column_stack([numbers for _, numbers, _ in learned])
 
@@ -174,6 +180,13 @@ def keep_readers(
     is_plain = readers == tuple(NumberColumn(name) for name in names)
     notes = tuple(note for _, own in learned for note in own)
     vars(estimator).update(_readers_=None if is_plain else readers, notes_=notes)
+
+
+def _accepting(reader: Column, values: Any) -> Column:
+    """Return a column that accepts other texts later, if its numbers are written as texts."""
+    found = read_column(values) if isinstance(reader, NumberColumn) else None
+    is_text = isinstance(found, Cells) and any(isinstance(one, str) for one in found.distinct)
+    return replace(reader, accepts_text=True) if is_text else reader  # type: ignore[call-arg]
 
 
 def takes_missing(estimator: BaseEstimator) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import (
@@ -73,7 +74,14 @@ def _describe(model: FittedModel, family: Dictionary, rows: Any, inputs: slice) 
     if influence is not None:
         order = np.argsort(-influence[inputs], kind="stable")
     rest = ", …" if len(names) > _MOST_FEATURES else ""
-    return [_near(row, sorted(order[:_MOST_FEATURES].tolist()), names) + rest for row in dense]
+    are_marks = model.are_marks[inputs]
+    return [_near(row, _first(row, order, are_marks), names) + rest for row in dense]
+
+
+def _first(center: Array, order: NDArray[np.intp], are_marks: NDArray[np.bool_]) -> list[int]:
+    """Return the first features of an order, without levels that a centre does not have."""
+    said = order[~are_marks[order] | (center[order] != 0.0)]
+    return sorted(said[:_MOST_FEATURES].tolist())
 
 
 def _strongest(values: Array) -> list[int]:

@@ -67,9 +67,9 @@ def _lead(comparison: Comparison) -> list[str]:
         )
     if {"n_columns", "n_features", "n_threads"} <= data.keys():
         lines.append(
-            f"Every method is given the same {count(data['n_features'], 'column')} of numbers, "
-            f"made from {count(data['n_columns'], 'column')} of the data, and "
-            f"{count(data['n_threads'], 'thread')}."
+            f"Every method has {count(data['n_threads'], 'thread')}. fcgboost is given the "
+            f"{count(data['n_columns'], 'column')} of the data, all others the same "
+            f"{count(data['n_features'], 'column')} of numbers made from them."
         )
     if rows:
         best = max(rows, key=lambda row: row.scores["accuracy"].value)

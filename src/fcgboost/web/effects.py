@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.inspection import permutation_importance
 
 from fcgboost.plotting.base import usual_range
-from fcgboost.tables import CategoryColumn, NumberColumn
+from fcgboost.tables import CategoryColumn
 from fcgboost.training.scoring import winners
 from fcgboost.web.models import Array, Evaluation, FittedModel
 
@@ -45,24 +45,23 @@ def find_importances(model: FittedModel, evaluation: Evaluation) -> Importances 
     """Permute every column of some rows; None for a constant, or where it would take too long."""
     if model.classifier.n_atoms_ == 0:
         return None
-    places, parts = model.largest(_MOST_COLUMNS), model.parts
+    places = model.largest(_MOST_COLUMNS)
     n_tries = 1 + _N_REPEATS * len(places)
     cost = n_tries * max(1, model.classifier.n_atoms_) * len(model.feature_names)
     most = min(_MOST_ROWS, _MOST_PRODUCTS // cost)
     if most < min(_FEWEST_ROWS, len(evaluation)):
         return None
     rows = evaluation.some(most)
-    inputs = evaluation.dense_inputs(rows)
+    numbers = evaluation.some_numbers(rows)
 
     def accuracy(classifier: Any, sources: Any, y: Any) -> float:
-        changed = inputs.copy()
-        for place, source in zip(places, sources.T, strict=True):
-            changed[:, parts[place]] = inputs[source, parts[place]]
-        decision = np.asarray(classifier.model_.decision(changed))
+        changed = numbers.copy()
+        changed[:, places] = numbers[sources, places]
+        decision = model.decision(changed)
         values = decision[:, 0] if decision.shape[1] == 1 else decision
         return float(np.mean(winners(values, classifier.classes_) == y))
 
-    # A column may be several features: what is permuted is the row that all of them come from.
+    # A column is shuffled as a whole, whatever it becomes: what is permuted is the row it is of.
     sources = np.tile(np.arange(len(rows))[:, None], len(places))
     options = {"scoring": accuracy, "n_repeats": _N_REPEATS, "random_state": 0}
     found = permutation_importance(model.classifier, sources, evaluation.y[rows], **options)
@@ -80,27 +79,27 @@ def find_dependences(
     # One broken row must not be all of a mean.
     margins = evaluation.margins[rows]
     low, high = usual_range(margins, _NEAR)
-    inputs = evaluation.dense_inputs(rows[(margins >= low) & (margins <= high)])
+    numbers = evaluation.some_numbers(rows[(margins >= low) & (margins <= high)])
     order = np.argsort(-importances.mean, kind="stable")[:most]
-    return [_dependence(model, inputs, importances.places[i]) for i in order]
+    return [_dependence(model, numbers, importances.places[i]) for i in order]
 
 
-def _dependence(model: FittedModel, inputs: Array, place: int) -> Dependence:
-    column, part = model.columns[place], model.parts[place]
-    identity = np.eye(part.stop - part.start)
+def _dependence(model: FittedModel, numbers: Array, place: int) -> Dependence:
+    column = model.columns[place]
+    there = numbers[~np.isnan(numbers[:, place]), place]
     values: Any = []
-    settings = identity[:0]
-    if isinstance(column, NumberColumn):
-        low, high = np.quantile(inputs[:, part.start], [0.05, 0.95])
-        values = np.linspace(low, high, _N_VALUES) if low < high else np.array([low])
-        settings = values[:, None] * identity[:1]
-    elif isinstance(column, CategoryColumn):
-        often = np.argsort(-inputs[:, part].sum(axis=0), kind="stable")
-        shown = sorted(j for j in often[:_MOST_LEVELS] if j < len(column.levels))
-        values, settings = [column.levels[j] for j in shown], identity[shown]
-    means = []
-    for setting in settings:
-        changed = inputs.copy()
-        changed[:, part] = setting
-        means.append(np.asarray(model.classifier.model_.decision(changed)).mean(axis=0))
-    return Dependence(place, values, np.array(means))
+    settings: Any = []
+    if isinstance(column, CategoryColumn):
+        counts = np.bincount(there.astype(np.intp), minlength=len(column.levels))
+        often = np.argsort(-counts[: len(column.levels)], kind="stable")
+        settings = sorted(often[:_MOST_LEVELS].tolist())
+        values = [column.levels[code] for code in settings]
+    elif len(there):
+        low, high = np.quantile(there, [0.05, 0.95])
+        values = settings = np.linspace(low, high, _N_VALUES) if low < high else np.array([low])
+    means = np.zeros((len(settings), len(model.classifier.intercept_)))
+    for i, setting in enumerate(settings):
+        changed = numbers.copy()
+        changed[:, place] = setting
+        means[i] = model.decision(changed).mean(axis=0)
+    return Dependence(place, values, means)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,10 @@ from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.scores import Score, score_predictions
 from fcgboost.tables import Column, NumberColumn, TableEncoder
+from fcgboost.tables.encoder import as_array
+from fcgboost.tables.inputs import Inputs, PlainInputs
+from fcgboost.training.checks import check_rows
+from fcgboost.training.scoring import precomputed
 from fcgboost.web.text import listed
 
 Array = NDArray[np.float64]
@@ -26,11 +29,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A classifier, what encodes tables for it, and the columns of such a table."""
+    """A classifier, the encoder before it, if there is one, and what atoms see of a table."""
 
     encoder: TableEncoder | None
     classifier: BaseFCGBoost
-    columns: tuple[Column, ...]
+    inputs: Inputs
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.inputs.columns
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -43,7 +50,18 @@ class FittedModel:
 
     @property
     def feature_names(self) -> list[str]:
-        return [name for column in self.columns for name in column.output_names()]
+        """The names of what atoms see."""
+        return self.inputs.names()
+
+    @property
+    def are_marks(self) -> NDArray[np.bool_]:
+        """Which features are 0 or 1: whether a value is a level, or missing."""
+        if isinstance(self.inputs, PlainInputs):
+            return np.zeros(len(self.feature_names), dtype=np.bool_)
+        outputs = (one for column in self.columns for one in column.outputs)
+        levels = [(one.part, getattr(one, "level", None)) for one in outputs]
+        marks = [part == "missing" or level is not None for part, level in levels]
+        return self.inputs.ordered(np.array(marks, dtype=np.bool_))
 
     @property
     def k0(self) -> int:
@@ -51,24 +69,35 @@ class FittedModel:
         return theory_k0(self.classifier)
 
     @cached_property
-    def feature_influence(self) -> Array | None:
-        """The share of every feature in the model's slopes; None where no slope is known."""
+    def _importances(self) -> Array | None:
         try:
             return self.classifier.feature_importances_
         except AttributeError:
             return None
 
+    @property
+    def feature_influence(self) -> Array | None:
+        """The share of every feature, or of the column that it is made of; None if not known."""
+        found = self._importances
+        return found[self.inputs.sources] if found is not None and self.encoder is None else found
+
     @cached_property
     def influence(self) -> Array | None:
-        """The share of every column, summed over the features that it becomes."""
-        found = self.feature_influence
-        return None if found is None else np.array([found[part].sum() for part in self.parts])
+        """The share of every column: of one before an encoder, that of all it becomes."""
+        found = self._importances
+        if found is None or self.encoder is None:
+            return found
+        return np.bincount(self.inputs.sources, found, len(self.columns)).astype(np.float64)
 
-    @property
-    def parts(self) -> list[slice]:
-        """Where the features are that every column becomes."""
-        ends = np.cumsum([0, *(column.n_outputs for column in self.columns)]).tolist()
-        return [slice(start, end) for start, end in pairwise(ends)]
+    def read(self, X: Any) -> Any:
+        """Return one number for every cell of a table; sparse rows as they are."""
+        if self.encoder is None:
+            return check_rows(self.classifier, X)
+        return X if sparse.issparse(X) else self.encoder.read(X)
+
+    def decision(self, numbers: Array) -> Array:
+        """Return decision values, of shape (n_samples, n_outputs), of cells that were read."""
+        return np.asarray(self.classifier.model_.decision(self.inputs.encode(numbers)))
 
     def largest(self, most: int) -> list[int]:
         """Return the places of the columns that matter most and are not left out, in order."""
@@ -93,7 +122,7 @@ class FittedModel:
 class Evaluation:
     """Rows and their true labels, and what a model predicts for them.
 
-    X is as the user gave it, `inputs` what the classifier sees; the model has X's column names.
+    X is as the user gave it, `inputs` what the classifier takes; the model has X's column names.
     """
 
     model: FittedModel
@@ -124,8 +153,6 @@ class Evaluation:
         if not hasattr(self.X, "columns"):  # no data frame of any library
             is_sparse = sparse.issparse(self.X)
             return self.X[:, [place]].toarray()[:, 0] if is_sparse else self.X[:, place]
-        if self.model.encoder is None and hasattr(self.X, "iloc"):  # pandas: a name may repeat
-            return self.X.iloc[:, place]
         by_name = {str(label): label for label in self.X.columns}
         name = self.model.columns[place].name
         return self.X[by_name[name]] if name in by_name else None
@@ -134,9 +161,14 @@ class Evaluation:
         is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
         return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
-    def dense_inputs(self, rows: NDArray[np.intp]) -> Array:
-        inputs = self.some_inputs(rows)
-        return np.array(inputs.toarray() if sparse.issparse(inputs) else inputs, dtype=np.float64)
+    @cached_property
+    def numbers(self) -> Any:
+        """One number for every cell of X: NaN where it is missing, of a category its level."""
+        return self.model.read(self.X)
+
+    def some_numbers(self, rows: NDArray[np.intp]) -> Array:
+        found = self.numbers[rows]
+        return np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
 
     def some(self, most: int, *, known: bool = False) -> NDArray[np.intp]:
         """Draw at most so many rows, or rows whose class is known; the same ones at every call."""
@@ -150,15 +182,22 @@ def take_apart(model: Any) -> FittedModel:
     """Return the parts of a classifier, or of a Pipeline of an encoder and one."""
     encoder, classifier = split_model(model)
     if encoder is not None:
-        return FittedModel(encoder, classifier, encoder.columns_)
-    columns = tuple(NumberColumn(name, 0.0, False) for name in feature_names(None, classifier))
-    return FittedModel(None, classifier, columns)
+        is_plain = encoder.columns_ == tuple(NumberColumn(one.name) for one in encoder.columns_)
+        names = [column.name for column in encoder.columns_]
+        inputs = PlainInputs(names, None) if is_plain else Inputs(encoder.columns_)
+        return FittedModel(encoder, classifier, inputs)
+    inputs = vars(classifier).get("_inputs_") or PlainInputs(feature_names(None, classifier), None)
+    if isinstance(inputs, PlainInputs):
+        inputs = PlainInputs(feature_names(None, classifier), inputs.fills)
+    return FittedModel(None, classifier, inputs)
 
 
 def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
     """Let a model predict for rows."""
-    if not hasattr(X, "columns"):  # no data frame of any library
-        X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if hasattr(X, "column_names"):  # an Arrow table
+        X = X.to_pandas()
+    elif not hasattr(X, "columns"):  # no data frame of any library
+        X = X.tocsr() if sparse.issparse(X) else np.asarray(as_array(X))
     truth, classifier = np.asarray(y), model.classifier
     if truth.ndim != 1 or len(truth) != X.shape[0] or len(truth) == 0:
         raise ValueError(
@@ -171,19 +210,23 @@ def evaluate_model(model: FittedModel, X: Any, y: Any) -> Evaluation:
             f"classes are {listed([repr(value) for value in classifier.classes_.tolist()])}."
         )
     inputs = X if model.encoder is None else model.encoder.transform(X)
-    labels, decision = np.asarray(classifier.predict(inputs)), classifier.decision_function(inputs)
+    decision = np.asarray(classifier.decision_function(inputs))
+    found = precomputed(classifier, decision)
+    labels = found.predict(None)
     has_proba = hasattr(classifier, "predict_proba")  # not with the hinge
-    proba = np.asarray(classifier.predict_proba(inputs)) if has_proba else None
+    proba = np.asarray(found.predict_proba(None)) if has_proba else None
     scores = score_predictions(truth, labels, proba, classifier.classes_)
-    named = replace(model, columns=_named_as(model, X))
-    return Evaluation(named, X, inputs, truth, labels, np.asarray(decision), proba, scores)
+    named = replace(model, inputs=_named_as(model, X))
+    return Evaluation(named, X, inputs, truth, labels, decision, proba, scores)
 
 
-def _named_as(model: FittedModel, X: Any) -> tuple[Column, ...]:
+def _named_as(model: FittedModel, X: Any) -> Inputs:
     """Name the columns as a data frame does, where the model has seen no names."""
-    names = getattr(X, "columns", None)
-    known = model.encoder or model.classifier
-    if names is None or "feature_names_in_" in vars(known) or len(names) != len(model.columns):
-        return model.columns
-    pairs = zip(model.columns, names, strict=True)
-    return tuple(replace(column, name=str(name)) for column, name in pairs)
+    names: Sequence[Any] | None = getattr(X, "columns", None)
+    known, inputs = model.encoder or model.classifier, model.inputs
+    if names is None or "feature_names_in_" in vars(known) or len(names) != len(inputs.columns):
+        return inputs
+    if isinstance(inputs, PlainInputs):
+        return PlainInputs(list(map(str, names)), inputs.fills)
+    pairs = zip(inputs.columns, names, strict=True)
+    return Inputs([replace(column, name=str(name)) for column, name in pairs])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fcgboost.plotting.atoms import atom_positions
 from fcgboost.plotting.boundaries import grid_side, like
-from fcgboost.tables import NumberColumn, SkippedColumn
+from fcgboost.tables import NumberColumn
 from fcgboost.web.models import Array, Evaluation, FittedModel
 from fcgboost.web.text import label
 
@@ -32,7 +32,7 @@ class Plane:
 
     model: FittedModel
     evaluation: Evaluation
-    #: Where the two numbers are among the features.
+    #: Where they are in the table.
     places: tuple[int, int]
     names: tuple[str, str]
 
@@ -46,7 +46,15 @@ class Plane:
 
     @property
     def points(self) -> Array:
-        return self.evaluation.dense_inputs(np.arange(len(self.evaluation)))[:, list(self.places)]
+        """The two numbers of every row; for a missing one, what stands for it, or the median."""
+        found = self.evaluation.some_numbers(np.arange(len(self.evaluation)))[:, list(self.places)]
+        for numbers, place in zip(found.T, self.places, strict=True):
+            outputs: Any = self.model.columns[place].outputs
+            fills = [one.fill for one in outputs if one.part == "value" and one.fill is not None]
+            is_gap = np.isnan(numbers)
+            middle = 0.0 if is_gap.all() else float(np.nanmedian(numbers))
+            numbers[is_gap] = fills[0] if fills else middle
+        return found
 
     @property
     def n_outside(self) -> int:
@@ -60,20 +68,22 @@ class Plane:
 
     def rows(self, points: Array) -> Any:
         """Return points of the plane as rows for the classifier."""
-        rows = np.zeros((len(points), len(self.model.feature_names)))
+        rows = np.full((len(points), len(self.model.columns)), np.nan)
         rows[:, self.places] = points
-        return like(self.evaluation.inputs, rows)
+        is_encoded = self.model.encoder is not None
+        return self.model.inputs.encode(rows) if is_encoded else like(self.evaluation.X, rows)
 
 
 def find_plane(model: FittedModel, evaluation: Evaluation | None) -> Plane | None:
     """Return the plane of a model that looks at two numbers only."""
     if evaluation is None or len(model.classes) > _MOST_CLASSES:
         return None
-    columns = [column for column in model.columns if not isinstance(column, SkippedColumn)]
+    places = [j for j, column in enumerate(model.columns) if column.n_outputs]
+    columns = [model.columns[j] for j in places]
     if len(columns) != 2 or not all(isinstance(column, NumberColumn) for column in columns):
         return None
     names = (columns[0].name, columns[1].name)
-    return Plane(model, evaluation, (0, columns[0].n_outputs), names)
+    return Plane(model, evaluation, (places[0], places[1]), names)
 
 
 def boundary_data(plane: Plane, frames: Sequence[int]) -> dict[str, Any]:

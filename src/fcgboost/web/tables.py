@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcgboost.dictionaries import SmoothDictionary
-from fcgboost.tables import CategoryColumn, Column, NumberColumn, SkippedColumn
+from fcgboost.tables import CategoryColumn, NumberColumn
+from fcgboost.tables.columns import why_left_out
 from fcgboost.web.blocks import Block, Cell, Head, Table, share_cell
+from fcgboost.web.columns import kind_of, treatment_of, value_of
 from fcgboost.web.models import Evaluation, FittedModel
-from fcgboost.web.text import count, fixed, label, listed, number, percent, quoted, shortened
+from fcgboost.web.text import count, fixed, label, number, percent, quoted, shortened
 
 _UNKNOWN = "unknown to the model"
 # Columns, and bars of a histogram, that are shown.
@@ -82,12 +84,13 @@ def _column_row(
     model: FittedModel, evaluation: Evaluation | None, place: int, n_cells: int
 ) -> list[Cell]:
     column = model.columns[place]
-    cells = [Cell(shortened(column.name)), _kind(column)]
+    reason = why_left_out(column)
+    cells = [Cell(shortened(column.name)), Cell(kind_of(column), detail=reason)]
     if model.influence is not None:
         cells.append(share_cell(float(model.influence[place]), float(model.influence.max())))
     if evaluation is None:
-        cells.append(Cell(_treatment(column)))
-    elif (values := evaluation.values(place)) is not None:
+        cells.append(Cell("" if reason else treatment_of(column)))
+    elif not reason and (values := evaluation.values(place)) is not None:
         part = (evaluation.codes == 1) & (len(model.classes) == 2)
         if isinstance(column, NumberColumn):
             cells += _describe_numbers(column, values, part)
@@ -96,61 +99,37 @@ def _column_row(
     return [*cells, *[_NOTHING] * (n_cells - len(cells))]
 
 
-def _kind(column: Column) -> Cell:
-    if isinstance(column, SkippedColumn):
-        return Cell("left out", detail=column.reason)
-    if isinstance(column, CategoryColumn):
-        return Cell("category")
-    is_date = isinstance(column, NumberColumn) and column.unit == "days"
-    return Cell("date" if is_date else "number")
-
-
-def _treatment(column: Column) -> str:
-    """Say what the model file knows about a column."""
-    if isinstance(column, SkippedColumn):
-        return ""
-    mark = "; missing values are marked" if getattr(column, "is_marked", False) else ""
-    if isinstance(column, CategoryColumn):
-        other = "; other texts are pooled" if column.has_other else ""
-        return f"one of {listed([shortened(level, 20) for level in column.levels])}{other}{mark}"
-    fill = _value(column, column.fill) if isinstance(column, NumberColumn) and mark else ""
-    return f"a missing value becomes {fill}{mark}" if fill else "as it is"
-
-
-def _value(column: NumberColumn, value: float) -> str:
-    if column.unit == "days" and np.isfinite(value):
-        return str(np.datetime64(int(np.floor(value)), "D"))
-    return number(value)
-
-
 def _missing(is_gap: NDArray[np.bool_]) -> Cell:
     n = int(is_gap.sum())
     return Cell(f"{count(n)} ({percent(n / len(is_gap))})" if n else "0", key=float(n))
 
 
 def _describe_numbers(column: NumberColumn, values: Any, part: NDArray[np.bool_]) -> list[Cell]:
-    numbers, gaps = replace(column, is_marked=True).encode(values).T
-    is_there = gaps == 0.0
+    numbers = column.read(values)
+    is_there = ~np.isnan(numbers)
     found = numbers[is_there]
     if len(found) == 0:
         return [_missing(~is_there)]
     low, middle, high = float(found.min()), float(np.median(found)), float(found.max())
     edges = np.linspace(low, high, _N_BARS + 1) if low < high else _N_BARS
     whole, of_part = (np.histogram(some, edges)[0] for some in (found, found[part[is_there]]))
-    summary = f"Histogram from {_value(column, low)} to {_value(column, high)}"
-    cells = [Cell(_value(column, value), key=value) for value in (low, middle, high)]
+    summary = f"Histogram from {value_of(column, low)} to {value_of(column, high)}"
+    cells = [Cell(value_of(column, value), key=value) for value in (low, middle, high)]
     return [_missing(~is_there), *cells, _bars(whole, of_part, summary)]
 
 
 def _describe_category(column: CategoryColumn, values: Any, part: NDArray[np.bool_]) -> list[Cell]:
-    members = replace(column, has_other=True, is_marked=True).encode(values)
-    counts, of_part = members[:, :-1].sum(axis=0), members[part, :-1].sum(axis=0)
+    codes = replace(column, is_unknown_missing=False).read(values)
+    is_gap = np.isnan(codes)
+    both = codes[~is_gap], codes[~is_gap & part]
+    n = len(column.levels) + 1
+    counts, of_part = (np.bincount(some.astype(np.intp), minlength=n) for some in both)
     names = [*(shortened(level, 24) for level in column.levels), "other"]
     order = [j for j in np.argsort(-counts, kind="stable")[:_N_BARS] if counts[j]]
-    texts = [f"{names[j]} {percent(counts[j] / len(members), 0)}" for j in order[:3]]
+    texts = [f"{names[j]} {percent(counts[j] / len(codes), 0)}" for j in order[:3]]
     bars = _bars(counts[order], of_part[order], f"Rows per text of {shortened(column.name)}")
     most = Cell(", ".join(texts) + (", …" if len(order) > 3 else ""))
-    return [_missing(members[:, -1] > 0.0), _NOTHING, _NOTHING, _NOTHING, bars, most]
+    return [_missing(is_gap), _NOTHING, _NOTHING, _NOTHING, bars, most]
 
 
 def _bars(whole: NDArray[Any], part: NDArray[Any], summary: str) -> Cell:
