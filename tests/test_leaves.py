@@ -374,9 +374,9 @@ def test_many_rows_have_deep_trees_and_few_have_families() -> None:
         assert model.model_.dictionary.corrects_leaves is is_deep
         assert (model.model_.limits is None) is is_deep
     for one in ({"clip": 4.0}, {"solver": "newton"}, {"removal": 0.3}):
-        settings = resolve(FCGBoostClassifier(**one), False).at(10**6, False, False)
+        settings = resolve(FCGBoostClassifier(**one), False).at(10**6, False)
         assert not settings.dictionary.corrects_leaves
-    assert resolve(FCGBoostClassifier(), False).at(10**6, True, False).preset is presets.AUTO
+    assert resolve(FCGBoostClassifier(), False).at(10**6, True).preset is presets.AUTO
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -16,10 +16,10 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, hashing, load_model
-from fcgboost.dictionaries import TreeDictionary
+from fcgboost.dictionaries import ReluDictionary, TreeDictionary
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import part_of_date
-from fcgboost.tables.inputs import Labelled, LevelFacts, add_facts, facts_of, learn_inputs
+from fcgboost.tables.inputs import Labelled, LevelFacts, facts_of, learn_inputs
 
 pa = pytest.importorskip("pyarrow")
 
@@ -250,18 +250,24 @@ def test_unseen_levels_count_as_missing() -> None:
 
 
 def test_rare_levels_share_a_code_in_trees_and_there_may_be_thousands() -> None:
-    rng = np.random.default_rng(0)
-    n = 3000
-    names = np.array([f"n{i}" for i in range(2000)])
-    frame = pd.DataFrame({"a": names[rng.zipf(1.3, n) % 2000], "b": rng.normal(size=n)})
-    y = (frame["a"].isin(names[:5]) ^ (rng.random(n) < 0.1)).to_numpy()
-    model = FCGBoostClassifier("tree", max_iter=10).fit(frame, y)
-    codes = model.columns_[0].outputs[-1].numbers
-    counts = frame["a"].value_counts()[list(model.columns_[0].levels)].to_numpy()
-    codes = np.array(codes[:-1])
-    assert len(np.unique(codes[counts >= 100])) == np.count_nonzero(counts >= 100)
-    assert len(np.unique(codes[counts < 5])) == 1
-    assert model.score(frame, y) > 0.8
+    levels = tuple(f"{i:03}" for i in range(300))
+    counts = np.arange(300.0) * 10.0
+    facts = LevelFacts(np.zeros((301, 5, 2)))
+    facts.sums[:300, 0, 0] = counts
+    facts.sums[5, 0, 1] = 1.0
+    column = CategoryColumn("a", levels)
+    inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
+    *codes, gap = inputs.columns[0].outputs[-1].numbers
+    is_own = counts >= 1000.0
+    assert np.array(codes)[is_own].tolist() == list(range(np.count_nonzero(is_own)))[::-1]
+    assert set(np.array(codes)[~is_own][1:]) == {np.count_nonzero(is_own)}
+    # A level that no row has counts as missing.
+    assert codes[0] == gap == -1.0
+    facts.sums[:300, 0, 0] += 1000.0
+    inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
+    codes = np.array(inputs.columns[0].outputs[-1].numbers[:-1])
+    assert sorted(set(codes)) == list(range(255))
+    assert np.count_nonzero(codes == 254) == 300 - 254
 
 
 # Nothing leaks
@@ -278,7 +284,7 @@ def test_statistics_of_a_row_do_not_see_its_label() -> None:
     rows = Labelled(levels[:, None], codes, np.ones(n), hashing.fingerprint(levels[:, None]), "abc")
     column = CategoryColumn("a", tuple(f"{i:02}" for i in range(n_levels)))
     before = facts_of([column], rows)
-    inputs = learn_inputs([column], before, levels[:, None], "abc", smooth=True, trees=False)
+    inputs = learn_inputs(ReluDictionary(), [column], before, levels[:, None], "abc")
     own = inputs.encode_training(rows.X, rows.words, before)
     assert own.shape == (n, 2)
     # All labels of one part of the rows change: statistics of that part move by the prior alone.
@@ -307,7 +313,8 @@ def test_facts_of_parts_add_up() -> None:
     )
     parts = [Labelled(*(own[i::3] for own in rows[:4]), "xy") for i in range(3)]
     first, second, third = (facts_of(columns, part) for part in parts)
-    found, whole = add_facts(add_facts(first, second), third), facts_of(columns, rows)
+    whole = list(facts_of(columns, rows))
+    found = [one + other + last for one, other, last in zip(first, second, third, strict=True)]
     np.testing.assert_allclose(found[0].sums, whole[0].sums, rtol=1e-14)
     assert found[1:] == whole[1:]
 

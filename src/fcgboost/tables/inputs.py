@@ -36,7 +36,7 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 _FEW_LEVELS = 12
 # Rows of a level at least that trees tell from other rare ones: of many levels some are unlike the
 # others by chance alone.
-_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 100.0
+_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 1000.0
 # Statistics: parts of the rows, and the key of their draw.
 _N_FOLDS, _KEY = 5, 19
 # Medians are those of so many rows, or numbers.
