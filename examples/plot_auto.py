@@ -28,7 +28,7 @@ grid = np.stack(np.meshgrid(np.linspace(0, 1, 80), np.linspace(0, 1, 80)), axis=
 union, columns = clf.model_.dictionary, clf.model_.columns(grid)
 parts = {
     type(union.families[number]).__name__: columns[:, places] @ clf.atom_coef_[0, places]
-    for number, places, _ in union.members(clf.atoms_, X.shape[1])
+    for number, places, *_ in union.members(clf.atoms_, X.shape[1])
 }
 whole = clf.decision_function(grid)
 assert np.allclose(sum(parts.values()) + clf.intercept_[0], whole)
