@@ -120,6 +120,14 @@ def test_the_default_uses_what_categories_tell() -> None:
     assert min(influence[name] for name in ("size", "color", "place")) > influence["is_new"]
 
 
+def test_more_paths_are_averaged_where_there_are_categories() -> None:
+    numbers = X[["size", "count"]].fillna(0.0)
+    for frame, n in ((X, 8), (numbers, 3), (X.assign(count=1.0)[["size", "color"]], 8)):
+        model = FCGBoostClassifier(random_state=0).fit(frame, Y)
+        assert len(model.trace_[0].chosen) == n
+    assert len(small().fit(X, Y).trace_[0].chosen) == 1
+
+
 # What a column is
 
 

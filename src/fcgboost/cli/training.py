@@ -81,7 +81,8 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
     classifier._accepts_strays = True
     if classifier.time_limit is None:
         classifier.set_params(time_limit=time_limit or None)
-    start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)))
+    has_text = not sparse.issparse(X) and "O" in {getattr(one, "kind", "O") for one in X.dtypes}
+    start, plan = time.perf_counter(), plan_of(classifier, len(y), len(np.unique(y)), has_text)
     with warnings.catch_warnings(record=True) as told, console.progress("Fitting") as show:
         warnings.filterwarnings("always", message="Reading and checking the data")
         classifier.set_callbacks(Watch(plan, show)).fit(X, y)

@@ -30,9 +30,9 @@ class Plan(NamedTuple):
         return f"path {number - self.n_trials} of {self.n_others} of the model"
 
 
-def plan_of(classifier: Any, n_rows: int, n_classes: int) -> Plan:
+def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False) -> Plan:
     """Return the paths that a classifier makes at most for so many rows without weights."""
-    settings = resolve(classifier, has_validation_data=False).at(n_rows, False)
+    settings = resolve(classifier, has_validation_data=False).at(n_rows, False, has_text)
     n_steps = settings.n_steps(n_rows)
     if not settings.chooses:
         return Plan(0, 1, n_steps)

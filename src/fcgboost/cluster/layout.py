@@ -24,6 +24,7 @@ from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import (
     Inputs,
+    has_categories,
     learn_inputs,
     n_median_rows,
     number_columns,
@@ -76,7 +77,7 @@ def prepare(
     state = find_state(settings, classes, digests, (width, is_sparse), last)
     # Equal rows of several partitions are one, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
-    settings = settings.at(n_rows, is_sparse)
+    settings = settings.at(n_rows, is_sparse, has_categories(readers))
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)

@@ -228,6 +228,11 @@ def learn_inputs(
     return Inputs(found)
 
 
+def has_categories(readers: Sequence[Column | str]) -> bool:
+    """Whether some column is a category."""
+    return any(isinstance(reader, CategoryColumn) for reader in readers)
+
+
 def number_columns(readers: Sequence[Column | str]) -> list[Column]:
     """Return the columns that readers stand for: a name is that of numbers."""
     return [NumberColumn(one) if isinstance(one, str) else one for one in readers]

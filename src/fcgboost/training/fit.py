@@ -36,6 +36,7 @@ from fcgboost.tables.inputs import (
     Inputs,
     Labelled,
     facts_of,
+    has_categories,
     learn_inputs,
     median_rows,
     number_columns,
@@ -389,7 +390,7 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     is_sparse = sparse.issparse(train.X)
     digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
     state = find_state(settings, data.classes, digests, kind, last)
-    settings = settings.at(len(train.codes), is_sparse)
+    settings = settings.at(len(train.codes), is_sparse, has_categories(data.readers))
     if settings.validation_fraction is not None:
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)

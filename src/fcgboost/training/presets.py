@@ -8,7 +8,7 @@ that were searched for). Of many rows "auto" makes deep trees whose leaves are c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fcgboost.dictionaries import (
@@ -58,6 +58,8 @@ class Preset:
     #: Another set-up for many rows, and from how many on.
     other: Preset | None = None
     n_many: int = 0
+    #: Another one for tables with categories, where averages gain more.
+    of_categories: Preset | None = None
 
     def at(self, n_rows: int) -> Preset:
         """Return the set-up for so many rows."""
@@ -94,6 +96,7 @@ AUTO = Preset(
     other=FOREST,
     n_many=10_000,
 )
+AUTO = replace(AUTO, of_categories=replace(AUTO, n_members=8, n_few=10_000))
 COMPACT = Preset(
     "compact",
     (ReluDictionary(),),

@@ -140,11 +140,16 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: int, is_sparse: bool) -> Settings:
-        """Return the settings for so many rows, where a preset has others for many of them."""
+    def at(self, n_rows: int, is_sparse: bool, has_categories: bool = False) -> Settings:
+        """Return the settings for rows, where a preset has others for many, or for categories."""
         preset = self.preset.at(n_rows) if self.is_free and not is_sparse else self.preset
-        if not self.is_preset or preset is self.preset:
+        if not self.is_preset:
             return self
+        if preset is self.preset:
+            if not has_categories or self.n_members == 1:
+                return self
+            preset = preset.of_categories or preset
+            return replace(self, preset=preset, n_members=preset.n_members)
         return replace(
             self,
             dictionary=preset.dictionary(),
