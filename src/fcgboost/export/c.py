@@ -129,8 +129,7 @@ def _introduction(program: Program, sizes: str) -> str:
         out = f"{real} out[{len(formula.labels)}]"
         lines.append(f"void {name}_proba({program.row}, {out}): the classes' probabilities.")
     notes = []
-    is_filled = formula.takes_missing or not formula.sources.is_raw
-    if is_filled and not formula.sources.is_table:
+    if not formula.sources.is_table and (formula.takes_missing or not formula.sources.is_raw):
         notes.append("Inputs may be NAN, which is a missing value.")
     if formula.limits is not None and formula.blocks:
         notes.append("Inputs are clipped to limits that the training data gave.")

@@ -48,9 +48,7 @@ def table_code(program: Program) -> Code:
     has_levels = any(isinstance(column, CategoryColumn) for column, _ in sources.used)
     lines = ["int at;"] * has_levels + [f"for (int j = 0; j < {n}; j++) out[j] = 0;", *lines]
     body = "".join(f"    {line}\n" for line in lines)
-    text = (
-        f"static inline void {name}_encode(const {name}_input *x, {real} out[{n}]) {{\n{body}}}\n"
-    )
+    text = f"static inline void {name}_encode({program.row}, {real} out[{n}]) {{\n{body}}}\n"
     parts = [
         f"static inline double {name}_{part}(double days) {{\n{_DATES[part]}}}\n\n"
         for part in PARTS

@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
-from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
+from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary, growth
 from fcgboost.dictionaries.bins import N_CODES
-from fcgboost.dictionaries.growth import (
-    CATEGORIES,
-    MISSING_LEFT,
-    MORE_WORDS,
-    WORD,
-    nodes_of,
-    sets_of,
-)
 from fcgboost.export.sources import Sources, sources_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
@@ -193,8 +185,8 @@ def _forest_of(members: list[Member]) -> Forest:
     levels: list[int] = []
     roots = []
     for first, row in ((member.inputs.start, row) for member in members for row in member.rows):
-        trees = nodes_of(row[None])
-        tree = np.dstack([trees, sets_of(trees)])[0]
+        trees = growth.nodes_of(row[None])
+        tree = np.dstack([trees, growth.sets_of(trees)])[0]
         tree[tree[:, 0] >= 0.0, 0] += first
         roots.append(len(left))
         nodes.append(tree[0])
@@ -208,10 +200,10 @@ def _forest_of(members: list[Member]) -> Forest:
                 levels += [levels[place] + 1] * 2
     feature, value, _, kind, *words = np.array(nodes).T.copy()
     kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
-    is_category = (kinds & CATEGORIES) > 0
-    n_codes = N_CODES if (kinds >= MORE_WORDS).any() else WORD
+    is_category = (kinds & growth.CATEGORIES) > 0
+    n_codes = N_CODES if (kinds >= growth.MORE_WORDS).any() else growth.WORD
     sets = [
-        sum(int(word) << WORD * k for k, word in enumerate(own)) % 2**n_codes
+        sum(int(word) << growth.WORD * k for k, word in enumerate(own)) % 2**n_codes
         for own in np.transpose(words)[is_category]
     ]
     value[is_category] = np.arange(len(sets))
@@ -219,7 +211,7 @@ def _forest_of(members: list[Member]) -> Forest:
         feature=np.maximum(feature, 0.0).astype(np.int64),
         value=value,
         left=np.array(left, dtype=np.int64),
-        is_missing_left=(kinds & MISSING_LEFT) > 0,
+        is_missing_left=(kinds & growth.MISSING_LEFT) > 0,
         is_category=is_category,
         sets=sets,
         n_codes=n_codes,

@@ -131,10 +131,8 @@ class _Walk:
                 is_member = self._is_member(value, nodes, missing)
                 is_left = self._choose(is_category, is_member, is_left)
         left = graph.add("Gather", self._left, nodes)
-        is_split = graph.cast(left, "BOOL")
-        is_right = graph.add("And", is_split, graph.add("Not", is_left))
-        right = graph.cast(is_right, "INT64")
-        return graph.add("Add", graph.add("Add", nodes, left), right)
+        is_right = graph.add("And", graph.cast(left, "BOOL"), graph.add("Not", is_left))
+        return graph.add("Add", graph.add("Add", nodes, left), graph.cast(is_right, "INT64"))
 
     def _is_member(self, value: str, nodes: str, missing: str) -> str:
         """Say whether a code's bit is set; powers of two divide without rounding."""
@@ -146,11 +144,9 @@ class _Walk:
         codes = graph.cast(graph.add("Where", is_code, value, 0.0), "INT64")
         if self._forest.n_codes > WORD:
             nodes = graph.add("Add", nodes, graph.add("Gather", self._starts, codes))
-        shifted = graph.add(
-            "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
-        )
-        shifted = graph.add("Floor", shifted)
-        half = graph.add("Div", shifted, 2.0)
+        sets = graph.add("Gather", self._sets, nodes)
+        shifted = graph.add("Div", sets, graph.add("Gather", self._powers, codes))
+        half = graph.add("Div", graph.add("Floor", shifted), 2.0)
         is_set = graph.add("Less", graph.add("Floor", half), half)
         return self._choose(is_code, is_set, missing)
 

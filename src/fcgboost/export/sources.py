@@ -31,9 +31,8 @@ class Sources:
 
     def __init__(self, columns: Sequence[Column], is_table: bool) -> None:
         outputs = [(j, one) for j, column in enumerate(columns) for one in column.outputs]
-        views = get_args(View)
         #: Of every input the number of its column, and which output it is.
-        self.in_order = sorted(outputs, key=lambda pair: views.index(pair[1].view))
+        self.in_order = sorted(outputs, key=lambda pair: get_args(View).index(pair[1].view))
         self.all = [Source(column, []) for column in columns]
         for place, (j, one) in enumerate(self.in_order):
             self.all[j].outputs.append((place, one))
