@@ -108,11 +108,6 @@ class Method:
     max_rows: int | None = None
 
     @property
-    def takes_tables(self) -> bool:
-        """Whether it is ours, which reads tables itself."""
-        return self.needs == "fcgboost"
-
-    @property
     def needs(self) -> str:
         """The package it comes from."""
         return self.path.partition(".")[0]
@@ -122,7 +117,7 @@ class Method:
         module, _, name = self.path.rpartition(".")
         threads = {} if self.threads is None else {self.threads: n_threads}
         made = getattr(import_module(module), name)(random_state=seed, **threads, **self.parameters)
-        if self.takes_tables:
+        if self.needs == "fcgboost":
             made._accepts_strays = True  # the encoder of the others accepts them as well
         return made
 
@@ -245,9 +240,8 @@ def compare(
     for name in names:
         if watch is not None:
             watch(name)
-        given = (train, test) if METHODS[name].takes_tables else numbers
-        both = [(X, own) for X, own in zip(given, parts, strict=True)]
-        rows.append(_run(name, random_state, n_threads, *both))
+        given = (train, test) if METHODS[name].needs == "fcgboost" else numbers
+        rows.append(_run(name, random_state, n_threads, *zip(given, parts, strict=True)))
     rows.sort(key=lambda row: -row.scores["accuracy"].value if row.scores else np.inf)
     sizes = {"n_train": len(parts[0]), "n_test": len(parts[1])}
     sizes |= {"n_columns": encoder.n_features_in_, "n_features": numbers[0].shape[1]}

@@ -22,7 +22,7 @@ from fcgboost.web.text import count
 
 def describe(fitted: FittedModel) -> dict[str, Any]:
     """Return what there is to say about a model, as data."""
-    classifier, model = fitted.classifier, fitted.classifier.model_
+    classifier, model, columns = fitted.classifier, fitted.classifier.model_, fitted.columns
     families: Counter[str] = Counter()
     for family, places, *_ in by_family(model.dictionary, model.atoms, len(model.scale)):
         families[_in_one_line(family)] += len(places)
@@ -43,14 +43,12 @@ def describe(fitted: FittedModel) -> dict[str, Any]:
             for step, coef in zip(model.entered, model.coef.T.tolist(), strict=True)
         ],
         "about": classifier.about_,
-        "columns": [
-            {**column_document(one), "treatment": treatment_of(one)} for one in fitted.columns
-        ],
+        "columns": [column_document(one) | {"treatment": treatment_of(one)} for one in columns],
     }
     if model.limits is not None:
         facts["limits"] = {"low": model.limits.low.tolist(), "high": model.limits.high.tolist()}
     if (influence := fitted.influence) is not None:
-        names = [column.name for column in fitted.columns]
+        names = [column.name for column in columns]
         facts["influence"] = dict(zip(names, influence.tolist(), strict=True))
     return facts
 

@@ -18,9 +18,8 @@ from fcgboost.cli import console
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
-from fcgboost.tables import Column, NumberColumn, SkippedColumn
+from fcgboost.tables import Column, NumberColumn
 from fcgboost.tables.cells import CellError, text_of
-from fcgboost.tables.columns import why_left_out
 
 # A number in this many different values is a quantity, not a class.
 _MANY_CLASSES = 100
@@ -115,13 +114,17 @@ def model_batches(
 
     These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
     """
+    before, classifier = split_model(model)
     if rows.is_sparse:
         rows.check_columns(keep)
-        X = rows.with_features(split_model(model)[1].n_features_in_)
+        X = rows.with_features(classifier.n_features_in_)
         yield model.decision_function(X), X, None
         return
     encoder = _encoder_for(model, rows, target)
     names, n_done = list(encoder.feature_names_in_), 0
+    # The file may have other names than the model.
+    known = [column.name for column in (before or classifier).columns_]
+    in_file = dict(zip(known, names, strict=False))
     needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
     for X, kept in rows.batches(needed, keep, n_rows):
         X = X.reindex(columns=names)
@@ -129,11 +132,12 @@ def model_batches(
             taken = _as_taken(model, encoder, X)
             decision = model.decision_function(taken)
         except CellError as error:
-            place = f"row {n_done + error.row + 1}, column {_name_of(error, model, names)!r}"
+            column = in_file.get(error.column, error.column)
+            place = f"row {n_done + error.row + 1}, column {column!r}"
             raise ValueError(f"{rows.name}, {place}: {error.problem}") from None
         except ValueError as error:
             raise ValueError(f"{rows.name}: {error}") from None
-        for name, share in encoder.unknown_share(X[[*needed]]).items() if n_done == 0 else ():
+        for name, share in encoder.unknown_share(X).items() if n_done == 0 else ():
             if share == 1.0:
                 console.note(f"{name}: none of the first {len(X):,} values was there in training.")
         n_done += len(X)
@@ -144,30 +148,18 @@ def _as_taken(model: Any, encoder: TableEncoder, X: Any) -> Any:
     """Return a frame as what the model was fitted to: a frame, cells, or plain numbers."""
     before, classifier = split_model(model)
     has_names = "feature_names_in_" in vars(classifier)
-    if before is not None or (classifier._readers_ is not None and has_names):
-        return X
-    if classifier._readers_ is not None:
-        return X.to_numpy(dtype=object)
-    numbers = encoder.transform(X)
-    return pd.DataFrame(numbers, columns=X.columns) if has_names else numbers
-
-
-def _name_of(error: CellError, model: Any, names: list[str]) -> str:
-    """Return the name that the file has for the column of an error."""
-    encoder, classifier = split_model(model)
-    known = [column.name for column in (encoder or classifier).columns_]
-    return names[known.index(error.column)] if error.column in known else error.column
+    if before is None and classifier._readers_ is None:
+        numbers = encoder.transform(X)
+        return pd.DataFrame(numbers, columns=X.columns) if has_names else numbers
+    return X if before is not None or has_names else X.to_numpy(dtype=object)
 
 
 def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
     """Return an encoder of the model's columns, with the names that the file has."""
     encoder, classifier = split_model(model)
-    columns: Sequence[Column] = [NumberColumn("")] * classifier.n_features_in_
-    if encoder is not None or classifier._readers_ is not None:
-        columns = [
-            one if one.n_outputs else SkippedColumn(one.name, why_left_out(one))
-            for one in (encoder or classifier).columns_
-        ]
+    columns: Sequence[Column] = (encoder or classifier).columns_
+    if encoder is None and classifier._readers_ is None:
+        columns = [NumberColumn("")] * classifier.n_features_in_
     names = vars(encoder or classifier).get("feature_names_in_")
     if names is None:
         targets = (target, rows.default_target, classifier.about_.get("target"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from fcgboost import __version__
+from fcgboost import __version__, tables
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
@@ -26,15 +25,7 @@ from fcgboost.greedy.path import Trace
 from fcgboost.losses import Loss
 from fcgboost.model import Model
 from fcgboost.stopping import Status
-from fcgboost.tables import (
-    CategoryColumn,
-    Column,
-    LevelOutput,
-    NumberColumn,
-    NumberOutput,
-    SkippedColumn,
-    TableEncoder,
-)
+from fcgboost.tables import Column, TableEncoder
 from fcgboost.tables.inputs import Inputs, PlainInputs
 
 # The types of labels in JSON, by the first letter of their type in NumPy.
@@ -81,16 +72,13 @@ def document_of(
     # Not every dictionary has them, and a model that was loaded and cut has none.
     importances = getattr(classifier, "feature_importances_", None)
     path = path_document(classifier.trace_, n_iter, model.dictionary) if has_path else None
-    inputs = vars(classifier).get("_inputs_")
-    is_plain = isinstance(inputs, PlainInputs)
-    fills = inputs.fills if is_plain else None
-    table = None if inputs is None or is_plain else inputs.columns
+    fills = getattr(vars(classifier).get("_inputs_"), "fills", None)
     return {
         "format": schema.FORMAT,
         "version": schema.VERSION,
         "written_by": f"fcgboost {__version__}",
         "about": about,
-        "encoder": _encoder_document(encoder) or _table_document(table, names is not None),
+        "encoder": _table_document(classifier, encoder),
         "fills": None if fills is None else fills.tolist(),
         "n_features": len(model.scale),
         "feature_names": None if names is None else _texts(names),
@@ -127,25 +115,17 @@ def _model_document(model: Model, loss: Loss) -> dict[str, Any]:
     }
 
 
-def _encoder_document(encoder: TableEncoder | None) -> dict[str, Any] | None:
-    """Return a fitted encoder as a document has it."""
-    if encoder is None:
+def _table_document(classifier: Any, encoder: TableEncoder | None) -> dict[str, Any] | None:
+    """Return the columns of an encoder, or those that belong to a classifier."""
+    owner, parameters = classifier, None
+    if encoder is not None:
+        owner, parameters = encoder, encoder.get_params()
+        parameters |= {name: int(parameters[name]) for name in ("max_levels", "min_count")}
+    elif isinstance(vars(classifier).get("_inputs_"), PlainInputs | None):
         return None
-    parameters = encoder.get_params()
-    parameters |= {name: int(parameters[name]) for name in ("max_levels", "min_count")}
-    table = _table_document(encoder.columns_, "feature_names_in_" in vars(encoder))
-    return {**(table or {}), "parameters": parameters}
-
-
-def _table_document(columns: Sequence[Column] | None, has_names: bool) -> dict[str, Any] | None:
-    """Return columns that belong to a classifier as a document has them."""
-    if columns is None:
-        return None
-    return {
-        "parameters": None,
-        "has_names": has_names,
-        "columns": list(map(column_document, columns)),
-    }
+    columns = list(map(column_document, owner.columns_))
+    has_names = hasattr(owner, "feature_names_in_")  # not of tables without names
+    return {"parameters": parameters, "has_names": has_names, "columns": columns}
 
 
 def column_document(column: Column) -> dict[str, Any]:
@@ -187,12 +167,17 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
         "_loss_": read_part(document.model.loss, known, "$.model.loss", Loss),
     }
     parameters = read_parameters(document.parameters, known)
-    encoder = document.encoder
-    if encoder is not None and encoder.parameters is None:
-        fitted |= {"_inputs_": Inputs(_read_columns(encoder, document.n_features))}
-        fitted["_readers_"] = fitted["_inputs_"].columns
-        encoder = None
-    return Content(parameters, fitted, _read_encoder(encoder, document.n_features))
+    encoder, record = None, document.encoder
+    if record is not None:
+        columns = _read_columns(record, document.n_features)
+        if record.parameters is None:
+            inputs = Inputs(columns)
+            fitted |= {"_inputs_": inputs, "_readers_": inputs.columns}
+        else:
+            names = [column.name for column in columns] if record.has_names else None
+            encoder = TableEncoder.from_columns(columns, names)
+            encoder.set_params(**structs.asdict(record.parameters))
+    return Content(parameters, fitted, encoder)
 
 
 def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
@@ -265,23 +250,10 @@ def _read_model(document: schema.Document, known: Known, n_outputs: int, max_byt
     )
 
 
-def _read_encoder(record: schema.EncoderRecord | None, n_features: int) -> TableEncoder | None:
-    """Return an encoder whose outputs are the inputs of a model."""
-    if record is None:
-        return None
-    assert record.parameters is not None
-    columns = _read_columns(record, n_features)
-    names = [column.name for column in columns] if record.has_names else None
-    encoder = TableEncoder.from_columns(columns, names)
-    encoder.set_params(**structs.asdict(record.parameters))
-    return encoder
-
-
 def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]:
     columns = [_read_column(one, f"{_ENCODER}[{i}]") for i, one in enumerate(record.columns)]
     # Before outputs are made, the length of their names is checked.
-    length = sum(len(one.name) * one.n_outputs for one in columns)
-    if length > _MOST_IN_NAMES:
+    if sum(len(one.name) * one.n_outputs for one in columns) > _MOST_IN_NAMES:
         refuse(_ENCODER, "has names and levels that are too long for a model file")
     n_outputs = sum(column.n_outputs for column in columns)
     if n_outputs != n_features:
@@ -296,10 +268,10 @@ def _read_column(record: Any, place: str) -> Column:
     """Return a column; its levels grow, and every level has its number."""
     given = structs.asdict(record)
     if isinstance(record, schema.NumberRecord):
-        outputs = tuple(NumberOutput(**structs.asdict(one)) for one in record.outputs)
-        return NumberColumn(**{**given, "outputs": outputs})
+        outputs = tuple(tables.NumberOutput(*structs.astuple(one)) for one in record.outputs)
+        return tables.NumberColumn(**{**given, "outputs": outputs})
     if isinstance(record, schema.SkippedRecord):
-        return SkippedColumn(**given)
+        return tables.SkippedColumn(**given)
     if any(first >= second for first, second in pairwise(record.levels)):
         refuse(f"{place}.levels", "must grow from one level to the next")
     found = []
@@ -310,6 +282,5 @@ def _read_column(record: Any, place: str) -> Column:
         if one.level is not None and one.level > n_levels + 1:
             refuse(f"{inside}.level", "is a level that is not there")
         values = numbers(one.numbers, n_levels + 1, f"{inside}.numbers") if one.numbers else ()
-        own = {**structs.asdict(one), "numbers": tuple(map(float, values))}
-        found.append(LevelOutput(**own))
-    return CategoryColumn(**{**given, "outputs": tuple(found)})
+        found.append(tables.LevelOutput(one.part, one.level, tuple(map(float, values)), one.view))
+    return tables.CategoryColumn(**{**given, "outputs": tuple(found)})

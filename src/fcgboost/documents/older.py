@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Meta
 from scipy import sparse
 
 from fcgboost.arrays import namespace, squared_norms
 from fcgboost.dictionaries import Array, Dictionary, Sample
+from fcgboost.documents import schema
 from fcgboost.documents.checking import convert
-from fcgboost.documents.schema import (
-    AtomRecord,
-    Document,
-    EncoderRecord,
-    Parameters,
-    PartRecord,
-    PathRecord,
-)
+from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartRecord, PathRecord
 
 # The numbers of a node of a tree, and what says that it is a leaf.
 _NODE, _LEAF = 4, -1
@@ -55,39 +48,30 @@ class EllipticDictionary(Dictionary):
         return 2 * n_features
 
 
-_MAX = sys.float_info.max
-
-
-class _Named(Struct, forbid_unknown_fields=True):
-    name: str
-
-
 class _Path(PathRecord):
     #: Whether all outputs had the atoms that any of them chose: no path is like that now.
     is_shared: bool = False
 
 
-class _Number(_Named, tag_field="kind", tag="number"):
-    fill: Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+class _Number(schema.Record, tag_field="kind", tag="number"):
+    name: str
+    fill: schema.Real
     is_marked: bool
     unit: Literal["number", "days"]
 
 
-class _Category(_Named, tag_field="kind", tag="category"):
+class _Category(schema.Record, tag_field="kind", tag="category"):
+    name: str
     levels: tuple[str, ...]
     has_other: bool
     is_marked: bool
 
 
-class _Skipped(_Named, tag_field="kind", tag="skipped"):
-    reason: str
-
-
-class _Encoder(Struct, forbid_unknown_fields=True):
-    max_levels: int
-    min_count: int
+class _Encoder(schema.Record):
+    max_levels: schema.WholePositive
+    min_count: schema.WholePositive
     has_names: bool
-    columns: list[_Number | _Category | _Skipped]
+    columns: Annotated[list[_Number | _Category | schema.SkippedRecord], Meta(min_length=1)]
 
 
 class _Document(Document, kw_only=True):
@@ -103,43 +87,33 @@ def read_older(value: dict[str, Any]) -> Document:
     document: _Document = convert(value, _Document)
     if document.path is not None and document.path.is_shared:
         document.path = None
-    if document.encoder is not None:
-        record = _encoder_record(document.encoder)
-        document.encoder = convert(record, EncoderRecord, "$.encoder")
+    if (old := document.encoder) is not None:
+        parameters = schema.EncoderParameters(old.max_levels, old.min_count, None)
+        columns = list(map(_column_record, old.columns))
+        document.encoder = schema.EncoderRecord(parameters, old.has_names, columns)  # type: ignore[assignment]
     _replace_constants(document)
     document.model.dictionary = convert(_updated(value["model"]["dictionary"]), PartRecord)
-    parameters = {key: _updated(given) for key, given in document.parameters.items()}
-    parameters.pop("multiclass", None)
-    parameters |= {"categorical_features": "from_dtype", "dayfirst": None}
-    if isinstance(name := parameters.get("dictionary"), str):
-        parameters["dictionary"] = _NAMES.get(name, name)
-    document.parameters = convert(parameters, Parameters, "$.parameters")
+    given = {key: _updated(one) for key, one in document.parameters.items()}
+    given.pop("multiclass", None)
+    given |= {"categorical_features": "from_dtype", "dayfirst": None}
+    if isinstance(name := given.get("dictionary"), str):
+        given["dictionary"] = _NAMES.get(name, name)
+    document.parameters = convert(given, Parameters, "$.parameters")
     return document
 
 
-def _encoder_record(encoder: _Encoder) -> dict[str, Any]:
-    """Return an encoder of which columns had a fill and marks."""
-    parameters = {"max_levels": encoder.max_levels, "min_count": encoder.min_count}
-    return {
-        "parameters": {**parameters, "dayfirst": None},
-        "has_names": encoder.has_names,
-        "columns": list(map(_column_record, encoder.columns)),
-    }
-
-
-def _column_record(column: Any) -> dict[str, Any]:
-    name = {"name": column.name, "kind": column.__struct_config__.tag}
-    if isinstance(column, _Skipped):
-        return {**name, "reason": column.reason}
+def _column_record(column: Any) -> Any:
+    """Return a column that had a fill and marks, or levels and marks."""
     if isinstance(column, _Number):
-        outputs: list[Any] = [{"part": "value", "fill": column.fill, "view": "both"}]
-        outputs += [{"part": "missing", "fill": None, "view": "both"}] * column.is_marked
-        found = {"unit": column.unit, "style": "", "accepts_text": column.is_marked}
-        return {**name, "outputs": outputs, **found}
-    n = len(column.levels)
-    marked = [*range(n), *[n] * column.has_other, *[n + 1] * column.is_marked]
-    outputs = [{"part": "level", "level": at, "numbers": [], "view": "both"} for at in marked]
-    return {**name, "levels": column.levels, "outputs": outputs, "is_unknown_missing": False}
+        outputs = [schema.NumberOutputRecord("value", column.fill, "both")]
+        outputs += [schema.NumberOutputRecord("missing", None, "both")] * column.is_marked
+        return schema.NumberRecord(column.name, outputs, column.unit, "", column.is_marked)
+    if isinstance(column, _Category):
+        n = len(column.levels)
+        marked = [*range(n), *[n] * column.has_other, *[n + 1] * column.is_marked]
+        levels = [schema.LevelOutputRecord("level", code, [], "both") for code in marked]
+        return schema.CategoryRecord(column.name, column.levels, levels, False)
+    return column
 
 
 def _updated(value: Any) -> Any:

@@ -8,37 +8,38 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from fcgboost.stopping import Status
+from fcgboost.tables.cells import Style
+from fcgboost.tables.columns import View
 from fcgboost.training.checks import FAMILIES
 
 FORMAT, VERSION = "fcgboost model", 5
 
 _MAX = sys.float_info.max
-_Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
+Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
 _NotNegative = Annotated[float, Meta(ge=0, le=_MAX)]
 # Numbers that JSON does not have are written by their names.
 Special = Literal["NaN", "Infinity", "-Infinity"]
-_AnyReal = _Real | Special
+_AnyReal = Real | Special
 # These stay whole where they are.
-_Number = int | _Real
+_Number = int | Real
 _WholeNotNegative = Annotated[int, Meta(ge=0, le=2**53)]
-_WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
+WholePositive = Annotated[int, Meta(ge=1, le=2**53)]
 _Positive = Annotated[float, Meta(gt=0, le=_MAX)]
 _Fraction = Annotated[float, Meta(gt=0, lt=1)]
 _Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Place = Annotated[int, Meta(ge=0, le=2**31 - 2)]
-_PerOutput = Annotated[list[_Real], Meta(min_length=1)]
-_Label = str | bool | int | _Real
+_PerOutput = Annotated[list[Real], Meta(min_length=1)]
+_Label = str | bool | int | Real
 #: A parameter of a part, parts and lists left out.
-Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | _Real | None
-_View = Literal["smooth", "both", "trees"]
+Value = str | bool | Annotated[int, Meta(ge=-(2**53), le=2**53)] | Real | None
 _StatusName: Any = Literal[tuple(Status.__members__)]
 
 
-class _Record(Struct, forbid_unknown_fields=True):
-    pass
+class Record(Struct, forbid_unknown_fields=True):
+    """An object without keys of one's own."""
 
 
-class PartRecord(_Record):
+class PartRecord(Record):
     """A loss, dictionary or the like: the name of its class, and its parameters."""
 
     part: str
@@ -57,21 +58,21 @@ PARAMETERS: dict[str, Any] = {
     "solver": _part_or("auto", *FAMILIES["solver"][1]),
     "selection": _part_or("auto", *FAMILIES["selection"][1]),
     "removal": _part_or(*FAMILIES["removal"][1]) | _Fraction | None,
-    "n_candidates": _WholePositive | None,
-    "max_iter": Literal["auto", "theory"] | _WholePositive,
+    "n_candidates": WholePositive | None,
+    "max_iter": Literal["auto", "theory"] | WholePositive,
     "l2": Literal["auto"] | _WholeNotNegative | _NotNegative,
     "fit_intercept": bool,
     "standardize": bool,
-    "clip": Literal["auto"] | _WholePositive | _Positive | None,
+    "clip": Literal["auto"] | WholePositive | _Positive | None,
     "normalize": bool,
     "reselect": bool,
     "link": Literal["auto", "theory", "power"],
     "validation_fraction": _Fraction | None,
-    "n_iter_no_change": _WholePositive | None,
+    "n_iter_no_change": WholePositive | None,
     "scoring": str | None,
     "tol": _WholeNotNegative | _NotNegative,
     # JSON's objects have no keys but strings.
-    "class_weight": Literal["balanced"] | list[tuple[_Label, _WholePositive | _Positive]] | None,
+    "class_weight": Literal["balanced"] | list[tuple[_Label, WholePositive | _Positive]] | None,
     "warm_start": bool,
     "device": str,
     "n_jobs": Annotated[int, Meta(ge=-(2**31), le=2**31)] | None,
@@ -83,7 +84,7 @@ PARAMETERS: dict[str, Any] = {
 Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
 
 
-class ClassesRecord(_Record):
+class ClassesRecord(Record):
     """The class labels in growing order, and their type in NumPy."""
 
     dtype: Annotated[
@@ -92,21 +93,21 @@ class ClassesRecord(_Record):
     values: Annotated[list[_Label], Meta(min_length=2)]
 
 
-class LinkRecord(_Record):
+class LinkRecord(Record):
     """The log-odds of a decision value f are slope f (1 + f^2)^((power - 1) / 2)."""
 
     slope: Annotated[float, Meta(gt=0, le=1000)]
     power: Annotated[float, Meta(gt=0, le=4)]
 
 
-class LimitsRecord(_Record):
+class LimitsRecord(Record):
     """Inputs beyond them count as at the limit."""
 
-    low: list[_Real]
-    high: list[_Real]
+    low: list[Real]
+    high: list[Real]
 
 
-class StorageRecord(_Record):
+class StorageRecord(Record):
     """Whether atoms are dense or sparse, their type in NumPy, their length."""
 
     kind: Literal["dense", "csr_matrix", "csr_array"]
@@ -114,7 +115,7 @@ class StorageRecord(_Record):
     n_parameters: Annotated[int, Meta(ge=1, le=2**31 - 2)]
 
 
-class AtomRecord(_Record):
+class AtomRecord(Record):
     """The step at which an atom entered; its row, or where the row is not zero and what it is."""
 
     step: _Count
@@ -129,7 +130,7 @@ class ModelAtomRecord(AtomRecord, kw_only=True):
     coef: _PerOutput
 
 
-class ModelRecord(_Record):
+class ModelRecord(Record):
     """The decision values are the intercept and the sum of coefficients times atoms."""
 
     dictionary: PartRecord
@@ -141,7 +142,7 @@ class ModelRecord(_Record):
     atoms: list[ModelAtomRecord]
 
 
-class StepRecord(_Record):
+class StepRecord(Record):
     """A step: of every output the coefficients of the atoms that it has, in its own order.
 
     Where the leaves of trees are corrected: their values, of the newest trees alone if others have
@@ -153,16 +154,16 @@ class StepRecord(_Record):
     scores: list[_AnyReal]
     objectives: list[_AnyReal]
     intercept: _PerOutput
-    coef: Annotated[list[list[_Real]], Meta(min_length=1)]
+    coef: Annotated[list[list[Real]], Meta(min_length=1)]
     solver_iterations: _WholeNotNegative
     residual: _AnyReal
     is_corrected: bool
     seconds: _NotNegative
     validation_score: _AnyReal | None
-    leaves: list[list[_Real]] | UnsetType = UNSET
+    leaves: list[list[Real]] | UnsetType = UNSET
 
 
-class PathRecord(_Record):
+class PathRecord(Record):
     """Every step of the fit, and the atoms that are gone or entered after n_iter steps."""
 
     start: _PerOutput
@@ -172,34 +173,34 @@ class PathRecord(_Record):
     steps: list[StepRecord]
 
 
-class NumberOutputRecord(_Record):
+class NumberOutputRecord(Record):
     """A number made of a number, whether it is missing, or a part of a date; who sees it."""
 
     part: Literal["value", "missing", "month", "weekday", "hour"]
-    fill: _Real | None
-    view: _View
+    fill: Real | None
+    view: View
 
 
-class NumberRecord(_Record, tag_field="kind", tag="number"):
+class NumberRecord(Record, tag_field="kind", tag="number"):
     """A column of numbers or dates."""
 
     name: str
     outputs: list[NumberOutputRecord]
     unit: Literal["number", "days"]
-    style: Literal["", "decimal comma", "day first", "month first"]
+    style: Style
     accepts_text: bool
 
 
-class LevelOutputRecord(_Record):
+class LevelOutputRecord(Record):
     """Whether a text is a level, or a number for each level, and last for missing ones."""
 
     part: str
     level: _Place | None
     numbers: list[_AnyReal]
-    view: _View
+    view: View
 
 
-class CategoryRecord(_Record, tag_field="kind", tag="category"):
+class CategoryRecord(Record, tag_field="kind", tag="category"):
     """A column of texts."""
 
     name: str
@@ -208,22 +209,22 @@ class CategoryRecord(_Record, tag_field="kind", tag="category"):
     is_unknown_missing: bool
 
 
-class SkippedRecord(_Record, tag_field="kind", tag="skipped"):
+class SkippedRecord(Record, tag_field="kind", tag="skipped"):
     """A column that is not used."""
 
     name: str
     reason: str
 
 
-class EncoderParameters(_Record):
+class EncoderParameters(Record):
     """Those of a TableEncoder."""
 
-    max_levels: _WholePositive
-    min_count: _WholePositive
+    max_levels: WholePositive
+    min_count: WholePositive
     dayfirst: bool | None
 
 
-class EncoderRecord(_Record):
+class EncoderRecord(Record):
     """The columns of a table, whose outputs are the inputs of the model.
 
     They belong to the classifier, or to a TableEncoder, which has parameters.
@@ -234,7 +235,7 @@ class EncoderRecord(_Record):
     columns: Annotated[list[NumberRecord | CategoryRecord | SkippedRecord], Meta(min_length=1)]
 
 
-class Document(_Record):
+class Document(Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
@@ -243,7 +244,7 @@ class Document(_Record):
     about: dict[str, Any]
     encoder: EncoderRecord | None
     #: What stands for missing values, where the inputs are numbers as they come.
-    fills: list[_Real] | None
+    fills: list[Real] | None
     n_features: _Count
     feature_names: list[str] | None
     classes: ClassesRecord

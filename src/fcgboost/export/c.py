@@ -76,8 +76,8 @@ def save_c(
 def _text(program: Program) -> str:
     formula, name, real = program.formula, program.name, program.precision.real
     n, n_inputs = formula.n_outputs, formula.n_features
-    if not formula.is_table:
-        n_inputs = formula.n_given
+    if not formula.sources.is_table:
+        n_inputs = len(formula.sources.all)
         parts = [sum_code(program, f"{name}_decision")]
     else:
         decision = (
@@ -129,7 +129,7 @@ def _introduction(program: Program, sizes: str) -> str:
         out = f"{real} out[{len(formula.labels)}]"
         lines.append(f"void {name}_proba({program.row}, {out}): the classes' probabilities.")
     notes = []
-    if not formula.is_table and (formula.takes_missing or formula.sources is not None):
+    if not formula.sources.is_table and (formula.takes_missing or not formula.sources.is_raw):
         notes.append("Inputs may be NAN, which is a missing value.")
     if formula.limits is not None and formula.blocks:
         notes.append("Inputs are clipped to limits that the training data gave.")

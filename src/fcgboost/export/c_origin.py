@@ -74,7 +74,10 @@ def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     The planes of sigmoid and rectified linear atoms go through training inputs, those of a
     polynomial through their mean.
     """
-    weights = np.vstack([_widened(block, formula.n_features) for block in blocks]) * formula.scale
+    # Weights of inputs that a block does not see are 0.
+    around = [(one.inputs.start, formula.n_features - one.inputs.stop) for one in blocks]
+    rows = [np.pad(one.rows, [(0, 0), own]) for one, own in zip(blocks, around, strict=True)]
+    weights = np.vstack(rows) * formula.scale
     offsets = np.concatenate([block.last for block in blocks])
     lengths: Any = np.linalg.norm(weights, axis=1)
     is_plane = lengths > 0.0
@@ -86,10 +89,3 @@ def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:
     left = np.abs(distances + normals @ point).max()
     is_better = _GAIN * left < np.abs(distances).max()
     return np.asarray(point * formula.scale if is_better else 0.0 * formula.scale)
-
-
-def _widened(block: Block, n_features: int) -> Array:
-    """Return weights of all inputs, 0 of those that a block does not see."""
-    weights = np.zeros((block.n_atoms, n_features))
-    weights[:, block.inputs] = block.rows
-    return weights

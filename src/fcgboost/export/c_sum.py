@@ -27,13 +27,10 @@ def sum_code(program: Program, function: str) -> Code:
     """Write the function of decision values."""
     formula, name, precision = program.formula, program.name, program.precision
     real, blocks = precision.real, formula.blocks
-    is_array = formula.sources is not None and not formula.is_table
-    is_changed = bool(blocks) and (is_array or formula.limits is not None)
-    head = (
-        f"static inline void {function}(const {real} {'raw' if is_changed else 'x'}"
-        f"[{formula.n_given if is_array else formula.n_features}], "
-        f"{real} out[{formula.n_outputs}]) {{\n"
-    )
+    is_made = not (formula.sources.is_table or formula.sources.is_raw)
+    is_changed = bool(blocks) and (is_made or formula.limits is not None)
+    n = formula.n_features if formula.sources.is_table else len(formula.sources.all)
+    row, out = f"{'raw' if is_changed else 'x'}[{n}]", f"{real} out[{formula.n_outputs}]"
     parts = [] if blocks else [Code("(void)x;\n")]
     if is_changed:
         parts.append(_preparation(program))
@@ -53,36 +50,35 @@ def sum_code(program: Program, function: str) -> Code:
             code = _block_code(replace(program, name=f"{name}_{own_name}"), own, point)
             parts.append(Code(f"{{\n{indent(code.text, '    ')}}}\n", code.tables))
     body = indent("".join(part.text for part in parts), "    ")
-    return Code(f"{head}{body}}}\n", [table for part in parts for table in part.tables])
+    text = f"static inline void {function}(const {real} {row}, {out}) {{\n{body}}}\n"
+    return Code(text, [table for part in parts for table in part.tables])
 
 
 def _preparation(program: Program) -> Code:
     """Write what makes x of the raw inputs: values for missing ones, marks, and limits."""
     name, precision, n = program.name, program.precision, program.formula.n_features
-    given = Code("raw[j]") if program.formula.is_table else _filling(program)
-    value, tables, limits = given.text, list(given.tables), program.formula.limits
-    if limits is None:
-        body = f"    x[j] = {value};\n"
-    else:
-        tables += [
-            real_table(f"{name}_{side}", precision.bounded(ends), precision)
-            for side, ends in vars(limits).items()
-        ]
+    given, limits, clipped = _filling(program), program.formula.limits, "v"
+    tables = list(given.tables)
+    if limits is not None:
+        for side, ends in vars(limits).items():
+            tables.append(real_table(f"{name}_{side}", precision.bounded(ends), precision))
         # NaN is neither below nor above anything.
-        body = (
-            f"    const {precision.real} v = {value};\n"
-            f"    x[j] = v < {name}_low[j] ? {name}_low[j] : "
-            f"v > {name}_high[j] ? {name}_high[j] : v;\n"
-        )
-    each = f"for (int j = 0; j < {n}; j++)"
-    loop = f"{each}\n{body}" if limits is None else f"{each} {{\n{body}}}\n"
-    return Code(f"{precision.real} x[{n}];\n{loop}", tables)
+        low, high = f"{name}_low[j]", f"{name}_high[j]"
+        clipped = f"v < {low} ? {low} : v > {high} ? {high} : v"
+    text = (
+        f"{precision.real} x[{n}];\n"
+        f"for (int j = 0; j < {n}; j++) {{\n"
+        f"    const {precision.real} v = {given.text};\n"
+        f"    x[j] = {clipped};\n"
+        "}\n"
+    )
+    return Code(text, tables)
 
 
 def _filling(program: Program) -> Code:
     """Write the expression for input j of a row of numbers."""
     name, sources = program.name, program.formula.sources
-    if sources is None:
+    if sources.is_table or sources.is_raw:
         return Code("raw[j]")
     columns, outputs = zip(*sources.in_order, strict=True)
     raw, tables = "raw[j]", []
@@ -91,9 +87,7 @@ def _filling(program: Program) -> Code:
         tables.append(index_table(f"{name}_sources", list(columns)))
     # Missing values stay, or have a number that stands for them; marks are 1 there, else 0.
     kinds = [2 if one.part == "missing" else int(one.fill is not None) for one in outputs]
-    fills = [
-        1.0 if kind == 2 else one.fill or 0.0 for one, kind in zip(outputs, kinds, strict=True)
-    ]
+    fills = [1.0 if one.part == "missing" else one.fill or 0.0 for one in outputs]
     tables.append(real_table(f"{name}_fills", fills, program.precision))
     if set(kinds) == {1}:
         return Code(f"isnan({raw}) ? {name}_fills[j] : {raw}", tables)
@@ -189,11 +183,8 @@ def _trees(program: Program, block: Block, point: str) -> Code:
     name, precision, forest = program.name, program.precision, block.forest
     is_leaf = forest.left == 0
     # Below a threshold is at most the largest number of this type that is not above it.
-    values = np.where(
-        is_leaf,
-        precision.round(np.where(is_leaf, forest.value, 0.0)),
-        precision.round_down(forest.value),
-    )
+    values = precision.round_down(forest.value)
+    values[is_leaf] = precision.round(forest.value[is_leaf])
     tables = [
         real_table(f"{name}_values", values, precision),
         index_table(f"{name}_features", forest.feature.tolist()),

@@ -6,17 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fcgboost.export.c_text import (
-    Code,
-    Program,
-    Table,
-    comment,
-    fields_of,
-    real_table,
-    text_table,
-)
-from fcgboost.export.sources import Source, Sources
-from fcgboost.tables import CategoryColumn, NumberColumn, SkippedColumn
+from fcgboost.export.c_text import Code, Program, Table, comment, fields_of, real_table, text_table
+from fcgboost.export.sources import Source
+from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import PARTS, ROUNDING
 
 # The arithmetic of fcgboost.tables.dates. NAN stays what it is.
@@ -45,21 +37,18 @@ def table_code(program: Program) -> Code:
     """Write the type NAME_input and the function NAME_encode."""
     name, real, n = program.name, program.precision.real, program.formula.n_features
     sources = program.formula.sources
-    assert sources is not None
     fields = fields_of(column.name for column, _ in sources.used)
-    tables, lines = [Table(_struct(program, sources, fields), 0)], list[str]()
+    tables, lines = [Table(_struct(program, fields), 0)], list[str]()
     for source, field in zip(sources.used, fields, strict=True):
         if isinstance(source.column, CategoryColumn):
             tables += _level_tables(program, source, field)
-            lines += list(_mark_levels(program, source, field))
+            lines += _mark_levels(program, source, field)
         else:
-            lines += list(_fill_numbers(program, source, field))
+            lines += _fill_numbers(program, source, field)
     has_levels = any(isinstance(column, CategoryColumn) for column, _ in sources.used)
     lines = ["int at;"] * has_levels + [f"for (int j = 0; j < {n}; j++) out[j] = 0;", *lines]
     body = "".join(f"    {line}\n" for line in lines)
-    text = (
-        f"static inline void {name}_encode(const {name}_input *x, {real} out[{n}]) {{\n{body}}}\n"
-    )
+    text = f"static inline void {name}_encode({program.row}, {real} out[{n}]) {{\n{body}}}\n"
     parts = [
         f"static inline double {name}_{part}(double days) {{\n{_DATES[part]}}}\n\n"
         for part in PARTS
@@ -68,8 +57,8 @@ def table_code(program: Program) -> Code:
     return Code("".join([*parts, _finder(name) if has_levels else "", text]), tables)
 
 
-def _struct(program: Program, sources: Sources, fields: list[str]) -> str:
-    lines = []
+def _struct(program: Program, fields: list[str]) -> str:
+    sources, lines = program.formula.sources, []
     for (column, _), field in zip(sources.used, fields, strict=True):
         kind, note = "const char *", "text in UTF-8"
         if isinstance(column, NumberColumn):
@@ -80,9 +69,7 @@ def _struct(program: Program, sources: Sources, fields: list[str]) -> str:
         lines.append(f"    {kind}{field}; /* {comment(column.name)}: {note} */\n")
     for column, outputs in sources.all:
         if not outputs:
-            reason = "there is nothing to learn from it"
-            if isinstance(column, SkippedColumn):
-                reason = column.reason
+            reason = getattr(column, "reason", "there is nothing to learn from it")
             lines.append(f"    /* {comment(column.name)} is not used: {comment(reason)} */\n")
     return (
         "/* NAN, and NULL or an empty text, stand for what is missing. */\n"
@@ -92,10 +79,8 @@ def _struct(program: Program, sources: Sources, fields: list[str]) -> str:
 
 def _fill_numbers(program: Program, source: Source, field: str) -> Iterator[str]:
     """Yield the lines that write the outputs of a number, or a date."""
-    column, cell = source.column, f"x->{field}"
-    assert isinstance(column, NumberColumn)
-    real = program.precision.real
-    cast = f"({real})" if column.unit == "days" and real != "double" else ""
+    cell, real = f"x->{field}", program.precision.real
+    cast = f"({real})" if source.column.unit == "days" and real != "double" else ""
     for place, (part, fill, _) in source.outputs:
         if part == "missing":
             yield f"if (isnan({cell})) out[{place}] = 1;"
@@ -108,10 +93,8 @@ def _fill_numbers(program: Program, source: Source, field: str) -> Iterator[str]
 
 def _level_tables(program: Program, source: Source, field: str) -> Iterator[Table]:
     """Yield the levels of a category, and the numbers that they have."""
-    column = source.column
-    assert isinstance(column, CategoryColumn)
-    if column.levels:
-        yield text_table(f"{program.name}_levels_{field}", column.levels)
+    if source.column.levels:
+        yield text_table(f"{program.name}_levels_{field}", source.column.levels)
     numbers = [one.numbers for _, one in source.outputs if one.numbers and not _is_gap(one.numbers)]
     if numbers:
         yield real_table(f"{program.name}_numbers_{field}", np.array(numbers), program.precision)
@@ -119,21 +102,18 @@ def _level_tables(program: Program, source: Source, field: str) -> Iterator[Tabl
 
 def _mark_levels(program: Program, source: Source, field: str) -> Iterator[str]:
     """Yield the lines that find a level and write the outputs of a category."""
-    column, name = source.column, program.name
-    assert isinstance(column, CategoryColumn)
-    n = len(column.levels)
+    name, n, row = program.name, len(source.column.levels), 0
     levels = f"{name}_levels_{field}" if n else "NULL"
-    other = n + 1 if column.is_unknown_missing else n
+    other = n + 1 if source.column.is_unknown_missing else n
     yield f"at = {name}_find(x->{field}, {levels}, {n}, {other});"
-    marks = [(one.level, place) for place, one in source.outputs if one.level is not None]
-    for low, high, place in _runs(marks):
-        if high == low + 1:
+    for run in source.runs():
+        (place, low), (_, last) = run[0], run[-1]
+        if low == last:
             yield f"if (at == {low}) out[{place}] = 1;"
         else:
-            condition = f"at >= {low} && at < {high}" if low else f"at < {high}"
+            condition = f"at >= {low} && at < {last + 1}" if low else f"at < {last + 1}"
             shift = f" {'+' if place > low else '-'} {abs(place - low)}" if place != low else ""
             yield f"if ({condition}) out[at{shift}] = 1;"
-    row = 0
     for place, one in source.outputs:
         if _is_gap(one.numbers):
             yield f"if (at >= {n}) out[{place}] = 1;"
@@ -145,17 +125,6 @@ def _mark_levels(program: Program, source: Source, field: str) -> Iterator[str]:
 def _is_gap(numbers: tuple[float, ...]) -> bool:
     """Whether numbers of levels are 0, and that of what is missing 1."""
     return len(numbers) > 0 and numbers[-1] == 1.0 and not any(numbers[:-1])
-
-
-def _runs(marks: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Return the first level, the one behind the last and the place of levels in a row."""
-    runs: list[tuple[int, int, int]] = []
-    for level, place in marks:
-        if runs and runs[-1][1] == level and place - runs[-1][2] == level - runs[-1][0]:
-            runs[-1] = runs[-1][0], level + 1, runs[-1][2]
-        else:
-            runs.append((level, level + 1, place))
-    return runs
 
 
 def _finder(name: str) -> str:

@@ -89,9 +89,9 @@ class Program:
     @property
     def row(self) -> str:
         """The parameter of functions of one row."""
-        if self.formula.is_table:
+        if self.formula.sources.is_table:
             return f"const {self.name}_input *x"
-        return f"const {self.precision.real} x[{self.formula.n_given}]"
+        return f"const {self.precision.real} x[{len(self.formula.sources.all)}]"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,16 +12,8 @@ from numpy.typing import NDArray
 from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
-from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary
+from fcgboost.dictionaries import Array, Dictionary, PolynomialDictionary, UnionDictionary, growth
 from fcgboost.dictionaries.bins import N_CODES
-from fcgboost.dictionaries.growth import (
-    CATEGORIES,
-    MISSING_LEFT,
-    MORE_WORDS,
-    WORD,
-    nodes_of,
-    sets_of,
-)
 from fcgboost.export.sources import Sources, sources_of
 from fcgboost.io import split_model
 from fcgboost.losses import CubedHinge, Loss, ProbabilityLoss, Square, SquaredHinge
@@ -114,18 +106,8 @@ class Formula:
     labels: list[Any]
     #: The names of the numbers of a row, where the training data had them.
     names: list[str] | None
-    #: What the inputs are made of; None if they are the numbers of a row.
-    sources: Sources | None
-
-    @property
-    def is_table(self) -> bool:
-        """Whether a row has columns of several kinds; else it is an array of numbers."""
-        return self.sources is not None and self.sources.is_table
-
-    @property
-    def n_given(self) -> int:
-        """The numbers of a row that is an array."""
-        return self.n_features if self.sources is None else len(self.sources.all)
+    #: What the inputs are made of.
+    sources: Sources
 
     @property
     def n_atoms(self) -> int:
@@ -156,22 +138,20 @@ def formula_of(model: Any) -> Formula:
     """Take a fitted model apart; a ValueError says what cannot be exported."""
     encoder, classifier = split_model(model)
     fitted = classifier.model_
-    names = getattr(classifier, "feature_names_in_", None)
     is_union = isinstance(fitted.dictionary, UnionDictionary)
     sources = sources_of(encoder, classifier)
-    is_table = sources is not None and sources.is_table
+    names = None if sources.is_table else getattr(classifier, "feature_names_in_", None)
+    takes_missing = fitted.dictionary.takes_missing if sources.is_raw else sources.has_gaps
     return Formula(
         blocks=list(_blocks(fitted)),
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
         limits=fitted.limits,
-        takes_missing=bool(
-            fitted.dictionary.takes_missing if sources is None else sources.has_gaps
-        ),
+        takes_missing=bool(takes_missing),
         intercept=fitted.intercept,
         probability=classifier.link_ or _probability(classifier._loss_),
         labels=_labels(classifier.classes_),
-        names=None if names is None or is_table else [str(name) for name in names],
+        names=None if names is None else [str(name) for name in names],
         sources=sources,
     )
 
@@ -190,7 +170,7 @@ def _blocks(model: Model) -> Iterator[Block]:
     for (kind, degree, *ends), members in found.items():
         own, seen = np.hstack([coef[:, member.places] for member in members]), slice(*ends)
         if kind == "tree":
-            yield Block(kind, degree, own, seen, forest=_joined_forest(members))
+            yield Block(kind, degree, own, seen, forest=_forest_of(members))
             continue
         atoms = members[0].rows
         if len(members) > 1:  # only unions have several, and their atoms are dense
@@ -198,23 +178,16 @@ def _blocks(model: Model) -> Iterator[Block]:
         yield Block(kind, degree, own, seen, atoms[:, :-1], host(atoms[:, -1]).reshape(-1))
 
 
-def _joined_forest(members: list[Member]) -> Forest:
-    """Lay out the trees of several families, whose first features may be different inputs."""
-    forest = _forest_of(row for member in members for row in member.rows)
-    first = np.repeat([one.inputs.start for one in members], [len(one.rows) for one in members])
-    of_nodes = np.repeat(first, np.diff([*forest.roots, len(forest.left)]))
-    return replace(forest, feature=np.where(forest.left > 0, forest.feature + of_nodes, 0))
-
-
-def _forest_of(rows: Iterable[Array]) -> Forest:
+def _forest_of(members: list[Member]) -> Forest:
     """Lay out trees level by level: so a child is close to its parent."""
     nodes: list[Array] = []
     left: list[int] = []
     levels: list[int] = []
     roots = []
-    for row in rows:
-        trees = nodes_of(row[None])
-        tree = np.dstack([trees, sets_of(trees)])[0]
+    for first, row in ((member.inputs.start, row) for member in members for row in member.rows):
+        trees = growth.nodes_of(row[None])
+        tree = np.dstack([trees, growth.sets_of(trees)])[0]
+        tree[tree[:, 0] >= 0.0, 0] += first
         roots.append(len(left))
         nodes.append(tree[0])
         levels.append(0)
@@ -227,10 +200,10 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
                 levels += [levels[place] + 1] * 2
     feature, value, _, kind, *words = np.array(nodes).T.copy()
     kinds = np.where(feature < 0.0, 0.0, kind).astype(np.int64)
-    is_category = (kinds & CATEGORIES) > 0
-    n_codes = N_CODES if (kinds >= MORE_WORDS).any() else WORD
+    is_category = (kinds & growth.CATEGORIES) > 0
+    n_codes = N_CODES if (kinds >= growth.MORE_WORDS).any() else growth.WORD
     sets = [
-        sum(int(word) << WORD * k for k, word in enumerate(own)) % 2**n_codes
+        sum(int(word) << growth.WORD * k for k, word in enumerate(own)) % 2**n_codes
         for own in np.transpose(words)[is_category]
     ]
     value[is_category] = np.arange(len(sets))
@@ -238,7 +211,7 @@ def _forest_of(rows: Iterable[Array]) -> Forest:
         feature=np.maximum(feature, 0.0).astype(np.int64),
         value=value,
         left=np.array(left, dtype=np.int64),
-        is_missing_left=(kinds & MISSING_LEFT) > 0,
+        is_missing_left=(kinds & growth.MISSING_LEFT) > 0,
         is_category=is_category,
         sets=sets,
         n_codes=n_codes,

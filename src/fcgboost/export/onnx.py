@@ -37,9 +37,8 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     onnx.ModelProto
         Its input is `X` of shape (n, n_features); of a table with texts or dates, and with an
         encoder, there is one input of shape (n, 1) for every column. NaN and the empty text are
-        missing. Its
-        outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes) where the loss
-        determines them, and `decision` of the shape that `decision_function` gives.
+        missing. Its outputs are `label` of shape (n,), `probabilities` of shape (n, n_classes)
+        where the loss determines them, and `decision` of the shape that `decision_function` gives.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
         "n_atoms": str(formula.n_atoms),
         "classes": json.dumps(formula.labels),
     }
-    if formula.sources is not None and formula.is_table:
+    if formula.sources.is_table:
         columns = [column.name for column, _ in formula.sources.used]
         facts["columns"] = json.dumps(dict(zip(names, columns, strict=True)))
     elif formula.names is not None:
@@ -112,7 +111,7 @@ def _outputs(graph: Graph, formula: Formula, decision: str, real: int) -> list[A
     is_pair, declare = formula.n_outputs == 1, helper.make_tensor_value_info
     if is_pair:
         squeezed = graph.add("Squeeze", decision, graph.constant([1], np.int64))
-        places = graph.cast(graph.add("Greater", squeezed, graph.constant(0.0)), "INT64")
+        places = graph.cast(graph.add("Greater", squeezed, 0.0), "INT64")
     else:
         places = graph.add("ArgMax", decision, axis=1, keepdims=0)
     dtype: Any = object if isinstance(labels[0], str) else np.asarray(labels).dtype
@@ -131,28 +130,27 @@ def _probabilities(graph: Graph, formula: Formula, decision: str) -> str:
     """Return the probabilities of the link, or `class_probabilities` of the losses."""
     if isinstance(formula.probability, PowerLink):
         return _apply_link(graph, formula.probability, decision, formula.n_outputs)
-    one = graph.constant(1.0)
-    clipped = graph.add("Clip", decision, graph.constant(-1.0), one)
-    up = graph.add("Add", one, clipped)
+    clipped = graph.add("Clip", decision, -1.0, 1.0)
+    up = graph.add("Add", 1.0, clipped)
     if formula.probability == "linear":
-        chance = graph.add("Mul", up, graph.constant(0.5))
+        chance = graph.add("Mul", up, 0.5)
     else:
-        down = graph.add("Sub", one, clipped)
+        down = graph.add("Sub", 1.0, clipped)
         up, down = graph.add("Mul", up, up), graph.add("Mul", down, down)
         chance = graph.add("Div", up, graph.add("Add", up, down))
     if formula.n_outputs == 1:
-        return graph.add("Concat", graph.add("Sub", one, chance), chance, axis=1)
-    tails = graph.add("Mul", graph.add("Sub", decision, clipped), graph.constant(0.5))
+        return graph.add("Concat", graph.add("Sub", 1.0, chance), chance, axis=1)
+    tails = graph.add("Mul", graph.add("Sub", decision, clipped), 0.5)
     return _project(graph, graph.add("Add", chance, tails), formula.n_outputs)
 
 
 def _apply_link(graph: Graph, link: PowerLink, decision: str, n_outputs: int) -> str:
     """Return the softmax of the log-odds; of two classes, half of them each with opposite signs."""
-    f = graph.add("Clip", decision, graph.constant(-LARGEST), graph.constant(LARGEST))
-    squares = graph.add("Add", graph.add("Mul", f, f), graph.constant(1.0))
-    powers = graph.add("Pow", squares, graph.constant(0.5 * (link.power - 1.0)))
+    f = graph.add("Clip", decision, -LARGEST, LARGEST)
+    squares = graph.add("Add", graph.add("Mul", f, f), 1.0)
+    powers = graph.add("Pow", squares, 0.5 * (link.power - 1.0))
     slope = link.slope if n_outputs > 1 else 0.5 * link.slope
-    odds = graph.add("Mul", graph.add("Mul", f, graph.constant(slope)), powers)
+    odds = graph.add("Mul", graph.add("Mul", f, slope), powers)
     if n_outputs == 1:
         odds = graph.add("Concat", graph.add("Neg", odds), odds, axis=1)
     return graph.add("Softmax", odds, axis=1)
@@ -164,7 +162,7 @@ def _project(graph: Graph, points: str, n: int) -> str:
     largest = graph.add("TopK", points, graph.constant([n], np.int64), axis=1)
     # Row j of the triangle sums the first j + 1 entries: not every runtime has CumSum.
     totals = graph.add("MatMul", largest, graph.constant(np.triu(np.ones((n, n)))))
-    excess = graph.add("Sub", totals, graph.constant(1.0))
+    excess = graph.add("Sub", totals, 1.0)
     means = graph.add("Div", excess, graph.constant(np.arange(1.0, n + 1.0)[None, :]))
     threshold = graph.add("ReduceMax", means, axes=[1], keepdims=1)
-    return graph.add("Max", graph.add("Sub", points, threshold), graph.constant(0.0))
+    return graph.add("Max", graph.add("Sub", points, threshold), 0.0)

@@ -55,7 +55,7 @@ def _gauss(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     product = graph.add("MatMul", graph.add("Concat", x, lengths, axis=1), table)
     constants = graph.constant((steepness * (centers**2).sum(axis=1))[None, :])
     exponents = graph.add("Sub", product, constants)
-    return graph.add("Exp", graph.add("Min", exponents, graph.constant(0.0)))
+    return graph.add("Exp", graph.add("Min", exponents, 0.0))
 
 
 def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
@@ -69,11 +69,11 @@ def _planes(graph: Graph, formula: Formula, block: Block, x: str) -> str:
     product = graph.add("MatMul", x, graph.constant(weights.T))
     z = graph.add("Add", product, graph.constant(offsets[None, :]))
     if block.kind == "step":
-        return graph.cast(graph.add("Greater", z, graph.constant(0.0)), "DOUBLE")
+        return graph.cast(graph.add("Greater", z, 0.0), "DOUBLE")
     if block.kind == "relu":
-        return graph.add("Max", z, graph.constant(0.0))
+        return graph.add("Max", z, 0.0)
     if block.kind == "sigmoid":
-        return graph.add("Add", graph.add("Tanh", z), graph.constant(1.0))
+        return graph.add("Add", graph.add("Tanh", z), 1.0)
     power = z
     for _ in range(block.degree - 1):
         power = graph.add("Mul", power, z)
@@ -131,26 +131,22 @@ class _Walk:
                 is_member = self._is_member(value, nodes, missing)
                 is_left = self._choose(is_category, is_member, is_left)
         left = graph.add("Gather", self._left, nodes)
-        is_split = graph.cast(left, "BOOL")
-        is_right = graph.add("And", is_split, graph.add("Not", is_left))
-        right = graph.cast(is_right, "INT64")
-        return graph.add("Add", graph.add("Add", nodes, left), right)
+        is_right = graph.add("And", graph.cast(left, "BOOL"), graph.add("Not", is_left))
+        return graph.add("Add", graph.add("Add", nodes, left), graph.cast(is_right, "INT64"))
 
     def _is_member(self, value: str, nodes: str, missing: str) -> str:
         """Say whether a code's bit is set; powers of two divide without rounding."""
-        graph, zero = self._graph, self._graph.constant(0.0)
+        graph = self._graph
         is_whole = graph.add("Equal", value, graph.add("Floor", value))
-        is_high = graph.add("Less", value, graph.constant(float(self._forest.n_codes)))
-        is_low = graph.add("GreaterOrEqual", value, zero)
+        is_high = graph.add("Less", value, float(self._forest.n_codes))
+        is_low = graph.add("GreaterOrEqual", value, 0.0)
         is_code = graph.add("And", graph.add("And", is_low, is_high), is_whole)
-        codes = graph.cast(graph.add("Where", is_code, value, zero), "INT64")
+        codes = graph.cast(graph.add("Where", is_code, value, 0.0), "INT64")
         if self._forest.n_codes > WORD:
             nodes = graph.add("Add", nodes, graph.add("Gather", self._starts, codes))
-        shifted = graph.add(
-            "Div", graph.add("Gather", self._sets, nodes), graph.add("Gather", self._powers, codes)
-        )
-        shifted = graph.add("Floor", shifted)
-        half = graph.add("Div", shifted, graph.constant(2.0))
+        sets = graph.add("Gather", self._sets, nodes)
+        shifted = graph.add("Div", sets, graph.add("Gather", self._powers, codes))
+        half = graph.add("Div", graph.add("Floor", shifted), 2.0)
         is_set = graph.add("Less", graph.add("Floor", half), half)
         return self._choose(is_code, is_set, missing)
 

@@ -33,13 +33,14 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """Add a node with one output that is used; return its name."""
+    def add(self, operator: str, *inputs: str | float, domain: str = "", **attributes: Any) -> str:
+        """Add a node of tensors and numbers with one output that is used; return its name."""
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         output = self.name(operator)
         # TopK has a second output, the places, which the checker wants to see.
         outputs = [output, self.name("places")] if operator == "TopK" else [output]
         self.nodes.append(
-            self._onnx.helper.make_node(operator, inputs, outputs, domain=domain, **attributes)
+            self._onnx.helper.make_node(operator, names, outputs, domain=domain, **attributes)
         )
         return output
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from fcgboost.tables.dates import ROUNDING
 def declare_inputs(formula: Formula, real: int, outputs: tuple[str, ...]) -> list[Any]:
     """Declare the inputs: one of all numbers, or one for every column of a table."""
     declare, types = import_onnx().helper.make_tensor_value_info, import_onnx().TensorProto
-    if formula.sources is None or not formula.is_table:
+    if not formula.sources.is_table:
         note = "" if formula.names is None else f"Columns: {json.dumps(formula.names)}."
-        return [declare("X", real, ["n", formula.n_given], doc_string=note)]
+        return [declare("X", real, ["n", len(formula.sources.all)], doc_string=note)]
     inputs, taken = [], set(outputs)
     for column, _ in formula.sources.used:
         name = utf8(column.name, "ONNX").decode() or "column"
@@ -40,9 +39,9 @@ def declare_inputs(formula: Formula, real: int, outputs: tuple[str, ...]) -> lis
 def rows_of(graph: Graph, formula: Formula, names: list[str]) -> str:
     """Return the inputs of the sum, of shape (n, n_features), in double precision."""
     sources = formula.sources
-    if sources is None or not sources.is_table:
+    if not sources.is_table:
         X = graph.cast(names[0], "DOUBLE")
-        return X if sources is None else _filled(graph, sources, X)
+        return X if sources.is_raw else _filled(graph, sources, X)
     pieces: dict[int, str] = {}
     for source, name in zip(sources.used, names, strict=True):
         write = _levels if isinstance(source.column, CategoryColumn) else _numbers
@@ -69,8 +68,7 @@ def _numbers(graph: Graph, source: Source, given: str) -> dict[int, str]:
     """Return the outputs of a number, or a date, by their places."""
     number = graph.cast(given, "DOUBLE")
     needs_gaps = any(one.part == "missing" or one.fill is not None for _, one in source.outputs)
-    is_gap = graph.add("IsNaN", number) if needs_gaps else ""
-    found = {}
+    is_gap, found = graph.add("IsNaN", number) if needs_gaps else "", {}
     for place, (part, fill, _) in source.outputs:
         if part == "missing":
             found[place] = graph.cast(is_gap, "DOUBLE")
@@ -83,52 +81,33 @@ def _numbers(graph: Graph, source: Source, given: str) -> dict[int, str]:
 
 def _part_of_date(graph: Graph, part: str, days: str) -> str:
     """Return the month, the weekday or the hour by the arithmetic of fcgboost.tables.dates."""
-    dates = _Numbers(graph)
-    day = dates.floor(days)
+    add = graph.add
+
+    def quotient(number: str, by: float) -> str:
+        return add("Floor", add("Div", number, by))
+
+    def modulo(number: str, by: float) -> str:  # that of a negative number is not negative either
+        return add("Mod", add("Add", add("Mod", number, by, fmod=1), by), by, fmod=1)
+
+    day = add("Floor", days)
     if part == "hour":
-        hours = dates("Mul", dates("Sub", days, day), 24.0)
-        hour = dates.floor(dates("Add", hours, ROUNDING))
-        return dates("Where", dates("Greater", hour, 23.0), 23.0, hour)
+        hour = add("Floor", add("Add", add("Mul", add("Sub", days, day), 24.0), ROUNDING))
+        return add("Where", add("Greater", hour, 23.0), 23.0, hour)
     if part == "weekday":
-        return dates.modulo(dates("Add", day, 3.0), 7.0)
-    day = dates.modulo(dates("Add", day, 719468.0), 146097.0)
-    leap_days = dates("Sub", dates.quotient(day, 1460.0), dates.quotient(day, 36524.0))
-    leap_days = dates("Add", leap_days, dates.quotient(day, 146096.0))
-    year = dates.quotient(dates("Sub", day, leap_days), 365.0)
-    before = dates("Add", dates("Mul", year, 365.0), dates.quotient(year, 4.0))
-    day = dates("Sub", day, dates("Sub", before, dates.quotient(year, 100.0)))
-    month = dates.quotient(dates("Add", dates("Mul", day, 5.0), 2.0), 153.0)
-    is_early = dates("Less", month, 10.0)
-    return dates("Where", is_early, dates("Add", month, 3.0), dates("Sub", month, 9.0))
-
-
-class _Numbers:
-    """Arithmetic of tensors and numbers in a graph."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def __call__(self, operator: str, *given: str | float, **attributes: Any) -> str:
-        known = [one if isinstance(one, str) else self._graph.constant(one) for one in given]
-        return self._graph.add(operator, *known, **attributes)
-
-    def floor(self, number: str) -> str:
-        return self("Floor", number)
-
-    def quotient(self, number: str, by: float) -> str:
-        return self("Floor", self("Div", number, by))
-
-    def modulo(self, number: str, by: float) -> str:
-        """Return the rest of a division; that of a negative number is not negative either."""
-        rest = self("Mod", number, by, fmod=1)
-        return self("Mod", self("Add", rest, by), by, fmod=1)
+        return modulo(add("Add", day, 3.0), 7.0)
+    day = modulo(add("Add", day, 719468.0), 146097.0)
+    leap_days = add("Sub", quotient(day, 1460.0), quotient(day, 36524.0))
+    leap_days = add("Add", leap_days, quotient(day, 146096.0))
+    year = quotient(add("Sub", day, leap_days), 365.0)
+    before = add("Add", add("Mul", year, 365.0), quotient(year, 4.0))
+    day = add("Sub", day, add("Sub", before, quotient(year, 100.0)))
+    month = quotient(add("Add", add("Mul", day, 5.0), 2.0), 153.0)
+    return add("Where", add("Less", month, 10.0), add("Add", month, 3.0), add("Sub", month, 9.0))
 
 
 def _levels(graph: Graph, source: Source, given: str) -> dict[int, str]:
     """Return the outputs of a category by their places; several marks in a row are one piece."""
-    column = source.column
-    assert isinstance(column, CategoryColumn)
-    n = len(column.levels)
+    column, found, n = source.column, {}, len(source.column.levels)
     levels = {utf8(level, "ONNX"): code for code, level in enumerate(column.levels)} | {b"": n + 1}
     codes = graph.add(
         "LabelEncoder",
@@ -138,12 +117,9 @@ def _levels(graph: Graph, source: Source, given: str) -> dict[int, str]:
         values_int64s=list(levels.values()),
         default_int64=n + 1 if column.is_unknown_missing else n,
     )
-    found = {}
-    marks = [(place, one.level) for place, one in source.outputs if one.level is not None]
-    for _, run in groupby(enumerate(marks), lambda pair: pair[1][0] - pair[0]):
-        own = [mark for _, mark in run]
-        wanted = graph.constant([[level for _, level in own]], np.int64)
-        found[own[0][0]] = graph.cast(graph.add("Equal", codes, wanted), "DOUBLE")
+    for run in source.runs():
+        wanted = graph.constant([[level for _, level in run]], np.int64)
+        found[run[0][0]] = graph.cast(graph.add("Equal", codes, wanted), "DOUBLE")
     for place, one in source.outputs:
         if one.level is None:
             # Other texts have the number of what is missing.

@@ -16,6 +16,7 @@ from fcgboost.importances import weights_of
 from fcgboost.model import by_family
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
+from fcgboost.tables.inputs import PlainInputs
 
 # Where the two panels and the scale of colours lie in the Axes: left, bottom, width, height.
 _HEAT, _BARS, _SCALE = (0.0, 0.0, 0.68, 1.0), (0.71, 0.0, 0.18, 1.0), (0.93, 0.0, 0.025, 1.0)
@@ -144,7 +145,9 @@ class AtomDisplay(base.Display):
                 "package's dictionaries and of every PlaneDictionary, not "
                 f"{type(classifier.model_.dictionary).__name__}."
             )
-        names = base.input_names(before, classifier, X)
+        inputs: Any = vars(classifier).get("_inputs_") if before is None else None
+        is_plain = isinstance(inputs, PlainInputs | None)
+        names = base.feature_names(before, classifier, X) if is_plain else inputs.names()
         texts = {"value_name": found[1], "class_name": base.label_name(value)}
         return cls(found[0][own], coef[own], own + 1, names, **texts).plot(**kwargs)
 

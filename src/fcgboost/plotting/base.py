@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.colors import CLASS_COLORS, PALETTE
 from fcgboost.prediction import BaseFCGBoost
-from fcgboost.tables.inputs import PlainInputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -177,14 +176,6 @@ def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> li
     if names is None:
         names = [f"feature {i}" for i in range(1, classifier.n_features_in_ + 1)]
     return [str(name) for name in names]
-
-
-def input_names(before: Pipeline | None, classifier: Any, X: Any = None) -> list[str]:
-    """Return the names of what atoms see of these columns."""
-    inputs = vars(classifier).get("_inputs_") if before is None else None
-    if inputs is None or isinstance(inputs, PlainInputs):
-        return feature_names(before, classifier, X)
-    return [str(name) for name in inputs.names()]
 
 
 def output_of(classifier: Any, class_of_interest: Any) -> tuple[int, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.dictionaries import (
@@ -70,18 +69,13 @@ def _describe(model: FittedModel, family: Dictionary, rows: Any, inputs: slice) 
     if sparse.issparse(rows):
         return [_sparse_center(row, names, scale) for row in dense[:, :-1]]
     influence = model.feature_influence
-    order = np.arange(len(names))
-    if influence is not None:
-        order = np.argsort(-influence[inputs], kind="stable")
+    shares = np.zeros(len(names)) if influence is None else influence[inputs]
+    order = np.argsort(-shares, kind="stable")
     rest = ", …" if len(names) > _MOST_FEATURES else ""
-    are_marks = model.are_marks[inputs]
-    return [_near(row, _first(row, order, are_marks), names) + rest for row in dense]
-
-
-def _first(center: Array, order: NDArray[np.intp], are_marks: NDArray[np.bool_]) -> list[int]:
-    """Return the first features of an order, without levels that a centre does not have."""
-    said = order[~are_marks[order] | (center[order] != 0.0)]
-    return sorted(said[:_MOST_FEATURES].tolist())
+    # Levels that a centre does not have are not said.
+    is_said = (~model.are_marks[inputs] | (dense[:, : len(names)] != 0.0))[:, order]
+    first = [sorted(order[own][:_MOST_FEATURES].tolist()) for own in is_said]
+    return [_near(row, own, names) + rest for row, own in zip(dense, first, strict=True)]
 
 
 def _strongest(values: Array) -> list[int]:

@@ -50,15 +50,12 @@ def _of_number(column: NumberColumn) -> str:
 
 
 def _of_category(column: CategoryColumn) -> str:
-    n, said = len(column.levels), []
-    marked = {one.level for one in column.outputs if one.level is not None}
-    parts = [one.part for one in column.outputs]
+    n, parts = len(column.levels), [one.part for one in column.outputs]
+    marked = {one.level for one in column.outputs}
     has_shares = any(part.startswith("share of ") for part in parts)
+    said = [f"one of {listed([shortened(level, _LONGEST_LEVEL) for level in column.levels])}"]
     if has_shares:
-        said.append(f"the shares of the classes in each of {count(n, 'level')}")
-    else:
-        names = [shortened(level, _LONGEST_LEVEL) for level in column.levels]
-        said.append(f"one of {listed(names)}")
+        said = [f"the shares of the classes in each of {count(n, 'level')}"]
     if n in marked:
         said.append("other texts are pooled")
     if n + 1 in marked or "missing" in parts:

@@ -17,7 +17,7 @@ from fcgboost.plotting.margins import margins_of
 from fcgboost.plotting.paths import theory_k0
 from fcgboost.prediction import BaseFCGBoost
 from fcgboost.scores import Score, score_predictions
-from fcgboost.tables import Column, NumberColumn, TableEncoder
+from fcgboost.tables import Column, TableEncoder
 from fcgboost.tables.encoder import as_array
 from fcgboost.tables.inputs import Inputs, PlainInputs
 from fcgboost.training.checks import check_rows
@@ -58,10 +58,9 @@ class FittedModel:
         """Which features are 0 or 1: whether a value is a level, or missing."""
         if isinstance(self.inputs, PlainInputs):
             return np.zeros(len(self.feature_names), dtype=np.bool_)
-        outputs = (one for column in self.columns for one in column.outputs)
-        levels = [(one.part, getattr(one, "level", None)) for one in outputs]
-        marks = [part == "missing" or level is not None for part, level in levels]
-        return self.inputs.ordered(np.array(marks, dtype=np.bool_))
+        outputs = [one for column in self.columns for one in column.outputs]
+        are_levels = np.array([getattr(one, "level", None) is not None for one in outputs])
+        return self.inputs.ordered(are_levels | [one.part == "missing" for one in outputs])
 
     @property
     def k0(self) -> int:
@@ -88,12 +87,6 @@ class FittedModel:
         if found is None or self.encoder is None:
             return found
         return np.bincount(self.inputs.sources, found, len(self.columns)).astype(np.float64)
-
-    def read(self, X: Any) -> Any:
-        """Return one number for every cell of a table; sparse rows as they are."""
-        if self.encoder is None:
-            return check_rows(self.classifier, X)
-        return X if sparse.issparse(X) else self.encoder.read(X)
 
     def decision(self, numbers: Array) -> Array:
         """Return decision values, of shape (n_samples, n_outputs), of cells that were read."""
@@ -164,7 +157,9 @@ class Evaluation:
     @cached_property
     def numbers(self) -> Any:
         """One number for every cell of X: NaN where it is missing, of a category its level."""
-        return self.model.read(self.X)
+        if self.model.encoder is None:
+            return check_rows(self.model.classifier, self.X)
+        return self.X if sparse.issparse(self.X) else self.model.encoder.read(self.X)
 
     def some_numbers(self, rows: NDArray[np.intp]) -> Array:
         found = self.numbers[rows]
@@ -182,13 +177,13 @@ def take_apart(model: Any) -> FittedModel:
     """Return the parts of a classifier, or of a Pipeline of an encoder and one."""
     encoder, classifier = split_model(model)
     if encoder is not None:
-        is_plain = encoder.columns_ == tuple(NumberColumn(one.name) for one in encoder.columns_)
-        names = [column.name for column in encoder.columns_]
-        inputs = PlainInputs(names, None) if is_plain else Inputs(encoder.columns_)
-        return FittedModel(encoder, classifier, inputs)
-    inputs = vars(classifier).get("_inputs_") or PlainInputs(feature_names(None, classifier), None)
-    if isinstance(inputs, PlainInputs):
-        inputs = PlainInputs(feature_names(None, classifier), inputs.fills)
+        plain = PlainInputs([column.name for column in encoder.columns_], None)
+        is_plain = encoder.columns_ == plain.columns
+        return FittedModel(encoder, classifier, plain if is_plain else Inputs(encoder.columns_))
+    inputs = vars(classifier).get("_inputs_")
+    if inputs is None or isinstance(inputs, PlainInputs):
+        fills = getattr(inputs, "fills", None)
+        inputs = PlainInputs(feature_names(None, classifier), fills)
     return FittedModel(None, classifier, inputs)
 
 
