@@ -163,9 +163,9 @@ def test_only_columns_whose_type_does_not_say_it_are_looked_at(client, monkeypat
     monkeypatch.setattr(tables, "_levels", spy)
     model = DaskFCGBoostClassifier()
     for frame in (in_parts(FRAME), in_parts(FRAME[["size"]]), in_parts(FRAME[["size", "day"]])):
-        learn_readers(model, frame, find_features(frame, "X", True), client)
+        learn_readers(model, frame, find_features(frame, "X"), client)
     array = da.zeros((4, 2))
-    assert learn_readers(model, array, find_features(array, "X", True), client) is None
+    assert learn_readers(model, array, find_features(array, "X"), client) is None
     assert (model._readers_, model.notes_) == (None, ())
     # Of plain numbers not even the types are.
     assert asked == [[1, 2, 3, 4, 5], []]

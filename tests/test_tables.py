@@ -19,7 +19,8 @@ from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, hashing, load_mod
 from fcgboost.dictionaries import ReluDictionary, TreeDictionary
 from fcgboost.tables import CategoryColumn, NumberColumn
 from fcgboost.tables.dates import part_of_date
-from fcgboost.tables.inputs import Labelled, LevelFacts, facts_of, learn_inputs
+from fcgboost.tables.inputs import LevelFacts, facts_of, learn_inputs
+from fcgboost.training.dataset import DataSet
 
 pa = pytest.importorskip("pyarrow")
 
@@ -289,9 +290,9 @@ def test_statistics_of_a_row_do_not_see_its_label() -> None:
     rng = np.random.default_rng(0)
     n, n_levels = 400, 40
     levels, codes = rng.integers(n_levels, size=n).astype(float), rng.integers(3, size=n)
-    rows = Labelled(levels[:, None], codes, np.ones(n), hashing.fingerprint(levels[:, None]), "abc")
+    rows = DataSet.of(levels[:, None], codes, np.ones(n))
     column = CategoryColumn("a", tuple(f"{i:02}" for i in range(n_levels)))
-    before = facts_of([column], rows)
+    before = facts_of([column], rows, 3)
     inputs = learn_inputs(ReluDictionary(), [column], before, levels[:, None], "abc")
     own = inputs.encode_training(rows.X, rows.words, before)
     assert own.shape == (n, 2)
@@ -316,12 +317,10 @@ def test_facts_of_parts_add_up() -> None:
         NumberColumn("b"),
         NumberColumn("c", unit="days"),
     ]
-    rows = Labelled(
-        values, rng.integers(2, size=60), rng.random(60), hashing.fingerprint(values), "xy"
-    )
-    parts = [Labelled(*(own[i::3] for own in rows[:4]), "xy") for i in range(3)]
-    first, second, third = (facts_of(columns, part) for part in parts)
-    whole = list(facts_of(columns, rows))
+    rows = DataSet.of(values, rng.integers(2, size=60), rng.random(60))
+    parts = [rows.take(np.arange(60) % 3 == i) for i in range(3)]
+    first, second, third = (facts_of(columns, part, 2) for part in parts)
+    whole = list(facts_of(columns, rows, 2))
     found = [one + other + last for one, other, last in zip(first, second, third, strict=True)]
     np.testing.assert_allclose(found[0].sums, whole[0].sums, rtol=1e-14)
     assert found[1:] == whole[1:]

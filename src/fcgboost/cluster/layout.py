@@ -238,7 +238,7 @@ def _see(
     has_numbers = [isinstance(own, NumberFacts) and own.has_numbers for own in facts]
     is_empty = np.isnan(some).all(axis=0) & has_numbers
     if is_empty.any():
-        some = with_others(some, is_empty, merged(rows.ask("rows_with", is_empty)).X)
+        some = with_others(some, merged(rows.ask("rows_with", is_empty)).X)
     names = [one for one in readers if isinstance(one, str)]
     if names and not any(own.has_gaps for own in facts):
         inputs = plain_inputs(dictionary, names, some)

@@ -32,7 +32,7 @@ from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
-from fcgboost.tables.inputs import Facts, Inputs, Labelled, facts_of, is_present_in
+from fcgboost.tables.inputs import Facts, Inputs, facts_of
 from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
 from fcgboost.training.fit import encode
@@ -131,14 +131,13 @@ class Partition:
 
     def facts(self, columns: Sequence[Column]) -> tuple[Facts, ...]:
         """Return what decides the outputs of columns."""
-        data, labels = self._data, self._labels.tolist()
-        return facts_of(columns, Labelled(data.X, data.codes, data.weights, data.words, labels))
+        return facts_of(columns, self._data, len(self._labels))
 
     def rows_with(self, columns: Flags) -> list[DataSet]:
         """Return the rows in which one of some columns is present."""
-        return [self._data.take(is_present_in(self._data.X, columns))]
+        return [self._data.take(~np.isnan(self._data.X[:, columns]).all(axis=1))]
 
-    def see(self, inputs: Inputs, facts: Sequence[Facts | None]) -> int:
+    def see(self, inputs: Inputs, facts: dict[int, Facts]) -> int:
         """Turn rows into what atoms see of them; return 0 where nothing is missing, else 1."""
         X = inputs.encode_training(self._data.X, self._data.words, facts)
         self._laid = replace(self._data, X=X)

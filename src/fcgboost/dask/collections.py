@@ -27,7 +27,7 @@ class Features(NamedTuple):
 
     names: tuple[Any, ...] | None
     number: int
-    allows_missing: bool
+    allows_missing: bool = True
 
     def columns(self) -> tuple[list[str], bool]:
         """Return what columns are called, and whether X has names that are text."""
@@ -50,7 +50,6 @@ def make_table(
     X: Any,
     y: Any,
     weights: Any,
-    allows_missing: bool = False,
     suffix: str = "",
     expected: Features | None = None,
     readers: Sequence[Column] | None = None,
@@ -65,11 +64,12 @@ def make_table(
         given.popitem()
     for name, value in given.items():
         check_collection(value, name)
-    features = find_features(X, f"X{suffix}", allows_missing)
-    if expected not in (None, features):
+    features = find_features(X, f"X{suffix}")
+    if expected is not None and features[:2] != expected[:2]:
         raise ValueError(
             f"X{suffix} has the columns {features}, and the X of the fit has {expected}."
         )
+    features = expected or features
     given |= {name: _aligned(given[name], X, name) for name in list(given)[1:]}
     # Dask may join partitions of which few columns are read: then not for all alike.
     for optimize in (True, False):
@@ -102,18 +102,18 @@ def check_collection(value: Any, name: str) -> None:
         raise TypeError(f"{name} is a {type(value).__name__}: {_HOW}.")
 
 
-def find_features(X: Any, name: str, allows_missing: bool) -> Features:
+def find_features(X: Any, name: str) -> Features:
     """Return what is known of the columns of a collection."""
     check_collection(X, name)
     if hasattr(X, "columns"):  # a data frame, of whichever library
-        return Features(tuple(X.columns), len(X.columns), allows_missing)
+        return Features(tuple(X.columns), len(X.columns))
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")
         raise ValueError(f"{name} must be a table or a matrix, got {type(X).__name__} ({shape}-d).")
     check_whole_rows(X, name)
     if np.isnan(X.shape[1]):
         raise ValueError(f"{name} does not know its number of columns: call compute_chunk_sizes().")
-    return Features(None, int(X.shape[1]), allows_missing)
+    return Features(None, int(X.shape[1]))
 
 
 def check_whole_rows(X: Any, name: str) -> None:

@@ -97,16 +97,16 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
             settings = resolve(self, has_validation_data=X_val is not None)
             check_supported(settings)
             client = find_client(self.client)
-            features = find_features(X, "X", allows_missing=True)
+            features = find_features(X, "X")
             readers = learn_readers(self, X, features, client)
-            table = make_table(X, y, sample_weight, True, readers=readers)
+            table = make_table(X, y, sample_weight, readers=readers)
             self._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
                 readers = known_readers(self, X_val, features)
-                rows = (X_val, y_val, sample_weight_val, True)
+                rows = (X_val, y_val, sample_weight_val)
                 held_out = make_table(*rows, "_val", features, readers)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             last = vars(self).get("_state_") if settings.warm_start else None
@@ -175,13 +175,14 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         local = self.to_local()
         if not is_dask_collection(X):
             return local.score(X, y, sample_weight)
-        features = find_features(X, "X", takes_missing(self))
-        features = features._replace(number=self.n_features_in_)
+        features = find_features(X, "X")._replace(
+            number=self.n_features_in_, allows_missing=takes_missing(self)
+        )
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             features = features._replace(names=tuple(names))
         readers = known_readers(self, X, features)
-        table = make_table(X, y, sample_weight, features.allows_missing, "", features, readers)
+        table = make_table(X, y, sample_weight, "", features, readers)
         graphed = _graphed(local)
         hits = [_hits(graphed, part) for part in table.parts]
         sums = find_client(self.client).compute(dask.delayed(sum)(hits), sync=True)

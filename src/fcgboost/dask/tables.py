@@ -11,10 +11,11 @@ from distributed import Client
 
 from fcgboost.dask.collections import Features
 from fcgboost.dask.workers import await_all
+from fcgboost.tables import learning
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import is_frame, is_table, open_table
-from fcgboost.tables.learning import Levels, choose_reader, declares_category, unit_of_dtype
-from fcgboost.training.checks import keep_readers, lists_categories, wanted_of
+from fcgboost.tables.learning import Levels
+from fcgboost.training.checks import keep_readers, lists_categories
 
 Readers = tuple[Column, ...]
 
@@ -29,19 +30,19 @@ def learn_readers(estimator: Any, X: Any, features: Features, client: Client) ->
         keep_readers(estimator, [], [])
         return None
     names, has_names = features.columns()
-    wanted = wanted_of(estimator, names, has_names)
+    wanted = learning.wanted_kinds(estimator.categorical_features, names, has_names)
     dtypes = list(X.dtypes) if features.names is not None else [X.dtype] * len(names)
     units = [
-        None if kind == "category" else unit_of_dtype(dtype)
+        None if kind == "category" else learning.unit_of_dtype(dtype)
         for kind, dtype in zip(wanted, dtypes, strict=True)
     ]
+    are_declared = list(map(learning.declares_category, dtypes))
     asked = [j for j, unit in enumerate(units) if unit is None]
     levels = dict(zip(asked, _levels(X, asked, client), strict=True))
-    dayfirst = getattr(estimator, "dayfirst", None)
     learned: list[tuple[Column, list[str]]] = [
         (NumberColumn(name, unit=unit), [])
         if unit is not None
-        else choose_reader(name, levels[j], wanted[j], declares_category(dtypes[j]), dayfirst)
+        else learning.choose_reader(name, levels[j], wanted[j], are_declared[j], estimator.dayfirst)
         for j, (name, unit) in enumerate(zip(names, units, strict=True))
     ]
     keep_readers(estimator, names, learned)

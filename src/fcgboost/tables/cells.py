@@ -51,6 +51,8 @@ class Cells(NamedTuple):
 
 def read_column(column: Any) -> NDArray[Any] | Cells:
     """Return an array of numbers, dates or durations, or the distinct cells of anything else."""
+    if isinstance(column, Cells):
+        return column
     dtype = getattr(column, "dtype", None)
     # pandas' dtypes that are not NumPy's have a kind; other libraries' have none.
     kind = None if isinstance(dtype, np.dtype) else getattr(dtype, "kind", None)
@@ -85,8 +87,9 @@ def _find_distinct(cells: list[Any]) -> NDArray[Any] | Cells:
     return Cells(codes, list(distinct))
 
 
-def factorize(column: NDArray[Any] | Cells) -> Cells:
-    """Return the distinct cells of a column that was read."""
+def factorize(column: Any) -> Cells:
+    """Return the distinct cells of a column."""
+    column = read_column(column)
     if isinstance(column, Cells):
         return column
     distinct, codes = np.unique(column, return_inverse=True)
@@ -152,21 +155,24 @@ class CellError(ValueError):
         return f"Column {self.column!r}, row {self.row} (the first is 0): {self.problem}"
 
 
-def numbers_in(
-    name: str,
-    column: NDArray[Any] | Cells,
-    unit: str,
-    style: Style = "",
-    accepts_text: bool = False,
-) -> Array:
+def numbers_in(name: str, values: Any, unit: str, style: Style, accepts_text: bool) -> Array:
     """Return a column as floats, NaN where it is missing.
 
     Dates are numbers only where the unit is "days". A text that is not a number, such as "unknown",
     counts as missing if text is accepted; else it is a ValueError, as infinity always is.
     """
+    column = read_column(values)
     if isinstance(column, Cells) or (column.dtype.kind == "M" and unit != "days"):
         column = factorize(column)
-        numbers = _parse_distinct(name, column, unit, style, accepts_text)
+        found = [number_of(cell, unit, style) for cell in column.distinct]
+        accepted = ("text", None) if accepts_text else ()
+        is_bad = [
+            number is None and dtype_of_type(type(cell)) not in accepted
+            for number, cell in zip(found, column.distinct, strict=True)
+        ]
+        problem = "is not a date" if unit == "days" else "is not a number"
+        _refuse(np.array(is_bad, dtype=bool)[column.codes], name, column, problem)
+        numbers = np.array(found, dtype=np.float64)[column.codes]
     else:
         numbers = _in_days(column) if column.dtype.kind in "mM" else column.astype(np.float64)
     _refuse(np.isinf(numbers), name, column, "is infinite")
@@ -180,18 +186,6 @@ def _refuse(is_bad: Any, name: str, column: NDArray[Any] | Cells, problem: str) 
         cell = column.distinct[column.codes[row]] if isinstance(column, Cells) else column[row]
         cell = cell.item() if isinstance(cell, np.generic) else cell
         raise CellError(name, row, f"{cell!r} {problem}.")
-
-
-def _parse_distinct(name: str, column: Cells, unit: str, style: Style, accepts_text: bool) -> Array:
-    found = [number_of(cell, unit, style) for cell in column.distinct]
-    accepted = ("text", None) if accepts_text else ()
-    is_bad = [
-        number is None and dtype_of_type(type(cell)) not in accepted
-        for number, cell in zip(found, column.distinct, strict=True)
-    ]
-    problem = "is not a date" if unit == "days" else "is not a number"
-    _refuse(np.array(is_bad, dtype=bool)[column.codes], name, column, problem)
-    return np.array(found, dtype=np.float64)[column.codes]
 
 
 def number_of(cell: Any, unit: str, style: Style = "") -> float | None:

@@ -60,18 +60,18 @@ class Column(ABC):
         return type(self).__name__.removesuffix("Column").lower()
 
     @property
-    @abstractmethod
     def outputs(self) -> Sequence[Any]:
         """The numbers that it becomes."""
+        return ()
 
     @property
     def n_outputs(self) -> int:
         """How many columns of numbers it becomes."""
         return len(self.outputs)
 
-    @abstractmethod
     def output_names(self) -> tuple[str, ...]:
         """Return the names of the columns of numbers it becomes."""
+        return ()
 
     @abstractmethod
     def read(self, values: Any) -> Array:
@@ -80,17 +80,17 @@ class Column(ABC):
         A ValueError names the column, the row and the value that does not fit.
         """
 
-    @abstractmethod
     def encode(self, numbers: Array) -> list[Array]:
         """Return the outputs, a vector each, from what was read."""
+        return []
 
-    @abstractmethod
     def knows(self, cell: Any) -> bool:
         """Whether a cell that is not missing is a number, or a level that is told apart."""
+        return True
 
     def unknown_share(self, values: Any) -> float:
         """Return the share of cells that are unknown among what is not missing."""
-        present = cells.factorize(cells.read_column(values)).present()
+        present = cells.factorize(values).present()
         n_unknown = sum(n for cell, n in present if not self.knows(cell))
         return n_unknown / max(sum(n for _, n in present), 1)
 
@@ -127,8 +127,7 @@ class NumberColumn(Column):
         return f"{self.name}, filled" if has_raw and output.fill is not None else self.name
 
     def read(self, values: Any) -> Array:
-        column = cells.read_column(values)
-        return cells.numbers_in(self.name, column, self.unit, self.style, self.accepts_text)
+        return cells.numbers_in(self.name, values, self.unit, self.style, self.accepts_text)
 
     def encode(self, numbers: Array) -> list[Array]:
         is_gap = np.isnan(numbers)
@@ -179,7 +178,7 @@ class CategoryColumn(Column):
         return f"{self.name}={levels[output.level]}"
 
     def read(self, values: Any) -> Array:
-        codes, distinct = cells.factorize(cells.read_column(values))
+        codes, distinct = cells.factorize(values)
         unknown = np.nan if self.is_unknown_missing else float(len(self.levels))
         found = [
             np.nan if cells.is_missing(cell) else self._codes.get(cells.text_of(cell), unknown)
@@ -209,21 +208,8 @@ class SkippedColumn(Column):
 
     reason: str
 
-    @property
-    def outputs(self) -> tuple[()]:
-        return ()
-
-    def output_names(self) -> tuple[str, ...]:
-        return ()
-
     def read(self, values: Any) -> Array:
         return np.full(len(values), np.nan)
-
-    def encode(self, numbers: Array) -> list[Array]:
-        return []
-
-    def knows(self, cell: Any) -> bool:
-        return True
 
 
 def why_left_out(column: Column) -> str:

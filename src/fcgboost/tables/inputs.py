@@ -12,7 +12,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +46,6 @@ _VIEWS = ("smooth", "both", "trees")
 _SHARE = "share of "
 
 
-class Labelled(NamedTuple):
-    """Rows that were read, with the codes of their classes, weights and fingerprints."""
-
-    X: Array
-    codes: NDArray[np.intp]
-    weights: Array
-    words: hashing.Words
-    labels: Sequence[Any]
-
-
 class Inputs:
     """The columns of a table, and the order in which atoms see what they become.
 
@@ -67,13 +57,14 @@ class Inputs:
         self.columns = tuple(columns)
         outputs = [(j, one) for j, column in enumerate(columns) for one in column.outputs]
         views = np.array([_VIEWS.index(one.view) for _, one in outputs], dtype=np.intp)
-        order = np.argsort(views, kind="stable")
-        self._places = np.argsort(order, kind="stable")
+        self._order = np.argsort(views, kind="stable")
         #: The column that every input is made of.
-        self.sources = np.array([j for j, _ in outputs], dtype=np.intp)[order]
+        self.sources = self.ordered(np.array([j for j, _ in outputs], dtype=np.intp))
+        levels = [one if isinstance(one, LevelOutput) else LevelOutput() for _, one in outputs]
         #: Whether inputs are codes of categories.
-        are_codes = [isinstance(one, LevelOutput) and one.view == "trees" for _, one in outputs]
-        self.are_codes = np.array(are_codes, dtype=bool)[order]
+        self.are_codes = self.ordered(np.array([one.view == "trees" for one in levels], dtype=bool))
+        are_shares = np.array([one.part.startswith(_SHARE) for one in levels], dtype=bool)
+        self._are_shares = self.ordered(are_shares)
         n_smooth, n_both, n_trees = np.bincount(views, minlength=3).tolist()
         #: What families see: those without missing values, and those that take them.
         self.smooth = 0, n_smooth + n_both
@@ -91,7 +82,7 @@ class Inputs:
 
     def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return what the outputs of the columns have, one after another, by input."""
-        return np.asarray(values[np.argsort(self._places)])
+        return np.asarray(values[self._order])
 
     def dictionary(self, dictionary: Dictionary) -> Dictionary:
         """Return a dictionary whose families see what is made for them."""
@@ -124,30 +115,26 @@ class Inputs:
 
     def encode(self, X: Any) -> Any:
         """Return the inputs of rows that were read."""
-        X, Z, place = np.asarray(host(X), dtype=np.float64), np.empty((len(X), self.n_inputs)), 0
-        for j, column in enumerate(self.columns):
-            for own in column.encode(X[:, j]):
-                Z[:, self._places[place]] = own
-                place += 1
+        X, Z = np.asarray(host(X), dtype=np.float64), np.empty((len(X), self.n_inputs))
+        outputs = (own for j, column in enumerate(self.columns) for own in column.encode(X[:, j]))
+        for place, own in zip(np.argsort(self._order), outputs, strict=True):
+            Z[:, place] = own
         return Z
 
-    def encode_training(self, X: Array, words: hashing.Words, facts: Sequence[Facts | None]) -> Any:
-        """Return the inputs of rows that they were learned from: statistics of other rows."""
-        Z, place = self.encode(X), 0
-        for j, (column, own) in enumerate(zip(self.columns, facts, strict=True)):
-            outputs = [i for i, one in enumerate(column.outputs) if _is_statistic(one)]
-            if outputs:
-                assert isinstance(own, LevelFacts)
-                Z[:, self._places[place + np.array(outputs)]] = own.out_of_fold(X[:, j], words)
-            place += column.n_outputs
+    def encode_training(self, X: Array, words: hashing.Words, facts: Any) -> Any:
+        """Return the inputs of rows that they were learned from: statistics of other rows.
+
+        Facts are those of all columns, or those that are used.
+        """
+        Z = self.encode(X)
+        for j in self.used(facts):
+            inputs = self._are_shares & (self.sources == j)
+            Z[:, inputs] = facts[j].out_of_fold(X[:, j], words)
         return Z
 
-    def used(self, facts: Sequence[Facts]) -> list[Facts | None]:
-        """Return the facts that training rows are encoded by, None for the others."""
-        return [
-            own if any(map(_is_statistic, column.outputs)) else None
-            for column, own in zip(self.columns, facts, strict=True)
-        ]
+    def used(self, facts: Any) -> dict[int, Facts]:
+        """Return the facts that training rows are encoded by, by column."""
+        return {j: facts[j] for j in np.unique(self.sources[self._are_shares]).tolist()}
 
 
 def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
@@ -166,7 +153,7 @@ class PlainInputs(Inputs):
     def __init__(self, names: Sequence[str], fills: Array | None) -> None:
         self._names, self.fills = names, fills
         self.sources = np.arange(len(names))
-        self.are_codes = np.zeros(len(names), dtype=bool)
+        self.are_codes = self._are_shares = np.zeros(len(names), dtype=bool)
         self.smooth = self.trees = 0, len(names)
 
     @cached_property
@@ -194,10 +181,10 @@ def plain_inputs(dictionary: Dictionary, names: Sequence[str], some: Array) -> I
     return PlainInputs(names, 2.0 * np.median(some / 2.0, axis=0) if smooth else None)
 
 
-def facts_of(columns: Sequence[Column], rows: Labelled) -> tuple[Facts, ...]:
-    """Return what decides the outputs of columns; that of parts of the rows adds up."""
+def facts_of(columns: Sequence[Column], rows: Any, n_classes: int) -> tuple[Facts, ...]:
+    """Return what decides the outputs of columns; that of parts of a `DataSet` adds up."""
     return tuple(
-        LevelFacts.of(len(column.levels), rows.X[:, j], rows)
+        LevelFacts.of(len(column.levels), rows.X[:, j], rows, n_classes)
         if isinstance(column, CategoryColumn)
         else NumberFacts.of(rows.X[:, j], getattr(column, "unit", "number"))
         for j, column in enumerate(columns)
@@ -211,10 +198,7 @@ def learn_inputs(
     some: Array,
     labels: Sequence[Any],
 ) -> Inputs:
-    """Return what columns become for the families of a dictionary.
-
-    Medians are those of `some` rows.
-    """
+    """Return what columns become for the families of a dictionary; medians are of `some` rows."""
     smooth, trees = views_of(dictionary)
     found: list[Column] = []
     for j, (column, own) in enumerate(zip(columns, facts, strict=True)):
@@ -245,18 +229,13 @@ def n_median_rows(n_columns: int) -> int:
 
 def median_rows(X: Array) -> Array:
     """Return the rows that medians are taken of: canonical rows stand in a random order."""
-    first, others = np.split(X, [n_median_rows(X.shape[1])])
-    is_empty = np.asarray(np.isnan(first).all(axis=0))
-    return with_others(first, is_empty, others[is_present_in(others, is_empty)])
+    return with_others(*np.split(X, [n_median_rows(X.shape[1])]))
 
 
-def is_present_in(X: Array, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say which rows have a value in one of some columns."""
-    return np.asarray((~np.isnan(X[:, columns])).any(axis=1))
-
-
-def with_others(first: Array, is_empty: NDArray[np.bool_], others: Array) -> Array:
-    """Return first rows, with those columns of others that are empty in them."""
+def with_others(first: Array, others: Array) -> Array:
+    """Return first rows, and what others have in columns that are empty in these."""
+    is_empty = np.isnan(first).all(axis=0)
+    others = others[~np.isnan(others[:, is_empty]).all(axis=1)]
     return np.vstack([first, np.where(is_empty, others, np.nan)]) if len(others) else first
 
 
@@ -267,10 +246,10 @@ class LevelFacts:
     sums: Array
 
     @classmethod
-    def of(cls, n_levels: int, numbers: Array, rows: Labelled) -> LevelFacts:
+    def of(cls, n_levels: int, numbers: Array, rows: Any, n_classes: int) -> LevelFacts:
         """Add up weights."""
-        levels, n_classes = _levels(numbers, n_levels), len(rows.labels)
-        place = (levels * _N_FOLDS + _folds(rows.words)) * n_classes + rows.codes
+        folds = _levels(numbers, n_levels) * _N_FOLDS + _folds(rows.words)
+        place = folds * n_classes + rows.codes
         flat = np.bincount(place, rows.weights, (n_levels + 1) * _N_FOLDS * n_classes)
         return cls(flat.astype(np.float64).reshape(n_levels + 1, _N_FOLDS, n_classes))
 
@@ -354,10 +333,6 @@ def _level_outputs(
         codes = _codes(counts, _LEAST_OF_FEW if is_few else _LEAST_OF_MANY)
         outputs += [LevelOutput("level", None, codes, "trees")] * (max(codes) > 0.0 or has_gaps)
     return tuple(outputs)
-
-
-def _is_statistic(output: Any) -> bool:
-    return isinstance(output, LevelOutput) and output.part.startswith(_SHARE)
 
 
 def _codes(counts: Array, least: float) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -54,35 +54,30 @@ class Levels:
     `units` says what the cells are that are not missing: numbers, dates, texts, or something else.
     """
 
-    counts: Counter[str]
-    dtypes: dict[str, str | None]
-    units: frozenset[str | None]
+    counts: Counter[str] = field(default_factory=Counter)
+    dtypes: dict[str, str | None] = field(default_factory=dict)
+    units: set[str | None] = field(default_factory=set)
 
     @classmethod
     def of(cls, column: Any) -> Levels:
         """Count the levels of a column."""
-        return cls.of_cells(cells.factorize(cells.read_column(column)))
-
-    @classmethod
-    def of_cells(cls, column: Cells) -> Levels:
-        """Count the levels of a column that was read."""
-        counts: Counter[str] = Counter()
-        dtypes: dict[str, str | None] = {}
-        for cell, n in column.present():
-            text, is_text = cells.text_of(cell), isinstance(cell, str | bytes)
-            counts[text] += n
-            dtypes[text] = cells.dtype_of_text(text) if is_text else cells.dtype_of_type(type(cell))
-        return cls(counts, dtypes, _units_of(column))
+        found = cls()
+        for cell, n in cells.factorize(column).present():
+            text, unit = cells.text_of(cell), cells.dtype_of_type(type(cell))
+            found.counts[text] += n
+            found.dtypes[text] = cells.dtype_of_text(text) if unit == "text" else unit
+            found.units.add(unit)
+        return found
 
     @classmethod
     def united(cls, parts: Sequence[Levels]) -> Levels:
         """Return the levels of a column from those of all parts of its rows, in their order."""
-        counts: Counter[str] = Counter()
-        dtypes: dict[str, str | None] = {}
+        found = cls()
         for part in parts:
-            counts.update(part.counts)
-            dtypes |= part.dtypes
-        return cls(counts, dtypes, frozenset[str | None]().union(*(part.units for part in parts)))
+            found.counts.update(part.counts)
+            found.dtypes.update(part.dtypes)
+            found.units.update(part.units)
+        return found
 
     def n_of(self, dtype: str) -> int:
         """Return the number of rows that hold numbers, or dates."""
@@ -114,19 +109,16 @@ def learn_reader(
     values = cells.read_column(column)
     is_declared = declares_category(getattr(column, "dtype", None) or getattr(column, "type", ""))
     is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
-    unit = None if is_category else _unit_of(values)
-    if unit is not None:
-        reader, notes = NumberColumn(name, unit=unit), []
-        if not isinstance(values, Cells) and _is_row_number(values):
+    notes: list[str] = []
+    reader: Column
+    if is_category or isinstance(values, Cells):
+        options = wanted, is_declared, dayfirst, accepts_strays
+        reader, notes = choose_reader(name, Levels.of(values), *options)
+    else:
+        reader = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
+        if _is_row_number(values):
             notes = [f"{name!r} looks like a row number: leave it out if it is one."]
-        return reader, cells.numbers_in(name, values, unit), notes
-    distinct = cells.factorize(values)
-    options = wanted, is_declared, dayfirst, accepts_strays
-    found, notes = choose_reader(name, Levels.of_cells(distinct), *options)
-    if isinstance(found, NumberColumn):
-        known = found.unit, found.style, found.accepts_text
-        return found, cells.numbers_in(name, distinct, *known), notes
-    return found, found.read(column), notes
+    return reader, reader.read(values), notes
 
 
 def choose_reader(
@@ -139,18 +131,18 @@ def choose_reader(
 ) -> tuple[Column, list[str]]:
     """Decide how a column of such levels is read, as `learn_reader` does."""
     is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
-    unit: Any = None if is_category else _only_unit(levels.units)
-    if unit is not None:
-        return NumberColumn(name, unit=unit), []
+    if not is_category and levels.units in (set(), {"number"}, {"days"}):
+        # Of nothing but gaps nobody knows, and numbers take least.
+        return NumberColumn(name, unit="days" if "days" in levels.units else "number"), []
+    unit: Any
     parsed = None if is_category or is_declared else levels.parsed(dayfirst)
     if parsed is not None:
         unit, style = parsed
         words = _PLURALS[unit]
         note = f"{name!r}: texts that are all {words} count as {words}."
         return NumberColumn(name, unit=unit, style=style), [note]
-    unit = None if is_category else _unit_of_most(levels)
+    unit, told = (None, "") if is_category else _find_strays(name, levels)
     if unit is not None:
-        told = _describe_strays(name, levels, unit)
         if not accepts_strays:
             raise ValueError(
                 f"Column {told}: correct that or make it missing, or list the column in "
@@ -206,23 +198,6 @@ def unit_of_dtype(dtype: Any) -> Literal["number", "days"] | None:
         return "days"
     kinds = "biufm" if isinstance(dtype, np.dtype) else "iuf"
     return "number" if kind in kinds else None
-
-
-def _unit_of(values: NDArray[Any] | Cells) -> Any:
-    """Return "number" or "days" if all that is not missing is one of these, else None."""
-    if not isinstance(values, Cells):
-        return "days" if values.dtype.kind == "M" else "number"
-    return _only_unit(_units_of(values))
-
-
-def _units_of(column: Cells) -> frozenset[str | None]:
-    present = (cell for cell in column.distinct if not cells.is_missing(cell))
-    return frozenset(cells.dtype_of_type(type(cell)) for cell in present)
-
-
-def _only_unit(units: frozenset[str | None]) -> str | None:
-    # Of nothing but gaps nobody knows, and numbers take least.
-    return "number" if not units else next(iter(units)) if units in ({"number"}, {"days"}) else None
 
 
 @dataclass(frozen=True)
@@ -286,8 +261,8 @@ def learn_column(
     reader, numbers, notes = learn_reader(name, column, dayfirst=dayfirst, accepts_strays=True)
     found: Column
     if isinstance(reader, CategoryColumn):
-        found = _pooled(reader, numbers, max_levels, min_count)
-        notes = [*_describe_pooled(found, reader, numbers), *notes]
+        found, told = _pooled(reader, numbers, max_levels, min_count)
+        notes = [*told, *notes]
     else:
         assert isinstance(reader, NumberColumn)
         outputs = number_outputs(NumberFacts.of(numbers, reader.unit), numbers)
@@ -323,65 +298,46 @@ def _is_row_number(values: NDArray[Any]) -> bool:
     return is_dense or bool((values == ordered).all() or (values == ordered[::-1]).all())
 
 
-def _unit_of_most(levels: Levels) -> str | None:
-    """Return what nearly all texts are, and not all."""
+def _find_strays(name: str, levels: Levels) -> tuple[str | None, str]:
+    """Return what nearly all texts are, and not all, and say which are not."""
     n_present = levels.counts.total()
-    for dtype in _PLURALS:
-        n = levels.n_of(dtype)
+    for unit, words in _PLURALS.items():
+        n = levels.n_of(unit)
         if n >= _MIN_NUMBERS and _MIN_SHARE * n_present <= n < n_present:
-            return dtype
-    return None
+            others = [text for text, dtype in levels.dtypes.items() if dtype != unit]
+            shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
+            rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
+            return unit, f"{name!r}: {n} of {n_present} values are {words}, but not {shown}{rest}"
+    return None, ""
 
 
-def _pooled(reader: CategoryColumn, numbers: Array, max_levels: int, min_count: int) -> Column:
+def _pooled(
+    reader: CategoryColumn, numbers: Array, max_levels: int, min_count: int
+) -> tuple[Column, list[str]]:
     """Return a column of which frequent levels have an output each, and others one together."""
-    has_gaps = bool(np.isnan(numbers).any())
-    counts = _level_counts(reader, numbers)
-    frequent = [code for code, count in enumerate(counts) if count >= min_count]
+    name, n_levels, is_gap = reader.name, len(reader.levels), np.isnan(numbers)
+    has_gaps = bool(is_gap.any())
+    counts = np.bincount(numbers[~is_gap].astype(np.intp), minlength=n_levels)
     # The most frequent ones; of equally frequent ones the first in the order of texts.
-    kept = sorted(sorted(frequent, key=lambda code: -counts[code])[:max_levels])
-    if not reader.levels:
-        return SkippedColumn(reader.name, "every value is missing")
-    if not has_gaps and len(reader.levels) == 1:
-        return SkippedColumn(reader.name, "every value is the same")
-    if not has_gaps and not kept:
-        return SkippedColumn(reader.name, f"no value occurs in at least {min_count} rows")
-    outputs = [*range(len(kept)), *[len(kept)] * (0 < len(kept) < len(counts))]
+    order = np.argsort(-counts, kind="stable")[:max_levels]
+    kept = np.sort(order[counts[order] >= min_count])
+    if n_levels == 0:
+        return SkippedColumn(name, "every value is missing"), []
+    if not has_gaps and n_levels == 1:
+        return SkippedColumn(name, "every value is the same"), []
+    if not has_gaps and len(kept) == 0:
+        return SkippedColumn(name, f"no value occurs in at least {min_count} rows"), []
+    outputs = [*range(len(kept)), *[len(kept)] * (0 < len(kept) < n_levels)]
     outputs += [len(kept) + 1] * has_gaps
     levels = tuple(reader.levels[code] for code in kept)
     marks = tuple(LevelOutput(level=at) for at in outputs)
-    return CategoryColumn(reader.name, levels, marks, is_unknown_missing=False)
-
-
-def _level_counts(column: CategoryColumn, numbers: Array) -> NDArray[np.intp]:
-    """Return how often each level occurs."""
-    codes = numbers[~np.isnan(numbers)].astype(np.intp)
-    return np.bincount(codes, minlength=len(column.levels))
-
-
-def _describe_strays(name: str, levels: Levels, dtype: str) -> str:
-    others = [text for text in levels.counts if levels.dtypes[text] != dtype]
-    shown = ", ".join(map(repr, others[:_MAX_SHOWN]))
-    rest = f" and {len(others) - _MAX_SHOWN} more" if len(others) > _MAX_SHOWN else ""
-    return (
-        f"{name!r}: {levels.n_of(dtype)} of {levels.counts.total()} values are {_PLURALS[dtype]}, "
-        f"but not {shown}{rest}"
-    )
-
-
-def _describe_pooled(found: Column, reader: CategoryColumn, numbers: Array) -> list[str]:
-    if not isinstance(found, CategoryColumn):
-        return []
-    n_levels, counts = len(reader.levels), _level_counts(reader, numbers)
-    n_pooled = n_levels - len(found.levels)
-    if n_pooled <= len(found.levels):
-        return []
-    kept = [n for level, n in zip(reader.levels, counts, strict=True) if level in found.levels]
-    share = 1.0 - sum(kept) / counts.sum()
-    return [
-        f"{found.name!r} has {n_levels} levels: {n_pooled} of them, in {share:.0%} of the rows, "
+    n_pooled, share = n_levels - len(kept), 1.0 - counts[kept].sum() / counts.sum()
+    note = (
+        f"{name!r} has {n_levels} levels: {n_pooled} of them, in {share:.0%} of the rows, "
         "are not told apart."
-    ]
+    )
+    column = CategoryColumn(name, levels, marks, is_unknown_missing=False)
+    return column, [note] if n_pooled > len(kept) else []
 
 
 def _describe_looks(name: str, levels: Levels) -> list[str]:

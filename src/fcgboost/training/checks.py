@@ -28,7 +28,7 @@ from fcgboost.solvers import Solver
 from fcgboost.tables.cells import Cells, read_column
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import Table, as_array, is_table, open_table
-from fcgboost.tables.learning import Wanted, learn_reader, wanted_kinds
+from fcgboost.tables.learning import learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
 
@@ -138,17 +138,17 @@ def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:
         return read_table(table, readers or [NumberColumn(name) for name in table.columns])
-    dayfirst, accepts = getattr(estimator, "dayfirst", None), estimator._accepts_strays
-    wanted = wanted_of(estimator, list(table.columns), table.has_names)
+    dayfirst, accepts = estimator.dayfirst, estimator._accepts_strays
+    wanted = wanted_kinds(estimator.categorical_features, list(table.columns), table.has_names)
     learned = [
         learn_reader(name, values, kind, dayfirst, accepts)
         for (name, values), kind in zip(table.columns.items(), wanted, strict=True)
     ]
-    found = [(reader, notes) for reader, _, notes in learned]
-    if accepts:
-        # The strays of a file may all be among other rows.
-        pairs = zip(found, table.columns.values(), strict=True)
-        found = [(_accepting(reader, values), notes) for (reader, notes), values in pairs]
+    # The strays of a file may all be among other rows.
+    found = [
+        (_accepting(reader, values) if accepts else reader, notes)
+        for (reader, _, notes), values in zip(learned, table.columns.values(), strict=True)
+    ]
     keep_readers(estimator, list(table.columns), found)
     return np.column_stack([numbers for _, numbers, _ in learned])
 
@@ -163,13 +163,8 @@ def read_table(table: Table, readers: Sequence[Column]) -> Array:
 
 def lists_categories(estimator: Any) -> bool:
     """Whether some columns are named as categories."""
-    listed = getattr(estimator, "categorical_features", None)
+    listed = estimator.categorical_features
     return not (listed is None or isinstance(listed, str))
-
-
-def wanted_of(estimator: Any, names: list[str], has_names: bool) -> list[Wanted]:
-    """Return what an estimator wants columns to be."""
-    return wanted_kinds(getattr(estimator, "categorical_features", "from_dtype"), names, has_names)
 
 
 def keep_readers(
@@ -192,9 +187,7 @@ def _accepting(reader: Column, values: Any) -> Column:
 def takes_missing(estimator: BaseEstimator) -> bool:
     """Whether X may hold NaN: a model of an older file says it itself."""
     inputs, model = vars(estimator).get("_inputs_"), vars(estimator).get("model_")
-    if inputs is not None or model is None:
-        return True
-    return bool(model.dictionary.takes_missing)
+    return inputs is not None or model is None or bool(model.dictionary.takes_missing)
 
 
 def check_plain_matrix(X: Any, name: str, columns: Any, allows_missing: bool) -> Any:

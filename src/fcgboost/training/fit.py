@@ -34,7 +34,6 @@ from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import (
     Inputs,
-    Labelled,
     facts_of,
     has_categories,
     learn_inputs,
@@ -171,7 +170,7 @@ def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dic
     if names and not train.has_missing:
         return plain_inputs(dictionary, names, median_rows(train.X)), dictionary, train
     columns, labels = number_columns(readers), data.classes.tolist()
-    facts = facts_of(columns, Labelled(train.X, train.codes, train.weights, train.words, labels))
+    facts = facts_of(columns, train, len(labels))
     inputs = learn_inputs(dictionary, columns, facts, median_rows(train.X), labels)
     encoded = inputs.encode_training(train.X, train.words, facts)
     return inputs, inputs.dictionary(dictionary), replace(train, X=encoded)
