@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import log_loss
@@ -260,19 +261,20 @@ def test_unseen_levels_count_as_missing() -> None:
 
 def test_rare_levels_share_a_code_in_trees_and_there_may_be_thousands() -> None:
     levels = tuple(f"{i:03}" for i in range(300))
-    counts = np.arange(300.0) * 10.0
+    counts = np.arange(300.0)
     facts = LevelFacts(np.zeros((301, 5, 2)))
     facts.sums[:300, 0, 0] = counts
-    facts.sums[5, 0, 1] = 1.0
+    facts.sums[250, 0, 1] = 1.0
+    counts[250] += 1.0
     column = CategoryColumn("a", levels)
     inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
     *codes, gap = inputs.columns[0].outputs[-1].numbers
-    is_own = counts >= 1000.0
+    is_own = counts >= 100.0
     assert np.array(codes)[is_own].tolist() == list(range(np.count_nonzero(is_own)))[::-1]
     assert set(np.array(codes)[~is_own][1:]) == {np.count_nonzero(is_own)}
     # A level that no row has counts as missing.
     assert codes[0] == gap == -1.0
-    facts.sums[:300, 0, 0] += 1000.0
+    facts.sums[:300, 0, 0] += 100.0
     inputs = learn_inputs(TreeDictionary(), [column], [facts], np.zeros((1, 1)), "xy")
     codes = np.array(inputs.columns[0].outputs[-1].numbers[:-1])
     assert sorted(set(codes)) == list(range(255))
@@ -350,8 +352,55 @@ def test_random_levels_teach_nothing() -> None:
 # Around the fit
 
 
+def test_trees_see_how_a_level_changes_the_effect_of_a_number() -> None:
+    rng = np.random.default_rng(0)
+    for n_levels in (8, 15):
+        level, x = rng.integers(n_levels, size=2000), rng.normal(size=2000)
+        frame = pd.DataFrame({"x": x, "level": LEVELS[level]})
+        y = x * (level % 2 - 0.5) > 0.0
+        model = FCGBoostClassifier(random_state=0).fit(frame[:1700], y[:1700])
+        assert model.score(frame[1700:], y[1700:]) > 0.85
+
+
+def test_a_fit_does_not_go_on_with_columns_of_another_kind() -> None:
+    model = small(max_iter=3, l2=0.01, warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match="the same data, and this data is different"):
+        model.set_params(max_iter=5).fit(X.astype({"count": "category"}), Y)
+
+
+def test_a_column_of_nothing_takes_anything_later() -> None:
+    model = small().fit(X.assign(nothing=None), Y)
+    assert model.notes_[0] == "'nothing' is left out: every value is missing."
+    np.testing.assert_array_equal(
+        model.decision_function(X.assign(nothing="text")),
+        model.decision_function(X.assign(nothing=None)),
+    )
+
+
+def test_a_column_of_arrays_is_refused() -> None:
+    frame = as_polars(X).with_columns(pair=pl.Series(np.zeros((len(X), 2))))
+    with pytest.raises(ValueError, match="holds arrays or records"):
+        small().fit(frame, Y)
+
+
+def test_wrong_wishes_are_refused_for_numbers_too() -> None:
+    numbers = np.random.default_rng(0).normal(size=(60, 2))
+    for wrong in ("auto", ["a"], [5]):
+        with pytest.raises(ValueError, match="categorical_features"):
+            small(categorical_features=wrong).fit(numbers, Y[:60])
+    with pytest.raises(ValueError, match="X is sparse, and categorical_features"):
+        small(categorical_features=[1]).fit(sparse.csr_array(numbers), Y[:60])
+    with pytest.raises(ValueError, match="dayfirst"):
+        small(dayfirst="yes").fit(X, Y)
+    mixed = small(categorical_features=["color", "place", 4]).fit(X, Y)
+    assert kinds(mixed) == KINDS
+
+
+# What is kept
+
+
 def test_repetition_weights_and_order_give_the_same_model() -> None:
-    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
     places = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), weights))
     once = small().fit(X, Y, weights)
     often = small().fit(X.iloc[places], Y[places])

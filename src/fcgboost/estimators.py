@@ -12,6 +12,7 @@ from fcgboost.prediction import BaseFCGBoost
 from fcgboost.selection.fixed import Selection
 from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
+from fcgboost.tables.columns import left_out
 from fcgboost.threads import blas
 from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
@@ -189,6 +190,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     """
 
     status_: Status
+    notes_: tuple[str, ...]
     # The theory's number of steps for the training data.
     _k0_: int
 
@@ -308,5 +310,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         if limit is not None and limit.is_reached:
             self.status_ = Status.TIME_LIMIT
         self.__dict__.update(fit.attributes(trace, first))
+        if self._readers_ is not None:
+            self.notes_ = (*left_out(self.columns_), *self.notes_)
         fit.layout.forget()
         close(trace)

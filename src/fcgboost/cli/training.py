@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from fcgboost import FCGBoostClassifier, Status
 from fcgboost.cli import console
 from fcgboost.cli.watching import Watch, plan_of
-from fcgboost.tables.columns import why_left_out
+from fcgboost.tables.columns import left_out
 from fcgboost.tables.learning import learn_reader
 from fcgboost.training.settings import resolve
 
@@ -99,12 +99,11 @@ def train(classifier: Any, X: Any, y: Any, time_limit: float) -> tuple[Any, dict
 
 def _notes(classifier: Any, X: Any) -> list[str]:
     """Say which columns tell nothing, and which may not be what they seem to be."""
-    reasons = {column.name: why_left_out(column) for column in classifier.columns_}
-    left_out = [f"{name!r} is left out: {reason}." for name, reason in reasons.items() if reason]
     if classifier._readers_ is not None or sparse.issparse(X):
-        return [*left_out, *classifier.notes_]
+        return list(classifier.notes_)
     # Where all columns are numbers the fit does not look at them one by one.
-    return [*left_out, *(note for name in X for note in learn_reader(name, X[name])[2])]
+    found = (note for name in X for note in learn_reader(name, X[name])[2])
+    return [*left_out(classifier.columns_), *found]
 
 
 def _ending(classifier: Any, has_trials: bool, seconds: float) -> dict[str, Any]:

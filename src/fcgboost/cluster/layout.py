@@ -30,6 +30,7 @@ from fcgboost.tables.inputs import (
     number_columns,
     plain_inputs,
     with_others,
+    words_of,
 )
 from fcgboost.tables.learning import NumberFacts
 from fcgboost.training.checks import check_labels, class_weights, warn_of_shares
@@ -74,7 +75,8 @@ def prepare(
     digests = [rows.ask("encode", classes, lasts=True) for rows in given]
     train = given[0]._replace(n_rows=digests[0].n_rows)
     validation = given[1] if has_validation_data else None
-    state = find_state(settings, classes, digests, (width, is_sparse), last)
+    kind = width, is_sparse, *words_of(readers)
+    state = find_state(settings, classes, digests, kind, last)
     # Equal rows of several partitions are one, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
     settings = settings.at(n_rows, is_sparse, has_categories(readers))

@@ -24,6 +24,8 @@ _NUMBERS = (Real, Decimal, np.bool_, *_DURATIONS)
 _MISSING = {"NoneType", "NAType", "NaTType"}
 #: How texts are written that are numbers or dates: "" is 1,234.5 and 2020-12-31, as ISO has it.
 Style = Literal["", "decimal comma", "day first", "month first"]
+# How numbers, dates and truth values begin: most texts are none, and need no closer look.
+_FIRST = set("0123456789+-.tTfF")
 #: A number with leading zeros is a code, as that of a place or a person.
 _CODE = re.compile(r"[+-]?0\d")
 # Thousands are apart in one way only, and behind a digit that is not 0.
@@ -67,6 +69,11 @@ def read_column(column: Any) -> NDArray[Any] | Cells:
     values = np.asarray(column, dtype="datetime64[us]" if has_zone else None)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported.")
+    if values.ndim != 1 or values.dtype.names:
+        raise ValueError(
+            f"A column of X holds arrays or records, such as {values[:1].tolist()}: give each "
+            "element a column of its own."
+        )
     if values.dtype.kind in "mM":
         return values.astype(f"{values.dtype.kind}8[us]")
     return values if values.dtype.kind in "biuf" else _find_distinct(values.tolist())
@@ -138,6 +145,8 @@ def text_of(cell: Any) -> str:
 def dtype_of_text(text: str, style: Style = "") -> str | None:
     """Return "number" or "days" for a text that is one, in some style, else None."""
     text = text.strip()
+    if text[:1] not in _FIRST:
+        return None
     number = None if _CODE.match(text) else _parse(text, "number", style)
     if number is not None:
         return "number" if np.isfinite(number) else None

@@ -8,7 +8,7 @@ one number, and `encode` turns that number into those that atoms see.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -210,6 +210,12 @@ class SkippedColumn(Column):
 
     def read(self, values: Any) -> Array:
         return np.full(len(values), np.nan)
+
+
+def left_out(columns: Iterable[Column]) -> list[str]:
+    """Say which columns make no number, and why."""
+    reasons = ((column.name, why_left_out(column)) for column in columns)
+    return [f"{name!r} is left out: {reason}." for name, reason in reasons if reason]
 
 
 def why_left_out(column: Column) -> str:

@@ -9,6 +9,7 @@ its own class.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +37,7 @@ from fcgboost.tables.learning import NumberFacts, number_outputs
 _FEW_LEVELS = 12
 # Rows of a level at least that trees tell from other rare ones: of many levels some are unlike the
 # others by chance alone.
-_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 1000.0
+_LEAST_OF_FEW, _LEAST_OF_MANY = 5.0, 100.0
 # Statistics: parts of the rows, and the key of their draw.
 _N_FOLDS, _KEY = 5, 19
 # Medians are those of so many rows, or numbers.
@@ -217,6 +218,12 @@ def has_categories(readers: Sequence[Column | str]) -> bool:
     return any(isinstance(reader, CategoryColumn) for reader in readers)
 
 
+def words_of(readers: Sequence[Column | str]) -> list[str]:
+    """Return a word for how the columns of a table are read; none where all are numbers."""
+    texts = [repr(reader) for reader in readers if not isinstance(reader, str)]
+    return [hashlib.sha256("".join(texts).encode()).hexdigest()] if texts else []
+
+
 def number_columns(readers: Sequence[Column | str]) -> list[Column]:
     """Return the columns that readers stand for: a name is that of numbers."""
     return [NumberColumn(one) if isinstance(one, str) else one for one in readers]
@@ -277,14 +284,16 @@ class LevelFacts:
         """Return shares of the classes but the first that are drawn to those of all rows.
 
         The prior counts as many rows as make a level's share vary by chance as much as the shares
-        of levels differ: where these differ by chance alone, nothing but the prior is left.
+        of levels differ: where these differ by no more than two standard errors of chance, nothing
+        but the prior is left.
         """
         prior, own = self.sums.sum(axis=(0, 1)), self.sums.sum(axis=1)
         prior, sizes = prior / prior.sum(), own.sum(axis=1, keepdims=True)
         total, n_levels = sizes.sum(), np.count_nonzero(sizes)
         gaps = own / np.maximum(sizes, 1e-300) - prior
         within = prior * (1.0 - prior)
-        between = (sizes * gaps**2).sum(axis=0) - (n_levels - 1) * within
+        by_chance = n_levels - 1.0 + 2.0 * np.sqrt(2.0 * (n_levels - 1.0))
+        between = (sizes * gaps**2).sum(axis=0) - by_chance * within
         between = np.maximum(between, 0.0) / (total - (sizes**2).sum() / total)
         # The share of the level itself, and of the prior, in a mean of both.
         n_rows = sums.sum(axis=-1, keepdims=True)

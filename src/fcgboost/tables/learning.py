@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ from fcgboost.tables.dates import PARTS, part_of_date
 #: What a column is to be: what its type says, a category, or a number.
 Wanted = Literal["from_dtype", "category", "number"]
 
+#: Why a column without values is left out.
+NOTHING = "every value is missing"
 #: A column of texts is one of numbers with strays if at least so many are, and so large a share.
 _MIN_NUMBERS = 20
 _MIN_SHARE = 0.95
@@ -118,7 +120,10 @@ def learn_reader(
         reader = NumberColumn(name, unit=unit_of_dtype(values.dtype) or "number")
         if _is_row_number(values):
             notes = [f"{name!r} looks like a row number: leave it out if it is one."]
-    return reader, reader.read(values), notes
+    numbers = reader.read(values)
+    # Whatever comes later, it tells nothing.
+    is_empty = np.isnan(numbers).all()
+    return SkippedColumn(name, NOTHING) if is_empty else reader, numbers, notes
 
 
 def choose_reader(
@@ -132,7 +137,8 @@ def choose_reader(
     """Decide how a column of such levels is read, as `learn_reader` does."""
     is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
     if not is_category and levels.units in (set(), {"number"}, {"days"}):
-        # Of nothing but gaps nobody knows, and numbers take least.
+        if not levels.counts:
+            return SkippedColumn(name, NOTHING), []
         return NumberColumn(name, unit="days" if "days" in levels.units else "number"), []
     unit: Any
     parsed = None if is_category or is_declared else levels.parsed(dayfirst)
@@ -164,8 +170,10 @@ def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted
     """Return what each column is to be by the parameter `categorical_features`."""
     if isinstance(setting, str) and setting == "from_dtype":
         return ["from_dtype"] * len(names)
-    listed = [] if setting is None else np.asarray(setting).tolist()
-    if isinstance(listed, list) and listed and all(isinstance(one, bool) for one in listed):
+    is_list = isinstance(setting, Iterable) and not isinstance(setting, str)
+    listed = [] if setting is None else list(setting) if is_list else [setting]
+    listed = [one.item() if isinstance(one, np.generic) else one for one in listed]
+    if listed and all(isinstance(one, bool) for one in listed):
         if len(listed) != len(names):
             raise ValueError(
                 f"categorical_features has {len(listed)} truth values, and X has {len(names)} "
@@ -173,8 +181,8 @@ def wanted_kinds(setting: Any, names: list[str], has_names: bool) -> list[Wanted
             )
         listed = [place for place, is_one in enumerate(listed) if is_one]
     chosen: set[int] = set()
-    for one in listed if isinstance(listed, list) else [listed]:
-        if isinstance(one, int) and -len(names) <= one < len(names):
+    for one in listed:
+        if isinstance(one, int) and not isinstance(one, bool) and -len(names) <= one < len(names):
             chosen.add(one % len(names))
         elif isinstance(one, str) and has_names and one in names:
             chosen.add(names.index(one))
@@ -276,7 +284,7 @@ def _constant(name: str, numbers: Array) -> Column | None:
     """Return a column that tells nothing, if it is one."""
     present = numbers[~np.isnan(numbers)]
     if len(present) == 0:
-        return SkippedColumn(name, "every value is missing")
+        return SkippedColumn(name, NOTHING)
     if present.min() < present.max() or len(present) < len(numbers):
         return None
     is_exact = abs(present[0]) < _LARGEST_EXACT
@@ -322,7 +330,7 @@ def _pooled(
     order = np.argsort(-counts, kind="stable")[:max_levels]
     kept = np.sort(order[counts[order] >= min_count])
     if n_levels == 0:
-        return SkippedColumn(name, "every value is missing"), []
+        return SkippedColumn(name, NOTHING), []
     if not has_gaps and n_levels == 1:
         return SkippedColumn(name, "every value is the same"), []
     if not has_gaps and len(kept) == 0:

@@ -120,7 +120,9 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     readers = None if reset else vars(estimator).get("_readers_")
     if sparse.issparse(X) and readers is not None:
         raise ValueError(f"{name} is sparse, and the model was fitted to a table of other columns.")
-    is_listed = reset and lists_categories(estimator) and not sparse.issparse(X)
+    is_listed = reset and lists_categories(estimator)
+    if is_listed and sparse.issparse(X):
+        raise ValueError("X is sparse, and categorical_features needs dense columns: X.toarray().")
     if readers is not None or is_table(X) or is_listed:
         return _check_table(estimator, X, reset, readers)
     if reset:
@@ -164,7 +166,7 @@ def read_table(table: Table, readers: Sequence[Column]) -> Array:
 def lists_categories(estimator: Any) -> bool:
     """Whether some columns are named as categories."""
     listed = estimator.categorical_features
-    return not (listed is None or isinstance(listed, str))
+    return not (listed is None or (isinstance(listed, str) and listed == "from_dtype"))
 
 
 def keep_readers(

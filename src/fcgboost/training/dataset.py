@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from fcgboost import hashing
 from fcgboost.clipping import Limits
 from fcgboost.tables.columns import Column
+from fcgboost.tables.encoder import is_table
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
@@ -177,6 +180,12 @@ def check_data(
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")
+    if sample_weight is not None and is_table(X):
+        # What a column holds is not told by rows that do not count.
+        weights = checks.check_weights(sample_weight, _num_samples(X))
+        check_some_weight(weights, "sample_weight")
+        kept = np.flatnonzero(weights)
+        X, y, sample_weight = _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
     classes, *labelled = check_labelled(estimator, X, y, sample_weight)
     data = DataSet.of(*labelled)
     if not is_fold:

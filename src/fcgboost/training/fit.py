@@ -40,6 +40,7 @@ from fcgboost.tables.inputs import (
     median_rows,
     number_columns,
     plain_inputs,
+    words_of,
 )
 from fcgboost.training.checks import Array, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
@@ -387,7 +388,8 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     train = data.train
     given = [train] if data.validation is None else [train, data.validation]
     is_sparse = sparse.issparse(train.X)
-    digests, kind = [part.digest() for part in given], (train.X.shape[1], is_sparse)
+    digests = [part.digest() for part in given]
+    kind = train.X.shape[1], is_sparse, *words_of(data.readers)
     state = find_state(settings, data.classes, digests, kind, last)
     settings = settings.at(len(train.codes), is_sparse, has_categories(data.readers))
     if settings.validation_fraction is not None:

@@ -56,13 +56,13 @@ def find_state(
     settings: Settings,
     classes: NDArray[Any],
     digests: Sequence[Digest],
-    kind: tuple[int, bool],
+    kind: Sequence[Any],
     last: FitState | None,
 ) -> FitState:
     """Return what to go on from: the last fit's path, the one in a file, or nothing.
 
-    The digests are those of training and validation data; the `kind` is the number of columns and
-    whether X is sparse.
+    The digests are those of training and validation data; the `kind` is the number of columns,
+    whether X is sparse, and how a table is read.
     """
     words = [word for digest in digests for word in astuple(digest)]
     data = (*classes.tolist(), *words, *kind, settings.validation_fraction)

@@ -333,6 +333,8 @@ def _check_values(p: Any) -> None:
             check_number(label, value, low, **options)
     for name, words in _WORDS.items():
         check_word(name, getattr(p, name), words)
+    if p.dayfirst is not None:
+        check_word("dayfirst (None or a truth value)", p.dayfirst, (True, False))
     if p.n_jobs == 0:
         raise ValueError("n_jobs must be None, a positive number, or -1 for all cores; got 0.")
     if not (p.checkpoint is None or isinstance(p.checkpoint, str | os.PathLike)):
