@@ -133,7 +133,8 @@ def encoded(dictionary: Any, n_classes: int, make_rows: Callable[..., Any] = tab
     """Fit a pipeline on a table."""
     rows = make_rows(250, 0)
     model = make_pipeline(
-        TableEncoder(min_count=10), FCGBoostClassifier(dictionary=dictionary, max_iter=12)
+        TableEncoder(min_count=10),
+        FCGBoostClassifier(dictionary=dictionary, max_iter=12, random_state=0),
     )
     return Case(model.fit(rows, labels_of(rows, n_classes)), make_rows(200, 1, is_new=True))
 
@@ -148,7 +149,9 @@ def whole(dictionary: Any, n_classes: int, n: int = 250, **parameters: Any) -> C
 def texts(dictionary: Any) -> Case:
     """Fit on a table without numbers."""
     rows, columns = wide_rows(250, 0), ["city", "zone", "sex"]
-    model = FCGBoostClassifier(dictionary, max_iter=8).fit(rows[columns], labels_of(rows, 2))
+    model = FCGBoostClassifier(dictionary, max_iter=8, random_state=0).fit(
+        rows[columns], labels_of(rows, 2)
+    )
     return Case(model, wide_rows(200, 1, is_new=True)[columns])
 
 
@@ -169,7 +172,7 @@ def listed(dictionary: Any) -> Case:
     rng = np.random.default_rng(6)
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 5, 300), rng.integers(-9, 20, 300)])
     y = (X[:, 0] + X[:, 1] % 2 + X[:, 2] % 3 > 1.5).astype(int)
-    model = FCGBoostClassifier(dictionary, max_iter=12, categorical_features=[1, 2])
+    model = FCGBoostClassifier(dictionary, max_iter=12, categorical_features=[1, 2], random_state=0)
     later = X + rng.choice([0.0, 0.5, 20.0, np.nan], X.shape)
     return Case(model.fit(X, y), np.vstack([X, later]))
 

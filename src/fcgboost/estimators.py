@@ -311,6 +311,6 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             self.status_ = Status.TIME_LIMIT
         self.__dict__.update(fit.attributes(trace, first))
         if self._readers_ is not None:
-            self.notes_ = (*left_out(self.columns_), *self.notes_)
+            self.notes_ = (*left_out(self.columns_), *vars(self).get("notes_", ()))
         fit.layout.forget()
         close(trace)

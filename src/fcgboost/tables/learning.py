@@ -122,7 +122,7 @@ def learn_reader(
             notes = [f"{name!r} looks like a row number: leave it out if it is one."]
     numbers = reader.read(values)
     # Whatever comes later, it tells nothing.
-    is_empty = np.isnan(numbers).all()
+    is_empty = len(numbers) > 0 and np.isnan(numbers).all()
     return SkippedColumn(name, NOTHING) if is_empty else reader, numbers, notes
 
 
@@ -135,10 +135,10 @@ def choose_reader(
     accepts_strays: bool = False,
 ) -> tuple[Column, list[str]]:
     """Decide how a column of such levels is read, as `learn_reader` does."""
+    if not levels.units:
+        return SkippedColumn(name, NOTHING), []
     is_category = wanted == "category" or (wanted == "from_dtype" and is_declared)
-    if not is_category and levels.units in (set(), {"number"}, {"days"}):
-        if not levels.counts:
-            return SkippedColumn(name, NOTHING), []
+    if not is_category and levels.units in ({"number"}, {"days"}):
         return NumberColumn(name, unit="days" if "days" in levels.units else "number"), []
     unit: Any
     parsed = None if is_category or is_declared else levels.parsed(dayfirst)
@@ -271,10 +271,11 @@ def learn_column(
     if isinstance(reader, CategoryColumn):
         found, told = _pooled(reader, numbers, max_levels, min_count)
         notes = [*told, *notes]
-    else:
-        assert isinstance(reader, NumberColumn)
+    elif isinstance(reader, NumberColumn):
         outputs = number_outputs(NumberFacts.of(numbers, reader.unit), numbers)
         found = _constant(name, numbers) or replace(reader, outputs=outputs)
+    else:
+        found = reader
     if isinstance(found, SkippedColumn):
         notes = [f"{name!r} is left out: {found.reason}.", *notes]
     return found, notes
@@ -283,8 +284,6 @@ def learn_column(
 def _constant(name: str, numbers: Array) -> Column | None:
     """Return a column that tells nothing, if it is one."""
     present = numbers[~np.isnan(numbers)]
-    if len(present) == 0:
-        return SkippedColumn(name, NOTHING)
     if present.min() < present.max() or len(present) < len(numbers):
         return None
     is_exact = abs(present[0]) < _LARGEST_EXACT
