@@ -218,7 +218,7 @@ def test_what_became_of_odd_columns_is_said(
     )
     said = capsys.readouterr().err
     assert "values are numbers, but not 'unknown': that counts as missing." in said
-    assert "'id' is left out: no value occurs twice." in said
+    assert "'id' is left out: no level tells anything." in said
     assert "'n' looks like a row number" in said
     table["town"] = "Mars"
     table.loc[3, "a"] = "not known"

@@ -225,5 +225,5 @@ def why_left_out(column: Column) -> str:
     if column.n_outputs:
         return ""
     if isinstance(column, CategoryColumn) and column.levels:
-        return "every value is the same" if len(column.levels) == 1 else "no value occurs twice"
+        return "every value is the same" if len(column.levels) == 1 else "no level tells anything"
     return "every value is missing"

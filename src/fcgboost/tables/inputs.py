@@ -210,7 +210,16 @@ def learn_inputs(
         found.append(column)
     if not any(column.n_outputs for column in found):
         raise ValueError("No column of X tells one row from another.")
-    return Inputs(found)
+    told = list(map(_without_priors, found))
+    return Inputs(told if any(column.n_outputs for column in told) else found)
+
+
+def _without_priors(column: Column) -> Column:
+    """Return a column without shares that are the same for all levels."""
+    shares = [one.numbers for one in column.outputs if one.part.startswith(_SHARE)]
+    if not shares or any(min(own) < max(own) for own in shares):
+        return column
+    return replace(column, outputs=column.outputs[len(shares) :])  # type: ignore[call-arg]
 
 
 def has_categories(readers: Sequence[Column | str]) -> bool:
@@ -284,15 +293,14 @@ class LevelFacts:
         """Return shares of the classes but the first that are drawn to those of all rows.
 
         The prior counts as many rows as make a level's share vary by chance as much as the shares
-        of levels differ: where these differ by no more than two standard errors of chance, nothing
-        but the prior is left.
+        of levels differ: where that is chance, by up to a standard error, only the prior is left.
         """
         prior, own = self.sums.sum(axis=(0, 1)), self.sums.sum(axis=1)
         prior, sizes = prior / prior.sum(), own.sum(axis=1, keepdims=True)
         total, n_levels = sizes.sum(), np.count_nonzero(sizes)
         gaps = own / np.maximum(sizes, 1e-300) - prior
         within = prior * (1.0 - prior)
-        by_chance = n_levels - 1.0 + 2.0 * np.sqrt(2.0 * (n_levels - 1.0))
+        by_chance = n_levels - 1.0 + np.sqrt(2.0 * (n_levels - 1.0))
         between = (sizes * gaps**2).sum(axis=0) - by_chance * within
         between = np.maximum(between, 0.0) / (total - (sizes**2).sum() / total)
         # The share of the level itself, and of the prior, in a mean of both.
