@@ -114,7 +114,7 @@ def wide_rows(n: int, seed: int, *, is_new: bool = False) -> Any:
     rows.loc[1::9, "city"] = "zzz"
     rows.loc[2::9, "city"] = "A"
     rows.loc[::6, "seen"] = pd.NaT
-    dates = ["1931-02-28 23:59:59.999999", "1600-02-29", "2000-03-01", "1900-12-31 00:30"]
+    dates = ["1931-02-28 23:59:59.999999", "1704-02-29", "2000-03-01", "1900-12-31 00:30"]
     rows["seen"] = rows["seen"].astype("datetime64[us]")
     rows.loc[7:10, "seen"] = pd.to_datetime(dates, format="ISO8601").astype("datetime64[us]")
     return rows
