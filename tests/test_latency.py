@@ -220,8 +220,8 @@ def test_tensors_that_are_not_plain_are_judged_like_arrays() -> None:
     assert clf.decision_function(half).dtype == torch.bfloat16
     assert_array_equal(clf.predict(half), clf.predict(half.double()))
     spoilt = torch.tensor(X)
-    spoilt[3, 2] = torch.nan
-    with pytest.raises(ValueError, match="Input X contains NaN in column 2"):
+    spoilt[3, 2] = torch.inf
+    with pytest.raises(ValueError, match="Input X contains infinity in column 2"):
         clf.predict(spoilt)
     with pytest.raises(ValueError, match="X has 2 features"):
         clf.predict(torch.tensor(X)[:, :2])

@@ -141,7 +141,7 @@ def test_inspect_counts_the_atoms_of_every_family(
     X, y = rows(3, 3)
     pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y).to_csv(data, index=False)
     assert main(["fit", str(data), "--target", "y", "--out", str(table)]) == 0
-    model = load_model(table)[-1].model_
+    model = load_model(table).model_
     capsys.readouterr()
     assert main(["inspect", str(table)]) == 0
     text = capsys.readouterr().out
@@ -160,7 +160,7 @@ def test_a_model_is_inspected(name: str, tmp_path: Path, capsys: pytest.CaptureF
     save_model(model, tmp_path / "model.json")
     assert main(["inspect", str(tmp_path / "model.json"), "--top", "20"]) == 0
     text = capsys.readouterr().out
-    assert "Features that matter:" in text
+    assert "Columns that matter:" in text
     if name == "union":
         assert all(words in text for words in ("Gauss: near", "tree: splits by", "ReLU: "))
     assert main(["inspect", str(tmp_path / "model.json"), "--json"]) == 0

@@ -309,7 +309,7 @@ def as_array(X: Any) -> Any:
 def is_table(X: Any) -> bool:
     """Whether X has other columns than NumPy's numbers."""
     if not is_frame(X):
-        return not sparse.issparse(X) and getattr(X, "dtype", np.dtype(float)).kind in "OSUMmT"
+        return getattr(getattr(X, "dtype", None), "kind", "f") in "OSUMmT"
     dtypes = list(getattr(X, "dtypes", [None]))
     if not hasattr(X, "iloc") or not X.columns.is_unique:  # only pandas' frames have places
         return True
