@@ -62,7 +62,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        pytest.param(CUTS["one"], id="one", marks=pytest.mark.slow),
+        pytest.param(CUTS["thirds"], id="thirds", marks=pytest.mark.slow),
+        pytest.param(CUTS["empty and unequal"], id="empty and unequal"),
+    ],
+)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_model_is_that_of_memory(name: str, cuts: list[int]) -> None:
     weights = np.random.default_rng(3).integers(0, 4, len(LABELS)).astype(np.float64)
