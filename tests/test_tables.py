@@ -353,11 +353,11 @@ def test_random_levels_teach_nothing() -> None:
 
 def test_trees_see_how_a_level_changes_the_effect_of_a_number() -> None:
     rng = np.random.default_rng(0)
-    level, x = rng.integers(15, size=2000), rng.normal(size=2000)
+    level, x = rng.integers(14, size=2600), rng.normal(size=2600)
     frame = pd.DataFrame({"x": x, "level": LEVELS[level]})
     y = x * (level % 2 - 0.5) > 0.0
-    model = FCGBoostClassifier(random_state=0).fit(frame[:1700], y[:1700])
-    assert model.score(frame[1700:], y[1700:]) > 0.85
+    model = FCGBoostClassifier(random_state=0).fit(frame[:2200], y[:2200])
+    assert model.score(frame[2200:], y[2200:]) > 0.85
 
 
 def test_a_fit_does_not_go_on_with_columns_of_another_kind() -> None:
