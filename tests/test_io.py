@@ -570,7 +570,7 @@ def test_a_small_model_is_a_small_readable_file(tmp_path: Path) -> None:
 
     X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
     model = FCGBoostClassifier("relu", max_iter="theory", random_state=0).fit(X, y)
-    model.save_model(tmp_path / "model.json", trace=False)
+    model.save_model(tmp_path / "model.json", trace=False, background=False)
     text = (tmp_path / "model.json").read_text()
     assert model.n_atoms_ == 13
     assert len(text) < 2800

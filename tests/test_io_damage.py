@@ -45,11 +45,11 @@ NO_MODELS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "future": (
         write_text('{"format": "fcgboost model", "version": 7, "new": []}'),
-        r"later fcgboost \(format version 7; this one reads 2 to 5\): update fcgboost",
+        r"later fcgboost \(format version 7; this one reads 2 to 6\): update fcgboost",
     ),
     "past": (
         write_text('{"format": "fcgboost model", "version": 1}'),
-        r"before the first release of fcgboost \(format version 1; this one reads 2 to 5\)",
+        r"before the first release of fcgboost \(format version 1; this one reads 2 to 6\)",
     ),
     "twice": (write_text('{"format": 1, "format": 1}'), "the key 'format' appears twice"),
     "NaN": (write_text('{"format": NaN}'), "NaN is not a number in JSON"),

@@ -17,14 +17,16 @@ from fcgboost.dictionaries import TreeDictionary, UnionDictionary
 FILES = {path.stem: path for path in (Path(__file__).parent / "golden" / "models").glob("*.json")}
 TABLE = Path(__file__).parent / "golden" / "tables" / "encoder.json"
 #: Those without elliptic atoms.
-WRITABLE = {"constant", "compete", "shared"}
+WRITABLE = {"constant", "compete", "shared", "without_background"}
 each_file = pytest.mark.parametrize("name", sorted(FILES))
 
 
 def test_there_is_a_file_for_everything_that_is_gone() -> None:
     texts = {name: path.read_text() for name, path in FILES.items()}
-    assert set(texts) == {"elliptic", "constant", "turns", "mixed", "compete", "shared"}
-    assert {name for name, text in texts.items() if '"version": 2' not in text} == {"shared"}
+    gone = {"elliptic", "constant", "turns", "mixed", "compete"}
+    assert set(texts) == gone | {"shared", "without_background"}
+    assert {name for name, text in texts.items() if '"version": 2' in text} == gone
+    assert '"version": 5' in texts["without_background"]
     assert all(word in texts["shared"] for word in ('"version": 3', '"is_shared": true'))
     assert '"mode":"compete"' in texts["compete"]
     assert {name for name, text in texts.items() if '"Elliptic' not in text} == WRITABLE
@@ -60,7 +62,7 @@ def test_a_model_that_can_be_written_is_written_in_the_new_version(
 ) -> None:
     model, path = load_model(FILES[name]), tmp_path / "model.json"
     model.save_model(path)
-    assert json.loads(path.read_text())["version"] == 5
+    assert json.loads(path.read_text())["version"] == 6
     gone = ('"Constant', '"constant"', '"mode"', '"multiclass"', '"is_shared"')
     assert not any(word in path.read_text() for word in gone)
     again = load_model(path)
@@ -88,7 +90,7 @@ def test_an_encoder_of_version_4_encodes_as_it_did(tmp_path: Path) -> None:
         decision, proba = found.decision_function(rows), found.predict_proba(rows)
         np.testing.assert_allclose(decision, about["decision"], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(proba, about["proba"], rtol=1e-12)
-    assert json.loads((tmp_path / "model.json").read_text())["version"] == 5
+    assert json.loads((tmp_path / "model.json").read_text())["version"] == 6
     kinds = [column.kind for column in model[0].columns_]
     assert kinds == ["number", "category", "number", "number", "skipped"]
     assert model[0].get_params() == {"max_levels": 2, "min_count": 2, "dayfirst": None}
@@ -105,9 +107,10 @@ def test_constants_are_trees_of_one_leaf() -> None:
 
 
 def test_what_is_gone_is_refused_in_a_new_file(tmp_path: Path) -> None:
-    for name in FILES:
+    for name in FILES.keys() - {"without_background"}:
         document = json.loads(FILES[name].read_text())
-        (tmp_path / name).write_text(json.dumps({**document, "version": 5, "fills": None}))
+        new = {"version": 6, "fills": None, "background": None}
+        (tmp_path / name).write_text(json.dumps(document | new))
         with pytest.raises(ValueError, match=r"\$\.(parameters|model|path)"):
             load_model(tmp_path / name)
 
@@ -122,12 +125,12 @@ def test_classes_that_shared_their_atoms_come_back_without_their_path() -> None:
     assert (clone(model).fit(*load_iris(return_X_y=True)).trace_[0].coef != 0.0).any()
 
 
-def test_a_path_of_version_3_is_the_same_in_version_5(tmp_path: Path) -> None:
+def test_a_path_of_version_3_is_the_same_in_version_6(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     model = FCGBoostClassifier("relu", max_iter=9, removal=0.9, random_state=0).fit(X, y)
     model.save_model(tmp_path / "new.json")
     document = json.loads((tmp_path / "new.json").read_text())
-    older = copy.deepcopy(document) | {"version": 3}
+    older = copy.deepcopy(document) | {"version": 3, "background": None}
     del older["fills"], older["parameters"]["categorical_features"], older["parameters"]["dayfirst"]
     older["parameters"]["multiclass"] = "one_vs_rest"
     older["path"]["is_shared"] = False

@@ -63,6 +63,7 @@ def save_model(
     path: str | os.PathLike[str],
     *,
     trace: bool = True,
+    background: bool = True,
     about: dict[str, Any] | None = None,
 ) -> None:
     """Write a model to a file: one JSON document, exact to the last bit.
@@ -70,11 +71,12 @@ def save_model(
     Parameters
     ----------
     model : classifier of fcgboost, or Pipeline of a TableEncoder and such a classifier
-    path, trace, about :
+    path, trace, background, about :
         As in `FCGBoostClassifier.save_model`.
     """
     encoder, classifier = split_model(model)
-    write_whole(path, encode(classifier, encoder, trace=trace, about=about))
+    options: dict[str, Any] = {"trace": trace, "background": background, "about": about}
+    write_whole(path, encode(classifier, encoder, **options))
 
 
 def load_model(

@@ -34,6 +34,7 @@ from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
 if TYPE_CHECKING:
     from fcgboost.documents import Loaded
+    from fcgboost.explanation import Explanation
 
 
 class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
@@ -142,12 +143,13 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         path: str | os.PathLike[str],
         *,
         trace: bool = True,
+        background: bool = True,
         about: dict[str, Any] | None = None,
     ) -> None:
         """Write the model to a file: one JSON document, exact to the last bit.
 
-        `fcgboost.load_model` reads it. The file is there in full or not at all. It holds no
-        training rows apart from the atoms.
+        `fcgboost.load_model` reads it. The file is there in full or not at all. Of the training
+        rows it holds atoms that are rows, and a background.
 
         Parameters
         ----------
@@ -155,6 +157,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         trace : bool, default=True
             Whether to keep the whole path, for `staged_predict`, `truncate` and the like. Without
             it the file is much smaller.
+        background : bool, default=True
+            Whether to keep at most 100 training rows for `explain`, if these are at most 10,000
+            numbers.
         about : dict or None, default=None
             JSON that travels along, at most 1 MiB; a loaded model has it as `about_`. None is what
             a loaded model has.
@@ -162,7 +167,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         from fcgboost.documents import encode  # a fit needs none of it
 
         self._fitted()
-        write_whole(path, encode(self, trace=trace, about=about))
+        write_whole(path, encode(self, trace=trace, background=background, about=about))
 
     def decision_function(self, X: Any) -> Any:
         """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
@@ -193,6 +198,40 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         """Return the share of the rows that are classified correctly, wherever they lie."""
         labels, weights = checks.to_host(self.predict(X)), checks.to_host(sample_weight)
         return float(accuracy_score(checks.to_host(y), labels, sample_weight=weights))
+
+    def explain(self, X: Any, *, background: Any = None) -> Explanation:
+        """Return what every column of X adds to the decision values of its rows: Shapley values.
+
+        They are interventional: columns that are left out have the values of a background row, and
+        decision values are means over the background. A column of a table is one player, whatever
+        the model makes of it. Values are exact, but for atoms such as ReLU ones where more than
+        12 columns differ: these are averaged over random orders until the error is one per cent of
+        the row's largest value.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        background : like X, or None, default=None
+            At most 100 rows are used, drawn where there are more. None is some of the training
+            rows; a model file has them where these are at most 10,000 numbers.
+
+        Returns
+        -------
+        Explanation
+        """
+        from fcgboost.explanation import explain  # predictions need none of it
+
+        self._fitted()
+        return explain(self, X, background)
+
+    def _background(self) -> Any:
+        """Return training rows, as atoms see them, to explain against; None if there are none."""
+        if "_sample_" in vars(self):
+            from fcgboost.explanation import most_rows
+
+            return self._sample_[: most_rows(self._sample_.shape[1])]
+        loaded = vars(self).get("_loaded_")
+        return None if loaded is None else loaded.background
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Yield the decision values after 1, 2, ..., n_iter_ steps.

@@ -50,6 +50,9 @@ _FUNCTIONS = {
     "fingerprint": "-iiaaa",
     "order": "-iaaa",
     "gauss_values": "-iiaiaaa",
+    "shapley_trees": "-iiaiiaaaiaiaa",
+    "shapley_products": "-iiiaaiaaaa",
+    "shapley_walks": "-iiaiaaiaaipa",
 }
 
 

@@ -232,4 +232,32 @@ FCG_API void fcg_walk_to_leaves(int64_t depth, const fcg_node *tree, int64_t n_r
                                 int64_t n_features, const double *X, const uint16_t *numbers,
                                 uint16_t *leaves);
 
+/* shapley.c: what players, each with some of the inputs, add to atoms on the way from rows of a
+ * background to one row x, on average over all orders in which they may come */
+
+/* Add to phi, of shape (n_trees, n_players), the Shapley values of trees that were checked, summed
+ * over the background. `players` has one for every feature, `owners` is room for n_players zeros,
+ * and `shares`, of shape (size, size), has i! j! / (i + j + 1)!, where size is more than the number
+ * of different players on any way down. */
+FCG_API void fcg_shapley_trees(int64_t n_trees, int64_t n_nodes, const fcg_node *nodes,
+                               int64_t n_background, int64_t n_features, const double *background,
+                               const double *x, const int64_t *players, int64_t n_players,
+                               int8_t *owners, int64_t size, const double *shares, double *phi);
+/* Add to phi, of shape (n_players, n_atoms), the Shapley values of products over players, whose
+ * factors are `own` or, of shape (n_background, n_players, n_atoms), `others`: an integral by a
+ * rule of some points in [0, 1]. There is room for (n_players + 2, n_atoms). */
+FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_atoms,
+                                  const double *own, const double *others, int64_t n_points,
+                                  const double *points, const double *weights, double *room,
+                                  double *phi);
+/* Change sums z, of shape (n_walks, n_atoms), move by move: p > 0 adds what player p - 1 changes,
+ * -p takes it back. That is gaps @ weights over its inputs first[p - 1], ..., first[p] - 1; gaps have
+ * the shape (n_walks, n_inputs). Written are the sums before and behind all moves, of shape
+ * (n_walks, n_moves + 1, n_atoms), or, of shape (.., n_outputs), max(0, z) @ coef^T if there are
+ * coefficients, (n_outputs, n_atoms). */
+FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves,
+                               int64_t n_inputs, const int64_t *first, const double *gaps,
+                               int64_t n_atoms, const double *weights, double *z,
+                               int64_t n_outputs, const double *coef, double *values);
+
 #endif

@@ -12,6 +12,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from fcgboost import __version__, tables
+from fcgboost.arrays import host
 from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
@@ -34,6 +35,8 @@ _LABELS = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}, "U": {str}, "
 # An array of strings takes this many characters at most, whatever its type says.
 _MOST_CHARACTERS = 2**22
 _ENCODER = "$.encoder.columns"
+# The most numbers of training rows that a file has.
+_MOST_NUMBERS = 10_000
 # The names of all outputs together, each of which repeats the name of its column.
 _MOST_IN_NAMES = 2**24
 
@@ -46,6 +49,8 @@ class Loaded:
     model: Model
     about: dict[str, Any]
     importances: NDArray[np.float64] | None
+    #: Training rows, as atoms see them, to explain predictions against.
+    background: NDArray[np.float64] | None
 
 
 class Content(NamedTuple):
@@ -93,6 +98,14 @@ def document_of(
         "model": _model_document(model, classifier._loss_),
         "path": path,
     }
+
+
+def background_document(classifier: Any) -> list[list[Any]] | None:
+    """Return the rows that predictions are explained against, if these are few numbers."""
+    rows = classifier._background()
+    if rows is None or rows.shape[0] * rows.shape[1] > _MOST_NUMBERS:
+        return None
+    return [list(map(special, row)) for row in np.asarray(host(rows), dtype=np.float64)]
 
 
 def _texts(values: NDArray[Any]) -> list[Any]:
@@ -146,7 +159,7 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     `max_bytes` of memory.
     """
     document: schema.Document
-    if isinstance(value, dict) and value.get("version") in (2, 3, 4):
+    if isinstance(value, dict) and value.get("version") in (2, 3, 4, 5):
         document, known = read_older(value), {**known, "EllipticDictionary": EllipticDictionary}
     else:
         document = convert(value, schema.Document)
@@ -187,6 +200,12 @@ def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
     if table is not None and table.parameters is None:
         n_features = len(table.columns)
     importances = None if shares is None else numbers(shares, n_features, "$.feature_importances")
+    rows, background = document.background, None
+    if rows is not None:
+        each = (
+            numbers(row, document.n_features, f"$.background[{i}]") for i, row in enumerate(rows)
+        )
+        background = np.array(list(each))
     read = {
         "n_features_in_": n_features,
         "n_iter_": document.n_iter,
@@ -196,7 +215,7 @@ def _read_attributes(document: schema.Document, model: Model) -> dict[str, Any]:
         "_k0_": document.k0,
         "_readers_": None,
         "notes_": (),
-        "_loaded_": Loaded(model, check_about(document.about, "$.about"), importances),
+        "_loaded_": Loaded(model, check_about(document.about, "$.about"), importances, background),
     }
     if document.feature_names is not None:
         names = sized(document.feature_names, n_features, "$.feature_names")

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from fcgboost.documents.checking import DocumentError, check_about, containers, refuse, shown
-from fcgboost.documents.content import Content, document_of, found_by, read_content
+from fcgboost.documents.content import (
+    Content,
+    background_document,
+    document_of,
+    found_by,
+    read_content,
+)
 from fcgboost.documents.older import EllipticDictionary
 from fcgboost.documents.parts import known_parts, parts_within
 from fcgboost.documents.schema import FORMAT, VERSION
@@ -40,12 +46,14 @@ def encode(
     encoder: TableEncoder | None = None,
     *,
     trace: bool = True,
+    background: bool = True,
     about: dict[str, Any] | None = None,
 ) -> bytes:
     """Return the bytes of the model file of a fitted classifier; see its `save_model`."""
     about = classifier.about_ if about is None else _plain_about(about)
     has_path = trace and classifier._has_path()
     document = document_of(classifier, encoder, has_path=has_path, about=about)
+    document["background"] = background_document(classifier) if background else None
     parameters = found_by(classifier).get_params(deep=False)
     parts = set(parts_within([parameters, classifier.model_.dictionary, classifier._loss_]))
     if EllipticDictionary in parts:
@@ -68,13 +76,13 @@ def encode(
 
 
 def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
-    """Write JSON so that every key of the upper levels, atom and step has a line of its own."""
+    """Write JSON so that every key of the upper levels, atom, step and row has its own line."""
     pad = " " * depth
     if isinstance(value, dict) and depth < 2 and value:
         items = value.items()
         lines = [f"{pad}{compact(key)}: {_layout(v, compact, depth + 1)}" for key, v in items]
         return "{\n" + ",\n".join(lines) + f"\n{pad[1:]}}}" + ("\n" if depth == 0 else "")
-    if isinstance(value, list) and value and isinstance(value[0], dict):
+    if isinstance(value, list) and value and isinstance(value[0], dict | list):
         return "[\n" + ",\n".join(map(compact, value)) + f"\n{pad[1:]}]"
     return compact(value)
 
@@ -136,7 +144,7 @@ def _check_version(document: Any) -> None:
         raise DocumentError(f"not a model file: it is JSON whose 'format' is not {FORMAT!r}")
     if type(found := document["version"]) is not int:
         raise DocumentError(f"$.version must be a whole number, got {shown(found)}")
-    if found not in (2, 3, 4, VERSION):
+    if found not in (2, 3, 4, 5, VERSION):
         old = ("before the first release of fcgboost", "fit and save the model again")
         when, advice = old if found < VERSION else ("by a later fcgboost", "update fcgboost")
         versions = f"(format version {shown(found)}; this one reads 2 to {VERSION})"

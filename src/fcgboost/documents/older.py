@@ -1,4 +1,4 @@
-"""Files of the format versions 2 to 4, read as if they were of version 5."""
+"""Files of the format versions 2 to 5, read as if they were of version 6."""
 
 from __future__ import annotations
 
@@ -74,16 +74,24 @@ class _Encoder(schema.Record):
     columns: Annotated[list[_Number | _Category | schema.SkippedRecord], Meta(min_length=1)]
 
 
+class _Version5(Document, kw_only=True):
+    version: Literal[5]  # type: ignore[assignment]
+    background: None = None
+
+
 class _Document(Document, kw_only=True):
     version: Literal[2, 3, 4]  # type: ignore[assignment]
     encoder: _Encoder | None  # type: ignore[assignment]
     fills: None = None
+    background: None = None
     parameters: dict[str, Any]
     path: _Path | None
 
 
 def read_older(value: dict[str, Any]) -> Document:
-    """Return a document of version 2 to 4 as one of version 5; of shared atoms without its path."""
+    """Return a document of version 2 to 5 as one of version 6; of shared atoms without its path."""
+    if value["version"] == 5:
+        return convert(value, _Version5)  # type: ignore[no-any-return]
     document: _Document = convert(value, _Document)
     if document.path is not None and document.path.is_shared:
         document.path = None

@@ -12,7 +12,7 @@ from fcgboost.tables.cells import Style
 from fcgboost.tables.columns import View
 from fcgboost.training.checks import FAMILIES
 
-FORMAT, VERSION = "fcgboost model", 5
+FORMAT, VERSION = "fcgboost model", 6
 
 _MAX = sys.float_info.max
 Real = Annotated[float, Meta(ge=-_MAX, le=_MAX)]
@@ -239,7 +239,7 @@ class Document(Record):
     """A fitted classifier of fcgboost. See docs/model-file.md."""
 
     format: Literal["fcgboost model"]
-    version: Literal[5]
+    version: Literal[6]
     written_by: str
     about: dict[str, Any]
     encoder: EncoderRecord | None
@@ -257,3 +257,5 @@ class Document(Record):
     link: LinkRecord | None
     model: ModelRecord
     path: PathRecord | None
+    #: Training rows, as atoms see them, that predictions are explained against.
+    background: Annotated[list[list[_AnyReal]], Meta(min_length=1, max_length=100)] | None

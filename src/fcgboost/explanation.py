@@ -1,0 +1,96 @@
+"""Why a row has its decision values: what every column adds to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fcgboost.arrays import Array, host
+from fcgboost.shapley import Game
+
+#: Rows of a background, at most; of many inputs, as many as this many numbers are, or ten.
+MOST_ROWS, _LEAST_ROWS, _MOST_NUMBERS = 100, 10, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What the columns add to the decision values of rows; attributes as shap's Explanation has.
+
+    The base value and the values of a row add up to its decision value.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_features), or (n_samples, n_features, n_classes)
+        Shapley values; of two classes, what speaks for the second one.
+    base_values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The mean decision value of the background, the same for all rows.
+    data : array-like, data frame or sparse matrix
+        The rows as they were given.
+    feature_names : list of str
+    errors : ndarray of shape (n_samples,)
+        Three standard errors of the value that is known worst, at most one per cent of the largest;
+        0 where all are exact.
+    """
+
+    values: Array
+    base_values: Array
+    data: Any
+    feature_names: list[str]
+    errors: Array
+
+
+def explain(classifier: Any, X: Any, background: Any = None, *, encoder: Any = None) -> Explanation:
+    """Explain predictions for rows X, which an encoder in front of the classifier sees first.
+
+    See `FCGBoostClassifier.explain`.
+    """
+    inputs = vars(classifier).get("_inputs_")
+    n_columns, sources = classifier.n_features_in_, np.arange(classifier.n_features_in_)
+    if encoder is not None:
+        counts = [column.n_outputs for column in encoder.columns_]
+        n_columns, sources = len(counts), np.repeat(np.arange(len(counts)), counts)
+        names = [column.name for column in encoder.columns_]
+    elif inputs is not None:
+        sources, names = inputs.sources, [column.name for column in inputs.columns]
+    else:
+        names = [str(one) for one in getattr(classifier, "feature_names_in_", ())]
+
+    def seen(rows: Any) -> Any:
+        return classifier._encoded(rows if encoder is None else encoder.transform(rows))
+
+    Z = seen(X)
+    game = Game(classifier.model_, _background(classifier, background, seen), sources, n_columns)
+    found = [game.values(_dense(Z[i : i + 1])[0]) for i in range(Z.shape[0])]
+    values, base = np.array([own for own, _ in found]), np.tile(game.base, (len(found), 1))
+    if len(classifier.classes_) == 2:
+        values, base = values[:, :, 0], base[:, 0]
+    names = names or [f"x{j}" for j in range(n_columns)]
+    return Explanation(values, base, X, names, np.array([error for _, error in found]))
+
+
+def _background(classifier: Any, given: Any, seen: Any) -> Array:
+    """Return the rows to explain against: some of those given, or of the training rows."""
+    if given is not None:
+        rows = seen(given)
+        size = most_rows(rows.shape[1])
+        if rows.shape[0] > size:
+            drawn = np.random.default_rng(0).choice(rows.shape[0], size, replace=False)
+            rows = rows[np.sort(drawn)]
+        return _dense(rows)
+    if (rows := classifier._background()) is None:
+        raise ValueError(
+            "The model file holds no training rows to explain predictions against: pass some, "
+            "explain(X, background=X_train)."
+        )
+    return _dense(rows)
+
+
+def most_rows(n_inputs: int) -> int:
+    """Return how many rows a background has at most."""
+    return min(MOST_ROWS, max(_LEAST_ROWS, _MOST_NUMBERS // n_inputs))
+
+
+def _dense(rows: Any) -> Array:
+    return np.ascontiguousarray(host(rows), dtype=np.float64)
