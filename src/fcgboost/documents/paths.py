@@ -189,8 +189,6 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
     for i, (values, own) in enumerate(zip(rows, presence.atoms, strict=True)):
         coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
     intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
-    for array in (coef, intercept):
-        array.setflags(write=False)
     return Step(
         k=k,
         chosen=np.array(step.chosen, dtype=np.intp),

@@ -188,8 +188,6 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         found["removed"] = found["removed"].reshape(-1, 2)
         sizes = arrays["n_of_leaves"][: found["coef"].shape[1]]
         found["leaves"] = tuple(_split(found["leaves"], sizes)) if len(found["leaves"]) else ()
-        for name in ("coef", "intercept"):
-            found[name].setflags(write=False)
         steps.append(Step(k, **found))
     atoms: Any = arrays.get("atoms")
     if atoms is None:
