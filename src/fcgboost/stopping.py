@@ -100,7 +100,8 @@ class Step:
     leaves: tuple[Array, ...] = ()
 
     def __post_init__(self) -> None:
-        for value in (*vars(self).values(), *self.leaves):
+        # Of leaves, who makes them does this: steps share most of theirs.
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 

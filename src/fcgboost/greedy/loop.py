@@ -307,6 +307,7 @@ class _Path:
         for output in self.outputs:
             values = (output, *output.followers)[ridge].leaf_values
             for place, own in zip(output.atoms, values, strict=True):
+                own.setflags(write=False)
                 leaves.setdefault(place, own)
         return tuple(leaves[place] for place in sorted(leaves))
 

@@ -199,6 +199,7 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         found |= {name: found[name].item() if len(found[name]) else None for name in _NUMBERS}
         found["coef"] = found["coef"].reshape(n_outputs, -1)
         found["removed"] = found["removed"].reshape(-1, 2)
+        found["leaves"].setflags(write=False)
         sizes = arrays["n_of_leaves"][: found["coef"].shape[1]]
         found["leaves"] = tuple(_split(found["leaves"], sizes)) if len(found["leaves"]) else ()
         steps.append(Step(k, **found))
