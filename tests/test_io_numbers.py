@@ -1,6 +1,7 @@
 """Model files with other numbers: each is refused, or its model has finite answers.
 
-The rows are those of the training, where a model that the package wrote has finite answers.
+The rows are those of the training, where a model that the package wrote has finite answers. Also
+here: texts that no file holds, and rows of trees that are too short.
 """
 
 import copy
@@ -25,6 +26,10 @@ from fcgboost.tables import TableEncoder
 
 EXTREMES = (0, -1, 5e-324, 1e-310, 1e-200, -1e-160, 1e20, 1e153, -1e160, 1e200, 1e307, -1.7e308)
 N_ROWS = 50
+NAMES = (
+    *("gauss", "far", "polynomial", "sigmoid", "relu", "tree", "trees", "leaves", "union", "auto"),
+    *("sparse", "table", "pipeline"),
+)
 
 
 @cache
@@ -43,7 +48,7 @@ def models() -> dict[str, tuple[Any, Any]]:
         "gauss": (X, y, {"dictionary": "gauss"}),
         "far": (X + 1e6, y > 0, {"dictionary": "gauss"}),
         "polynomial": (X, y > 0, {"dictionary": PolynomialDictionary(3)}),
-        "sigmoid": (X, y, {"dictionary": "sigmoid", "link": "power"}),
+        "sigmoid": (X, y, {"dictionary": "sigmoid", "link": "power", "validation_fraction": 0.2}),
         "relu": (X, y, {"dictionary": "relu", "clip": 2.0}),
         "tree": (np.where(X > 0.9, np.nan, X), y, {"dictionary": two}),
         "trees": (X, y, {"dictionary": UnionDictionary([two, TreeDictionary(1)])}),
@@ -98,7 +103,7 @@ def mutate(rng: random.Random, document: dict[str, Any]) -> None:
             if "row" in atom and rng.random() < 0.8:
                 atom["row"] = (atom["row"] * 9)[: rng.choice([width, rng.randrange(width + 1)])]
         return
-    places = list(numbers_in(part))
+    places = list(numbers_in(part)) or list(numbers_in(document["model"]))
     # As often a scale or a coefficient as one of the many numbers of rows.
     holder, key = rng.choice(places)
     if part is document["model"] and rng.random() < 0.5:
@@ -156,11 +161,78 @@ def differences(one: Any, other: Any, place: str = "$") -> list[str]:
     return [found for key in keys for found in differences(one[key], other[key], f"{place}.{key}")]
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", models())
+@pytest.mark.parametrize("count", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", NAMES)
 def test_other_numbers_are_refused_or_give_finite_answers(
     name: str, count: int, tmp_path: Path
 ) -> None:
     counts, problems = run(name, count, tmp_path)
     assert not problems
     assert min(counts["refused"], counts["loaded"]) > 0.05 * count
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("gauss", ("scale", 0), 1e-310),
+        ("gauss", ("atoms", 0, "row", 3), 1e-200),
+        ("gauss", ("intercept", 0), 1.7e308),
+        ("polynomial", ("atoms", 0, "row", 0), 1e200),
+        ("sparse", ("scale", 1), 1e-200),
+        ("leaves", ("atoms", 0, "row", 5), 1.7e308),
+        ("trees", ("atoms", 0, "coef", 0), 1e308),
+    ],
+)
+def test_numbers_without_answers_are_refused(
+    name: str, place: tuple[Any, ...], value: float, tmp_path: Path
+) -> None:
+    document = json.loads(texts(name, tmp_path)[1])
+    holder = document["model"]
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"model\.json.*\$\.model has numbers that make"):
+        load_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 6, 9, 12])
+@pytest.mark.parametrize("name", ["trees", "auto", "tree", "leaves"])
+def test_a_row_of_a_tree_that_is_too_short_is_refused(
+    name: str, width: int, tmp_path: Path
+) -> None:
+    for text in texts(name, tmp_path):
+        document = json.loads(text)
+        document["model"]["storage"]["n_parameters"] = width
+        for atom in document["model"]["atoms"]:
+            atom["row"] = atom["row"][:width]
+        (tmp_path / "model.json").write_text(json.dumps(document))
+        with pytest.raises(ModelFileError, match=r"\$\.(model|path)"):
+            load_model(tmp_path / "model.json")
+
+
+def test_a_corrected_tree_cannot_leave(tmp_path: Path) -> None:
+    document = json.loads(texts("leaves", tmp_path)[2])
+    document["path"]["steps"][-1]["removed"] = [[0, 0]]
+    document["path"]["steps"][-1]["coef"][0].pop(0)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"\$\.path\.steps have trees that left"):
+        load_model(tmp_path / "model.json")
+
+
+HALF = "half \ud83d of a pair"
+
+
+@pytest.mark.parametrize("what", ["classes", "encoder", "about"])
+def test_half_of_a_surrogate_pair_is_not_written(what: str, tmp_path: Path) -> None:
+    y, path = (rows()[:, 1] > 0.5).astype(int), tmp_path / "model.json"
+    data = rows().astype(object)
+    data[:, 1] = np.array([HALF if what == "encoder" else "w", "x"])[y]
+    labels = np.array(["no", HALF if what == "classes" else "yes"])[y]
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(data, labels)
+    about = {"note": [HALF]} if what == "about" else None
+    path.write_text("as it was")
+    match = rf"cannot be saved: its '{what}' have the text 'half \\ud83d of a pair', which is half"
+    with pytest.raises(ValueError, match=match):
+        save_model(model, path, about=about)
+    assert path.read_text() == "as it was"
