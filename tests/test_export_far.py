@@ -127,7 +127,7 @@ def test_texts_as_long_as_c99_knows_compile_and_longer_ones_are_refused(tmp_path
         for name, (rows, target) in given.items():
             model = make(dictionary="gauss", max_iter=3).fit(rows, target)
             if length > 4095:
-                with pytest.raises(ValueError, match=r"has 4096 bytes.* C99 .*Shorten"):
+                with pytest.raises(ValueError, match=r"has 4096 bytes.* C99 .*shorten"):
                     to_c(model)
                 continue
             use = "int main(void) { return m_label(1) == 0; }\n"

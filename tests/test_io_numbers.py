@@ -232,7 +232,7 @@ def test_half_of_a_surrogate_pair_is_not_written(what: str, tmp_path: Path) -> N
     model = FCGBoostClassifier("gauss", max_iter=2).fit(data, labels)
     about = {"note": [HALF]} if what == "about" else None
     path.write_text("as it was")
-    match = rf"cannot be saved: its '{what}' have the text 'half \\ud83d of a pair', which is half"
+    match = rf"cannot be saved: '{what}' has a text with half of a surrogate pair, 'half \\ud83d'"
     with pytest.raises(ValueError, match=match):
         save_model(model, path, about=about)
     assert path.read_text() == "as it was"

@@ -184,9 +184,9 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
     encoder, record, fills = None, document.encoder, document.fills
     if record is not None:
         columns = _read_columns(record, document.n_features)
-        fills = Inputs(columns).ordered(np.array([_fill(o) for c in columns for o in c.outputs]))
+        inputs = Inputs(columns)
+        fills = inputs.encode(np.full((1, len(columns)), np.nan))[0]
         if record.parameters is None:
-            inputs = Inputs(columns)
             fitted |= {"_inputs_": inputs, "_readers_": inputs.columns}
         else:
             names = [column.name for column in columns] if record.has_names else None
@@ -284,12 +284,6 @@ def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]
     if len(set(names)) < len(names):
         refuse(_ENCODER, "has two columns of one name")
     return columns
-
-
-def _fill(output: Any) -> float:
-    """Return what stands for a missing value, and 1 for marks and levels."""
-    is_value = isinstance(output, tables.NumberOutput) and output.part != "missing"
-    return output.fill or 0.0 if is_value else 1.0
 
 
 def _read_column(record: Any, place: str) -> Column:

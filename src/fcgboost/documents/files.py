@@ -61,7 +61,6 @@ def encode(
             "This model has elliptic atoms of an older fcgboost, which are read but no longer "
             "written: keep the file that it was loaded from."
         )
-    _check_texts(document)
     try:
         # What is written must be read again: the path aside, which would take twice the memory.
         read_content({**document, "path": None}, known_parts(parts))
@@ -69,23 +68,14 @@ def encode(
         raise ValueError(f"This model cannot be saved: in its file, {error}.") from None
     try:
         return _layout(document).encode()
+    except UnicodeEncodeError as error:
+        before = error.object[: error.start + 1]
+        key, text = before.rpartition('\n"')[2].partition('"')[0], before.rpartition('"')[2]
+        problem = f"{key!r} has a text with half of a surrogate pair, {shown(text)}: rename it"
+        raise ValueError(f"This model cannot be saved: {problem}.") from None
     except ValueError as error:
         problem = "The path has numbers that are not finite: save with trace=False."
         raise ValueError(problem) from error
-
-
-def _check_texts(document: dict[str, Any]) -> None:
-    """Refuse half of a pair of surrogates, which no text in UTF-8 has."""
-    for key, value in {**document, "path": None, "background": None}.items():
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            before, after = error.object[: error.start], error.object[error.start :]
-            text = before[before.rfind('"') + 1 :] + after[: after.find('"')]
-            raise ValueError(
-                f"This model cannot be saved: its {key!r} have the text {shown(text)}, which is "
-                "half of a surrogate pair and not valid Unicode: name it otherwise."
-            ) from None
 
 
 def _layout(value: Any, depth: int = 0) -> str:

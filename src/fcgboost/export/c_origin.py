@@ -44,38 +44,25 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
         low, high = formula.limits.low, formula.limits.high
         origin = np.where(np.sign(low) == np.sign(high), low / 2.0 + high / 2.0, 0.0)
     elif bells:
-        origin = _origin_of_centers(formula, bells[0], has_planes=len(blocks) > 1)
+        origin = np.zeros(formula.n_features)
+        origin[bells[0].inputs] = usual_of(formula, bells[0])
     else:
         origin = _origin_of_planes(formula, blocks)
     origin = origin.astype(np.float32).astype(np.float64)
     return origin if np.isfinite(origin).all() and origin.any() else None
 
 
-def from_usual(centers: Any, precision: Precision) -> tuple[Any, Array]:
-    """Return how centres differ from their medians in columns far from zero, and these, or 0."""
-    if sparse.issparse(centers):
-        return centers, np.zeros(centers.shape[1])
-    median = np.median(centers, axis=0)
-    is_far = np.abs(median) > _GAIN * np.median(np.abs(centers - median), axis=0)
-    usual = precision.round(np.where(is_far, median, 0.0)).astype(np.float64)
-    return centers - usual, usual
-
-
-def _origin_of_centers(formula: Formula, bells: Block, *, has_planes: bool) -> Array:
-    """Return the mean of the centres in columns far from zero, which is 0 in all others.
+def usual_of(formula: Formula, bells: Block) -> Array:
+    """Return the median of the centres in columns far from zero, which is 0 in all others.
 
     Far is many times the spread of the centres and the smallest width, since the narrowest atom
     loses most; a plane loses as much as an atom of one unit's width.
     """
-    mean = bells.rows.mean(axis=0)
-    spread = np.abs(bells.rows - mean).max(axis=0)
-    scale, origin = formula.scale[bells.inputs], np.zeros(formula.n_features)
-    narrowest = bells.last.min() * scale
-    if has_planes:
-        narrowest = np.minimum(narrowest, scale)
-    is_far = np.abs(mean) > _GAIN * np.maximum(spread, narrowest)
-    origin[bells.inputs] = np.where(is_far, mean, 0.0)
-    return origin
+    median = np.median(bells.rows, axis=0)
+    spread = np.median(np.abs(bells.rows - median), axis=0)
+    narrowest = min(1.0, bells.last.min()) * formula.scale[bells.inputs]
+    is_far = np.abs(median) > _GAIN * np.maximum(spread, narrowest)
+    return np.where(is_far, median, 0.0)
 
 
 def _origin_of_planes(formula: Formula, blocks: list[Block]) -> Array:

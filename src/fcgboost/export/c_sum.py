@@ -7,9 +7,9 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from fcgboost.arrays import host
-from fcgboost.export.c_origin import from_usual, origin_of, shift_block
+from fcgboost.export.c_origin import origin_of, shift_block, usual_of
 from fcgboost.export.c_text import (
     Code,
     Precision,
@@ -135,13 +135,14 @@ def _addition(program: Program, block: Block) -> Code:
 def _gauss(program: Program, block: Block, point: str) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
     name, precision = program.name, program.precision
-    rows, usual = from_usual(block.rows, precision)
-    is_sparse, tables = matrix_tables(f"{name}_centers", rows, precision)
-    if not is_sparse:
-        tables = [real_table(f"{name}_centers", host(block.rows), precision)]
-    elif usual.any():
-        tables.append(real_table(f"{name}_usual", usual, precision))
-        point = f"({point} - {name}_usual[j])"
+    is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
+    if is_sparse and not sparse.issparse(block.rows):
+        usual = precision.round(usual_of(program.formula, block))
+        if usual.any():
+            rows = block.rows - usual
+            is_sparse, tables = matrix_tables(f"{name}_centers", rows, precision)
+            tables.append(real_table(f"{name}_usual", usual, precision))
+            point = f"({point} - {name}_usual[j])"
     widths, units = np.sqrt(2.0) * block.last, 1.0 / program.formula.scale[block.inputs]
     exponent = "-z"
     if (widths == widths[0]).all():
@@ -164,8 +165,7 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
             "}\n"
         )
         return Code(distance + value, tables)
-    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each; both from values
-    # that are usual, since these are squares that cancel.
+    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x); far from 0 they cancel.
     before = (
         f"{real} length = 0;\n"
         "int e = 0;\n"

@@ -16,8 +16,7 @@ from fcgboost.export.formula import Formula, utf8
 
 _WIDTH = 100
 _LONGEST_NAME = 40
-# Of a string literal, also of one that is put together of several.
-_LONGEST_TEXT = 4095
+_LONGEST_TEXT = 4095  # bytes of a string literal in C99, also where it is put together
 _PLAIN = set(range(0x20, 0x7F)) - set(map(ord, '"\\?'))
 # Keywords of C and C++, and what <math.h>, <string.h> or a compiler may define as a macro.
 _RESERVED = """
@@ -185,13 +184,11 @@ def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, l
 def string(text: str) -> str:
     """Write a string literal in ASCII, as UTF-8 bytes; nothing in it can be a trigraph."""
     code = utf8(text, "C")
-    if len(code) > _LONGEST_TEXT:
-        raise ValueError(
-            f"{text[:40]!r}... cannot be written in C: it has {len(code)} bytes, and C99 knows "
-            f"strings of {_LONGEST_TEXT}. Shorten this label or level."
-        )
     if 0 in code:
         raise ValueError(f"{text!r} cannot be written in C: there, text ends at its first NUL.")
+    if len(code) > _LONGEST_TEXT:
+        problem = f"it has {len(code)} bytes, and C99 knows {_LONGEST_TEXT}: shorten this text"
+        raise ValueError(f"{text[:40]!r}... cannot be written in C: {problem}.")
     # Three octal digits always: a digit that follows cannot be taken for one more.
     body = "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in code)
     return f'"{body}"'

@@ -28,7 +28,7 @@ _KINDS = {
 # proposes other atoms, is exported like its parent.
 _VALUES = ("evaluate", "prepared", "profile")
 # So many deviations from zero, floats are an eighth of a deviation apart.
-_FARTHEST = 2.0**20
+_FARTHEST, _BEYOND = 2.0**20, np.finfo(np.float64).max
 _PROBABILITIES = {
     SquaredHinge.probability: "linear",
     Square.probability: "linear",
@@ -136,15 +136,15 @@ class Formula:
         return f"{self.n_atoms} {kinds}, {self.n_features} {inputs}, {len(self.labels)} classes"
 
 
-def formula_of(model: Any) -> Formula:
-    """Take a fitted model apart; a ValueError says what cannot be exported."""
+def formula_of(model: Any, real: str = "double") -> Formula:
+    """Take a fitted model apart; a ValueError says what cannot be exported with such inputs."""
     encoder, classifier = split_model(model)
     fitted = classifier.model_
     is_union = isinstance(fitted.dictionary, UnionDictionary)
     sources = sources_of(encoder, classifier)
     names = None if sources.is_table else getattr(classifier, "feature_names_in_", None)
     takes_missing = fitted.dictionary.takes_missing if sources.is_raw else sources.has_gaps
-    return Formula(
+    formula = Formula(
         blocks=list(_blocks(fitted)),
         kind="union" if is_union else _kind(fitted.dictionary),
         scale=fitted.scale,
@@ -156,22 +156,25 @@ def formula_of(model: Any) -> Formula:
         names=None if names is None else [str(name) for name in names],
         sources=sources,
     )
+    if real == "float":
+        _check_floats(formula)
+    return formula
 
 
-def check_floats(formula: Formula) -> None:
+def _check_floats(formula: Formula) -> None:
     """Refuse a column so far from zero that floats hardly tell its values apart, by its name."""
-    far = np.array([abs(getattr(one, "fill", 0.0) or 0.0) for _, one in formula.sources.in_order])
+    sources, scale = formula.sources, formula.scale
+    far = np.array([abs(getattr(one, "fill", None) or np.inf) for _, one in sources.in_order])
     for forest in (block.forest for block in formula.blocks if block.kind == "tree"):
         is_number = (forest.left > 0) & ~forest.is_category
-        np.maximum.at(far, forest.feature, np.where(is_number, np.abs(forest.value), 0.0))
-    # Of a constant column, and where columns are not standardised, the unit is 1.
-    is_lost = (far > _FARTHEST * formula.scale) & (formula.scale != 1.0)
-    for j in (formula.sources.in_order[place][0] for place in np.flatnonzero(is_lost)):
-        name = formula.sources.all[j].column.name or (formula.names or {j: f"x{j}"})[j]
+        np.minimum.at(far, forest.feature[is_number], np.abs(forest.value[is_number]))
+    # A threshold may be beyond all numbers. A constant, or what is not standardised, has unit 1.
+    is_lost = (far > _FARTHEST * scale) & (far < _BEYOND) & (scale != 1.0)
+    for j in (sources.in_order[place][0] for place in np.flatnonzero(is_lost)):
+        name = sources.all[j].column.name or (formula.names or {j: f"x{j}"})[j]
         raise ValueError(
-            f"The column {name!r} lies so far from zero that single precision loses what tells its "
-            "values apart: export with precision='double' (C) or input_type='double' (ONNX), or "
-            "subtract its mean before the fit."
+            f"The column {name!r} lies so far from zero that floats hardly tell its values apart: "
+            "export with precision='double' (C), input_type='double' (ONNX), or subtract its mean."
         )
 
 

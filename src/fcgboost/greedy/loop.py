@@ -261,13 +261,11 @@ class _Path:
             changes = {"chosen": last.chosen, "scores": last.scores}
         if self.recipe.removal is not None:
             changes["removed"] = np.array(removed, np.intp).reshape(-1, 2)
-            owned = [output.atoms for output in self.outputs]
-            changes["gone"] = gone(len(self.registry.rows), owned)
+            changes["gone"] = gone(len(self.registry.rows), [one.atoms for one in self.outputs])
         steps = [replace(self._step(i, solutions, k), **changes) for i in range(n_ridges)]
         if is_judged and self.validator is not None:
             scores = self.validator(steps, self.registry.rows)
-            pairs = zip(steps, scores, strict=True)
-            steps = [replace(step, validation_score=score) for step, score in pairs]
+            steps = [replace(s, validation_score=v) for s, v in zip(steps, scores, strict=True)]
         self.steps.append(steps[0])
         if is_judged:
             self.judged.append(steps)

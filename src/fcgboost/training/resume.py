@@ -1,7 +1,6 @@
 """Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
 
-The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code, and a digest of
-them all: what is read is what was written, or is refused.
+The file is NumPy's .npz: plain arrays, a header in JSON, and a digest of all; no pickled code.
 """
 
 from __future__ import annotations
