@@ -18,6 +18,7 @@ from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
 from fcgboost.training.fit import Fit, all_or_nothing, prepare
+from fcgboost.training.metrics import try_metrics, with_metrics
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.tuning import paths_of, tune
@@ -137,6 +138,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dayfirst : bool or None, default=None
         Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
         categories.
+    metrics : str, callable, list of str, dict or None, default=None
+        Scores to record for every step in ``trace_.metrics``, of the training rows and of the
+        validation rows, if there are any: names of scikit-learn's scores, or a dict from names to
+        such names or functions, as `scoring` of its `cross_validate`. A function alone is called
+        "score". They choose nothing, which `scoring` does. Probabilities are those of the fitted
+        link; a score that is not defined is NaN.
 
     Attributes
     ----------
@@ -156,7 +163,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     link_ : PowerLink or None
         What turns decision values into probabilities; None is the formula of the loss.
     trace_ : Trace
-        A record of every step, also of those that validation did not keep.
+        A record of every step, also of those that validation did not keep, and the `metrics`.
     status_ : Status
         How the fit ended.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -225,6 +232,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         time_limit: float | None = None,
         categorical_features: Any = "from_dtype",
         dayfirst: bool | None = None,
+        metrics: Any = None,
     ) -> None:
         self.dictionary = dictionary
         self.loss = loss
@@ -255,6 +263,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.dayfirst = dayfirst
+        self.metrics = metrics
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -287,12 +296,16 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self), blas.one_thread():
             settings = resolve(self, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            held_out, keeps = (X_val, y_val, sample_weight_val), settings.has_functions
+            data = check_data(self, X, y, sample_weight, held_out, keeps_written=keeps)
             last = vars(self).get("_state_") if settings.warm_start else None
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            self._follow(prepare(settings, data, last), given, limit)
+            fit = prepare(settings, data, last)
+            try_metrics(fit)
+            self._follow(fit, given, limit)
+            self.trace_ = with_metrics(fit, self.trace_, self.link_)
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:

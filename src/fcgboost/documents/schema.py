@@ -81,7 +81,10 @@ PARAMETERS: dict[str, Any] = {
     "categorical_features": Literal["from_dtype"] | list[str | bool | int] | None,
     "dayfirst": bool | None,
 }
-Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
+# Absent where there are none.
+_METRICS = ("metrics", dict[str, str] | None, None)
+_FIELDS: Any = [*PARAMETERS.items(), _METRICS]
+Parameters: Any = defstruct("Parameters", _FIELDS, forbid_unknown_fields=True)
 
 
 class ClassesRecord(Record):
@@ -164,13 +167,17 @@ class StepRecord(Record):
 
 
 class PathRecord(Record):
-    """Every step of the fit, and the atoms that are gone or entered after n_iter steps."""
+    """Every step of the fit, and the atoms that are gone or entered after n_iter steps.
+
+    Where metrics were recorded: those of every step.
+    """
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
     gone: list[_Place]
     atoms: list[AtomRecord]
     steps: list[StepRecord]
+    metrics: dict[Literal["train", "validation"], dict[str, list[_AnyReal]]] | UnsetType = UNSET
 
 
 class NumberOutputRecord(Record):

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import _get_feature_names, column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Dictionary
@@ -132,6 +132,25 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     names = getattr(estimator, "feature_names_in_", None)
     allows_missing = reset or name != "X" or takes_missing(estimator)
     return _checked(X, name, names, allows_missing)
+
+
+def check_same_columns(estimator: Any, X: Any) -> None:
+    """Raise a ValueError if validation rows have other columns than the training rows."""
+    known, names = getattr(estimator, "feature_names_in_", None), _get_feature_names(X)
+    n_known, width = estimator.n_features_in_, (*getattr(X, "shape", ()), None, None)[1]
+    is_alike = (known is None) == (names is None) and width in (n_known, None)
+    if is_alike and (names is None or list(names) == list(known)):
+        return
+    here, there = (
+        f"{n} columns " + ("without names" if own is None else f"named {own[:5].tolist()}")
+        for n, own in ((width, names), (n_known, known))
+    )
+    raise ValueError(
+        f"X_val has {here}, and the classifier is fitted to {there}. A Pipeline transforms X but "
+        "not X_val: pass X_val=pipe[:-1].fit(X, y).transform(X_val), or have it transformed by "
+        "Pipeline(steps, transform_input=['X_val']), with set_fit_request(X_val=True, y_val=True) "
+        "of the classifier and sklearn.set_config(enable_metadata_routing=True)."
+    )
 
 
 def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:
