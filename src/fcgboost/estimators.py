@@ -139,11 +139,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
         categories.
     metrics : str, callable, list of str, dict or None, default=None
-        Scores to record for every step in ``trace_.metrics``, of the training rows and of the
-        validation rows, if there are any: names of scikit-learn's scores, or a dict from names to
-        such names or functions, as `scoring` of its `cross_validate`. A function alone is called
-        "score". They choose nothing, which `scoring` does. Probabilities are those of the fitted
-        link; a score that is not defined is NaN.
+        Scores of training and validation rows that ``trace_.metrics`` records for every step: names
+        of scikit-learn, a function, called "score", or a dict from names to names or functions, as
+        `scoring` of its `cross_validate`. They choose nothing, as `scoring` here does.
+        Probabilities are those of the fitted link; NaN is a score that is not defined.
 
     Attributes
     ----------
@@ -296,8 +295,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         with all_or_nothing(self), blas.one_thread():
             settings = resolve(self, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            held_out, keeps = (X_val, y_val, sample_weight_val), settings.has_functions
-            data = check_data(self, X, y, sample_weight, held_out, keeps_written=keeps)
+            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
             last = vars(self).get("_state_") if settings.warm_start else None
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)

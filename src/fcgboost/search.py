@@ -86,10 +86,10 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
     dayfirst, metrics :
-        As in `FCGBoostClassifier`, whose `link` is "theory" here; metrics are those of the refit,
-        at its training rows. With max_iter="auto" the steps
-        are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
-        the refit, that of all data; with a number, among 1, ..., max_iter.
+        As in `FCGBoostClassifier`, whose `link` is "theory" here; metrics are of the refit. With
+        max_iter="auto" the steps are chosen among the multiples k0, ..., 5 k0, k0 that of the
+        fold's training part and, for the refit, that of all data; with a number, among 1, ...,
+        max_iter.
 
     Attributes
     ----------
@@ -311,8 +311,7 @@ def _score_fold(
     layout: Layout | None = None
     with blas.one_thread():
         held_out, rows = (X[test], y[test], weights[test]), (X[train], y[train], weights[train])
-        keeps = {"keeps_written": callable(prototype.scoring), "is_fold": True}
-        parts = check_data(clone(prototype), *rows, held_out, **keeps)
+        parts = check_data(clone(prototype), *rows, held_out, is_fold=True)
         parts = parts._replace(readers=readers)
         for dictionary, some in groupby(settings, lambda one: one.dictionary):
             ridges = list(some)

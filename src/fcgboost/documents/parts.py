@@ -16,7 +16,6 @@ from fcgboost.documents.schema import PARAMETERS, PartRecord, Special, Value
 from fcgboost.greedy.schemes import FullyCorrective
 from fcgboost.parts import Part
 from fcgboost.training.checks import FAMILIES
-from fcgboost.training.scoring import named_metrics
 
 Known = Mapping[str, type[Part]]
 
@@ -91,10 +90,7 @@ def parameters_document(parameters: Mapping[str, Any]) -> dict[str, Any]:
         given["random_state"] = None
     if isinstance(given["class_weight"], Mapping):
         given["class_weight"] = list(given["class_weight"].items())
-    metrics = named_metrics(parameters["metrics"]).items()
-    named = {name: scoring for name, scoring in metrics if isinstance(scoring, str)}
-    document = {name: plain(value, name) for name, value in given.items()}
-    return {**document, "metrics": named} if named else document
+    return {name: plain(value, name) for name, value in given.items()}
 
 
 def read_parameters(record: Any, known: Known) -> dict[str, Any]:

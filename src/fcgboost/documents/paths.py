@@ -29,7 +29,7 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
     rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
     presence = Presence(len(trace.start))
     metrics = {
-        rows: {name: list(map(special, values)) for name, values in own.items()}
+        rows: {name: list(map(special, own[name])) for name in own}
         for rows, own in trace.metrics.items()
     }
     return {
@@ -111,10 +111,7 @@ def read_path(
         start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
         endings=tuple(None if name is None else Status[name] for name in path.endings),
         metrics={
-            rows: {
-                name: numbers(values, len(steps), f"{_PLACE}.metrics.{rows}")
-                for name, values in own.items()
-            }
+            rows: {name: numbers(own[name], len(steps), f"{_PLACE}.metrics") for name in own}
             for rows, own in (path.metrics or {}).items()
         },
     )

@@ -81,10 +81,7 @@ PARAMETERS: dict[str, Any] = {
     "categorical_features": Literal["from_dtype"] | list[str | bool | int] | None,
     "dayfirst": bool | None,
 }
-# Absent where there are none.
-_METRICS = ("metrics", dict[str, str] | None, None)
-_FIELDS: Any = [*PARAMETERS.items(), _METRICS]
-Parameters: Any = defstruct("Parameters", _FIELDS, forbid_unknown_fields=True)
+Parameters: Any = defstruct("Parameters", list(PARAMETERS.items()), forbid_unknown_fields=True)
 
 
 class ClassesRecord(Record):
@@ -167,10 +164,7 @@ class StepRecord(Record):
 
 
 class PathRecord(Record):
-    """Every step of the fit, and the atoms that are gone or entered after n_iter steps.
-
-    Where metrics were recorded: those of every step.
-    """
+    """Every step of the fit, atoms gone or entered after n_iter steps, and metrics, if any."""
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]

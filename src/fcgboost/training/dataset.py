@@ -167,13 +167,14 @@ def check_data(
     sample_weight: Any,
     validation: tuple[Any, Any, Any],
     *,
-    keeps_written: bool,
     is_fold: bool = False,
 ) -> Data:
     """Check what a fit is given; functions of the user's see rows as they were written.
 
     Of the weights of a fold nothing is said that was said of all.
     """
+    metrics = checks.named_metrics(estimator.metrics).values()
+    keeps_written = any(map(callable, (estimator.scoring, *metrics)))
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")

@@ -1,9 +1,10 @@
-"""Metrics along a path, for training and validation rows: recorded at its end, never chosen by."""
+"""Metrics along a path, of training and validation rows: computed at its end, for the record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,30 +17,32 @@ from fcgboost.training.scoring import Metric
 
 
 def try_metrics(fit: Fit) -> None:
-    """Score decision values of 0: what cannot be computed is an error before the path is made."""
+    """Score decision values of 0: what cannot be computed is an error before there is a path."""
     link = PowerLink(1.0, 1.0) if fit.settings.link == "power" else None
-    for _, data, score in _scores(fit, link):
-        score(np.zeros((len(data.codes), len(fit.layout.targets))))
+    for _, layout, data, score in _scores(fit, link):
+        score(np.zeros((len(data.codes), len(layout.targets))))
 
 
 def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
     """Return a path with its metrics, probabilities by the link of the model."""
-    found, layout = {}, fit.layout
-    assert isinstance(layout, MemoryLayout)
-    for rows, data, score in _scores(fit, link):
+    found, names = {}, [*fit.settings.metrics]
+    for rows, layout, data, score in _scores(fit, link):
         values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
-        columns = np.reshape(values, (-1, len(fit.settings.metrics))).T
-        found[rows] = dict(zip(fit.settings.metrics, columns, strict=True))
+        found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
     return replace(trace, metrics=found)
 
 
 def _scores(
     fit: Fit, link: PowerLink | None
-) -> Iterator[tuple[str, DataSet, Callable[[Array], list[float]]]]:
-    """Yield what rows are called, the rows, and all metrics as a function of decision values."""
-    layout, loss, metrics = fit.layout, fit.settings.loss, fit.settings.metrics.values()
+) -> Iterator[tuple[str, MemoryLayout, DataSet, Callable[[Array], list[float]]]]:
+    """Yield what rows are called, where they are, and all metrics of decision values there."""
+    layout, metrics = fit.layout, [Metric(one) for one in fit.settings.metrics.values()]
     assert isinstance(layout, MemoryLayout)
     for name, data in (("train", layout.train), ("validation", layout.validation)):
         if metrics and data is not None:
-            scores = [Metric(one).at(data, loss, layout.classes, link) for one in metrics]
-            yield name, data, lambda decision, scores=scores: [one(decision) for one in scores]
+            scores = [one.at(data, fit.settings.loss, layout.classes, link) for one in metrics]
+
+            def score(decision: Array, scores: Any = scores) -> list[float]:
+                return [one(decision) for one in scores]
+
+            yield name, layout, data, score

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import check_scoring, get_scorer, get_scorer_names
+from sklearn.metrics import check_scoring, get_scorer
 
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
-from fcgboost.training.checks import Array, make_part, to_host
+from fcgboost.training.checks import Array, make_part, named_metrics, to_host
 from fcgboost.training.dataset import DataSet, counts_of
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
@@ -86,11 +86,10 @@ class Metric:
 
     def __init__(self, scoring: Any) -> None:
         self._scoring, self._scorer, self._is_own = scoring, get_scorer(scoring), callable(scoring)
-        # A scorer takes weights, also for a function that does not.
-        function = getattr(self._scorer, "_score_func", self._scorer)
-        parameters = inspect.signature(function).parameters.values()
-        takes_them = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-        self._has_weights = takes_them or not self._is_own
+        # A function need not know of weights, also if scikit-learn has made a scorer of it.
+        function = getattr(scoring, "_score_func", self._scorer)
+        given = inspect.signature(function).parameters.values()
+        self._has_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in given)
 
     def __call__(self, found: Any, X: Any, y: Any, weights: Array | None = None) -> float:
         """Return the score of a classifier."""
@@ -110,46 +109,21 @@ class Metric:
         self, data: DataSet, loss: Loss, classes: NDArray[Any], link: PowerLink | None = None
     ) -> Callable[[Array], float]:
         """Return a function of decision values at rows, which one of the user's sees as written."""
-        rows, places = data, np.arange(len(data.codes))
-        if self._is_own and data.written is not None and data.positions is not None:
-            rows, places = data.written, data.positions
+        rows = (data.written if self._is_own else None) or data
+        places = slice(None) if rows is data else data.positions
         y, output = classes[rows.codes], 0 if len(classes) == 2 else slice(None)
 
         def score(decision: Array) -> float:
-            found = PrecomputedClassifier(loss, classes, decision[places, output], link)
+            found = PrecomputedClassifier(loss, classes, decision[places][:, output], link)
             return self(found, rows.X, y, rows.weights)
 
         return score
 
 
-def named_metrics(metrics: Any) -> dict[str, Any]:
-    """Return scores by their names, given as scikit-learn's `cross_validate` takes them."""
-    if metrics is None:
-        return {}
-    if isinstance(metrics, str) or callable(metrics):
-        return {metrics if isinstance(metrics, str) else "score": metrics}
-    is_list, is_dict = isinstance(metrics, list | tuple), isinstance(metrics, Mapping)
-    pairs = [(one, one) for one in metrics] if is_list else [*metrics.items()] if is_dict else []
-    if not pairs or not all(
-        isinstance(name, str) and (isinstance(one, str) or callable(one)) for name, one in pairs
-    ):
-        raise ValueError(
-            "metrics must be None, a score of scikit-learn by its name, a function of an "
-            "estimator, X and y, a list of names, or a dict from names to names or functions; "
-            f"got {metrics!r}."
-        )
-    return dict(pairs)
-
-
 def check_metrics(metrics: Any, loss: Loss, link: Any) -> dict[str, Any]:
-    """Return scores by their names; a ValueError names those that cannot be."""
-    named = named_metrics(metrics)
-    for scoring in named.values():
-        if isinstance(scoring, str) and scoring not in get_scorer_names():
-            raise ValueError(
-                f"metrics: scikit-learn has no score {scoring!r}; "
-                "sklearn.metrics.get_scorer_names() lists those it has."
-            )
+    """Return scores by their names; a ValueError for one that cannot be."""
+    for scoring in (named := named_metrics(metrics)).values():
+        Metric(scoring)
         check_score(scoring, loss, has_link=link == "power")
     return named
 

@@ -105,11 +105,6 @@ class Settings:
         return bool(self.preset.families)
 
     @property
-    def has_functions(self) -> bool:
-        """Whether functions of the user's score rows."""
-        return any(map(callable, (self.scoring, *self.metrics.values())))
-
-    @property
     def has_free_steps(self) -> bool:
         """Whether validation may choose the number of steps."""
         return self.max_iter == "auto"
