@@ -29,7 +29,7 @@ def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
     for rows, layout, data, score in _scores(fit, link):
         values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
         found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
-    return replace(trace, metrics=found)
+    return replace(trace, metrics=found) if found else trace
 
 
 def _scores(
