@@ -14,10 +14,11 @@ from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import left_out
 from fcgboost.threads import blas
+from fcgboost.training.attributes import all_or_nothing
 from fcgboost.training.averaging import average
-from fcgboost.training.callbacks import CallbackSupport, with_callbacks
+from fcgboost.training.callbacks import CallbackSupport, watch_fit, with_callbacks
 from fcgboost.training.dataset import check_data
-from fcgboost.training.fit import Fit, all_or_nothing, prepare
+from fcgboost.training.fit import Fit, prepare
 from fcgboost.training.metrics import try_metrics, with_metrics
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
@@ -292,18 +293,18 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         """
         # The loop's products are small: more BLAS threads cost more than they give, and under
         # load many times more; candidates are evaluated in threads of our own.
-        with all_or_nothing(self), blas.one_thread():
-            settings = resolve(self, has_validation_data=X_val is not None)
+        with all_or_nothing(self) as twin, blas.one_thread():
+            settings = resolve(twin, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
-            last = vars(self).get("_state_") if settings.warm_start else None
+            data = check_data(twin, X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            last = vars(twin).get("_state_") if settings.warm_start else None
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             fit = prepare(settings, data, last)
             try_metrics(fit)
-            self._follow(fit, given, limit)
-            self.trace_ = with_metrics(fit, self.trace_, self.link_)
+            twin._follow(fit, {"estimator": self, **given}, limit)
+            twin.trace_ = with_metrics(fit, twin.trace_, twin.link_)
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
@@ -315,7 +316,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         if fit.settings.chooses:
             fit = tune(fit, rules)
         fit.check_link()
-        watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
+        watcher, close = watch_fit(fit.recipe.max_iter, given, fit.attributes)
         first, self.status_ = fit.path(rules, watcher)
         trace = average(fit, first, rules)
         if limit is not None and limit.is_reached:

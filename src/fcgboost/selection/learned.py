@@ -8,7 +8,7 @@ best of it enters: a refined atom competes with the one it was made of, so it is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ from fcgboost.dictionaries import (
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
+from fcgboost.threads import cached
 
 # Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
@@ -173,15 +174,15 @@ class _Data:
             return self
         return _Data(self.rows[:, columns], self.frame.of_columns(columns), self.weights)
 
-    @cached_property
+    @cached
     def weight(self) -> float:
         return float(self.weights.sum())
 
-    @cached_property
+    @cached
     def standardized(self) -> Any:
         return (host(self.rows) - self.frame.shift) / self.frame.scale
 
-    @cached_property
+    @cached
     def blocks(self) -> Array:
         return _kernels.in_blocks(self.standardized)
 

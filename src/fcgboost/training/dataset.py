@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from fcgboost import hashing
 from fcgboost.clipping import Limits
 from fcgboost.tables.columns import Column
 from fcgboost.tables.encoder import is_table
+from fcgboost.threads import cached
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
@@ -94,7 +94,7 @@ class DataSet:
         """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
         return self if limits is None else replace(self, X=limits.apply(self.X))
 
-    @cached_property
+    @cached
     def has_missing(self) -> bool:
         """Whether a value is NaN."""
         return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())

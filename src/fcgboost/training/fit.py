@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,7 +13,6 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from fcgboost import threads
 from fcgboost.arrays import host
@@ -52,24 +51,6 @@ from fcgboost.training.validation import Validator, make_validator
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256
-
-
-@contextmanager
-def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave a failed fit as if it had never been called."""
-    before = fitted_attributes(estimator)
-    try:
-        yield
-    except BaseException:
-        for name in fitted_attributes(estimator):
-            delattr(estimator, name)
-        vars(estimator).update(before)
-        raise
-
-
-def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what a fit has set."""
-    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
 
 
 @dataclass(frozen=True)
