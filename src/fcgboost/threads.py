@@ -15,6 +15,8 @@ from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
+# Seconds after which threads are looked at again.
+_WAIT = 0.05
 
 
 class cached(Generic[T]):  # noqa: N801, as functools.cached_property
@@ -114,36 +116,38 @@ def each(work: Callable[[Any], Any], pieces: Sequence[Any], n_threads: int) -> l
     Pools keep their threads and locks, which neither forks nor interrupts are safe with.
     """
     results: list[Any] = [None] * len(pieces)
-    errors: list[BaseException | None] = []
-    todo, ended = SimpleQueue[Any](), SimpleQueue[BaseException | None]()
+    todo, ended, errors = SimpleQueue[Any](), SimpleQueue[None](), list[BaseException | None]()
     for piece in enumerate(pieces):
         todo.put(piece)
 
-    def run() -> BaseException | None:
+    def run() -> None:
         try:
             while True:
                 place, piece = todo.get_nowait()
                 results[place] = work(piece)
         except Empty:
-            return None
+            errors.append(None)
         except BaseException as error:
             _empty(todo)  # so that the others end
-            return error
+            errors.append(error)
+        ended.put(None)
 
-    n_others = 0
+    n_started = 1
     try:
         for _ in range(min(n_threads, len(pieces)) - 1):
-            _thread.start_new_thread(lambda: ended.put(run()), ())
-            n_others += 1
-        errors.append(run())
+            _thread.start_new_thread(run, ())
+            n_started += 1
     finally:
-        while n_others:
+        run()
+        while len(errors) < n_started:
             try:
-                errors.append(ended.get())
-                n_others -= 1
-            except KeyboardInterrupt as error:  # pieces are short: nothing is left behind
+                ended.get(timeout=_WAIT)
+            except Empty:  # an interrupt may have taken what was put
+                continue
+            except KeyboardInterrupt as error:  # pieces are short, and nothing is left behind
                 _empty(todo)
                 errors.append(error)
+                n_started += 1
     for found in errors:
         if found is not None:
             raise found
