@@ -242,3 +242,17 @@ def test_a_failed_fit_leaves_the_last_one():
     with pytest.raises(ValueError, match="rows"):
         classifier.fit(X[:10], Y)
     assert vars(classifier) == before
+
+
+@pytest.mark.slow
+def test_all_at_random_breaks_nothing():
+    """The short version of `make soak`."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks.soak", "--minutes", "3", "--seed", "1"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        timeout=900,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "; 0 problems" in ended.stdout
