@@ -85,14 +85,9 @@ def size_in_points(ax: Axes) -> tuple[float, float]:
 
 def wrapped(text: str, width: float, size: float) -> str:
     """Break every line of a label where it would be wider than `width` points."""
-    n = n_letters(width, size)
+    n = max(12, int(width / (_LETTER * size)))
     lines = (textwrap.fill(line, n, break_long_words=False) for line in text.split("\n"))
     return "\n".join(lines)
-
-
-def n_letters(width: float, size: float) -> int:
-    """Return how many letters of a size fit into so many points, at least twelve."""
-    return max(12, int(width / (_LETTER * size)))
 
 
 def shortened(name: str, length: int = 28) -> str:
