@@ -47,7 +47,7 @@ def test_the_worst_mistake_is_explained_unless_a_row_is_asked_for(
     worst = page.table("why")[1][0]
     words = f"Row {worst[0]} is predicted as {quoted(worst[2])}; its class is {quoted(worst[1])}."
     assert words in section(page)
-    assert "from the mean of training rows" in section(page)
+    assert "the mean decision value of training rows" in section(page)
     (drawn,) = [a for tag, a in page.elements if str(a.get("aria-label")).startswith("Why row")]
     assert str(drawn["aria-label"]).startswith(f"Why row {worst[0]} is predicted as")
     assert "Row 7 is predicted as" in section(show(model, *judged, row=7))
@@ -73,7 +73,7 @@ def test_without_training_rows_those_given_are_the_background(
     save_model(model, tmp_path / "model.json", background=False)
     page = show(load_model(tmp_path / "model.json"), *judged)
     assert "The model has no training rows, so it is explained against rows given" in page.text
-    assert "from the mean of rows given to this report" in section(page)
+    assert "the mean decision value of rows given to this report" in section(page)
     assert "why" in page.table("margin")[0]
 
 

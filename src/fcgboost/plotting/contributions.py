@@ -112,13 +112,13 @@ class ContributionDisplay(base.Display):
         """Draw at most `n_shown` columns and one bar for the others; `kwargs` for `Axes.barh`."""
         ax = self._start(ax)
         order = np.argsort(-np.abs(self.values), kind="stable")
-        steps, n_rest = self.values[order[:n_shown]], len(order[n_shown:])
-        names = [base.shortened(self.names[i], _NAME) for i in order[:n_shown]]
-        cells = [base.shortened(self.cells[i], _CELL) for i in order[:n_shown]]
-        labels = [f"{name} = {cell}" for name, cell in zip(names, cells, strict=True)]
-        if n_rest:
-            steps = np.append(steps, self.values[order[n_shown:]].sum())
-            labels.append(f"{n_rest:,} other column{'s' * (n_rest > 1)}")
+        shown, rest = order[:n_shown], order[n_shown:]
+        pairs = ((base.shortened(self.names[i], _NAME), self.cells[i]) for i in shown)
+        labels = [f"{name} = {base.shortened(cell, _CELL)}" for name, cell in pairs]
+        steps = self.values[shown]
+        if len(rest):
+            steps = np.append(steps, self.values[rest].sum())
+            labels.append(f"{len(rest):,} other column{'s' * (len(rest) > 1)}")
         (width, height), letters = base.size_in_points(ax), float(ax.yaxis.label.get_fontsize())
         size = min(letters, max(4.0, 0.75 * height / len(steps)), max(7.0, _SIZE * width))
         ax.set_yticks(np.arange(len(steps)), labels, fontsize=size)

@@ -86,9 +86,7 @@ def write_model_report(
         fitted = evaluation.model
     n_rows = 0 if evaluation is None else len(evaluation)
     if row is not None and not 0 <= row < n_rows:
-        raise ValueError(
-            f"row={row}: there are {count(n_rows, 'row')} of data, which count from 0."
-        )
+        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 0.")
     target = fitted.classifier.about_.get("target")
     known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
     lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)

@@ -67,15 +67,12 @@ def draw_boundary(plane: Plane) -> Picture:
 
 def draw_row(model: FittedModel, reasons: Reasons, label_: Any) -> Picture:
     """Draw what the columns of a row add to its decision value for the predicted label."""
-    last = {"row": len(reasons.explanation.values) - 1, "class_of_interest": label_}
+    options = {"classes": model.classes, "class_of_interest": label_}
+    last, show = len(reasons.why), plotting.ContributionDisplay.from_explanation
     with drawing(True, 1.6 + 0.24 * min(11, len(model.columns))) as ax:
-        show = plotting.ContributionDisplay.from_explanation
-        show(reasons.explanation, classes=model.classes, ax=ax, **last)
+        show(reasons.explanation, row=last, ax=ax, **options)
     rows = "training rows" if reasons.is_from_training else "rows given to this report"
-    caption = (
-        f"What every column adds to the decision value (Shapley values), from the mean of {rows}, "
-        "the base value, to that of the row."
-    )
+    caption = f"What columns add to the mean decision value of {rows} (Shapley values)."
     title = f"Why row {reasons.row} is predicted as {quoted(label_)}"
     return _picture(ax, "contributions", title, caption)
 

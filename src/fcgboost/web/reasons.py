@@ -23,7 +23,7 @@ _MOST_REASONS, _LONGEST = 3, 28
 class Reasons:
     """The worst mistakes in words and, last in the explanation, the row that is drawn."""
 
-    why: list[str]
+    why: dict[int, str]
     row: int
     explanation: Explanation
     is_from_training: bool
@@ -41,9 +41,8 @@ def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) ->
     rows = getattr(X, "iloc", X)[places]  # pandas' data frames take labels, not places
     found = explain(classifier, rows, None if has_rows else X, encoder=model.encoder)
     found = replace(found, feature_names=[column.name for column in model.columns])
-    codes = (evaluation.labels[places, None] == model.classes).argmax(axis=1)
-    values, _ = found.towards(codes)
-    why = [_why(model, values[k], cells_of(found, k)) for k in range(len(worst))]
+    values, _ = found.towards((evaluation.labels[places, None] == model.classes).argmax(axis=1))
+    why = {int(i): _why(model, values[k], cells_of(found, k)) for k, i in enumerate(worst)}
     return Reasons(why, row, found, has_rows)
 
 
@@ -51,9 +50,9 @@ def _why(model: FittedModel, values: Array, cells: list[str]) -> str:
     """Name the columns that add most to a decision value, or take most from it."""
     said = []
     for j in np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS]:
-        column, sign = model.columns[j], "+" if values[j] > 0.0 else ""
+        column, value = model.columns[j], number(float(f"{values[j]:.2g}"))
         has_text = isinstance(column, CategoryColumn) or cells[j] == "missing"
         cell = f" = {shortened(cells[j], _LONGEST)}" if has_text else ""
-        value = number(float(f"{values[j]:.2g}"))
+        sign = "+" if values[j] > 0.0 else ""
         said.append(f"{shortened(column.name, _LONGEST)}{cell} {sign}{value}")
     return ", ".join(said)

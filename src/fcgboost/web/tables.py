@@ -176,7 +176,7 @@ def _share(part: Any, whole: Any) -> Cell:
 
 def _worst(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
-    wrong, rows = evaluation.mistakes, evaluation.mistakes[:MOST_MISTAKES]
+    wrong, rows = evaluation.mistakes, evaluation.mistakes[:MOST_MISTAKES].tolist()
     places = model.largest(_MOST_VALUES)
     values = [np.asarray(evaluation.values(place)) for place in places]
     heads = [Head("row", "number"), Head("true class"), Head("predicted"), Head("margin", "number")]
@@ -186,11 +186,7 @@ def _worst(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) 
         name, is_number = shortened(model.columns[place].name, 28), column.dtype.kind in "biuf"
         heads.append(Head(name, "number" if is_number else "label"))
     columns = [column.astype(object) for column in values]
-    why = [[]] * len(rows) if reasons is None else [[Cell(one)] for one in reasons.why]
-    cells = [
-        [*_mistake(evaluation, int(i)), *said, *(_any(one[i]) for one in columns)]
-        for i, said in zip(rows, why, strict=True)
-    ]
+    cells = [[*_mistake(evaluation, i, reasons), *(_any(one[i]) for one in columns)] for i in rows]
     caption = f"The {len(rows)} worst of {count(len(wrong), 'mistake')}."
     if len(rows) == len(wrong):
         caption = f"The {count(len(wrong), 'mistake')}, the worst first."
@@ -203,14 +199,14 @@ def _worst(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) 
     return Table(caption, heads, cells, notes)
 
 
-def _mistake(evaluation: Evaluation, i: int) -> list[Cell]:
+def _mistake(evaluation: Evaluation, i: int, reasons: Reasons | None) -> list[Cell]:
     margin, code = float(evaluation.margins[i]), evaluation.codes[i]
     labels = [Cell(label(evaluation.y[i])), Cell(label(evaluation.labels[i]))]
     cells = [_count(i), *labels, Cell(fixed(margin, 3), key=margin)]
     if evaluation.proba is not None:
         p = float(evaluation.proba[i, code]) if code >= 0 else 0.0
         cells.append(Cell(fixed(p, 3), key=p))
-    return cells
+    return cells if reasons is None else [*cells, Cell(reasons.why[i])]
 
 
 def _any(value: Any) -> Cell:
