@@ -18,6 +18,7 @@ from fcgboost.training.averaging import average
 from fcgboost.training.callbacks import CallbackSupport, with_callbacks
 from fcgboost.training.dataset import check_data
 from fcgboost.training.fit import Fit, all_or_nothing, prepare
+from fcgboost.training.metrics import try_metrics, with_metrics
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.tuning import paths_of, tune
@@ -137,6 +138,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dayfirst : bool or None, default=None
         Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
         categories.
+    metrics : str, callable, list of str, dict or None, default=None
+        Scores of training and validation rows that ``trace_.metrics`` records for every step: names
+        of scikit-learn, a function, called "score", or a dict from names to names or functions, as
+        `scoring` of its `cross_validate`. They choose nothing, as `scoring` here does.
+        Probabilities are those of the fitted link; NaN is a score that is not defined.
 
     Attributes
     ----------
@@ -156,7 +162,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     link_ : PowerLink or None
         What turns decision values into probabilities; None is the formula of the loss.
     trace_ : Trace
-        A record of every step, also of those that validation did not keep.
+        A record of every step, also of those that validation did not keep, and the `metrics`.
     status_ : Status
         How the fit ended.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -225,6 +231,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         time_limit: float | None = None,
         categorical_features: Any = "from_dtype",
         dayfirst: bool | None = None,
+        metrics: Any = None,
     ) -> None:
         self.dictionary = dictionary
         self.loss = loss
@@ -255,6 +262,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.dayfirst = dayfirst
+        self.metrics = metrics
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -292,7 +300,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            self._follow(prepare(settings, data, last), given, limit)
+            fit = prepare(settings, data, last)
+            try_metrics(fit)
+            self._follow(fit, given, limit)
+            self.trace_ = with_metrics(fit, self.trace_, self.link_)
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:

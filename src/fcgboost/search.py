@@ -85,10 +85,11 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
-    dayfirst :
-        As in `FCGBoostClassifier`, whose `link` is "theory" here. With max_iter="auto" the steps
-        are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
-        the refit, that of all data; with a number, among 1, ..., max_iter.
+    dayfirst, metrics :
+        As in `FCGBoostClassifier`, whose `link` is "theory" here; metrics are of the refit. With
+        max_iter="auto" the steps are chosen among the multiples k0, ..., 5 k0, k0 that of the
+        fold's training part and, for the refit, that of all data; with a number, among 1, ...,
+        max_iter.
 
     Attributes
     ----------
@@ -143,6 +144,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         verbose: int = 0,
         categorical_features: Any = "from_dtype",
         dayfirst: bool | None = None,
+        metrics: Any = None,
     ) -> None:
         self.dictionaries = dictionaries
         self.l2s = l2s
@@ -169,6 +171,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.verbose = verbose
         self.categorical_features = categorical_features
         self.dayfirst = dayfirst
+        self.metrics = metrics
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a setting and fit it.
@@ -351,9 +354,8 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     assert validator is not None
     assert validation is not None
     if len(trace) == 0:
-        rows = validation.as_scored
-        score = make_score(settings.scoring, False, settings.loss, layout.classes, rows)
-        return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
+        score = make_score(settings.scoring, False, settings.loss, layout.classes, validation)
+        return [score(np.tile(trace.start, (len(validation.codes), 1)))] * n_units
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     steps, validator = {k: trace[k - 1] for k in ks}, validator.anew()

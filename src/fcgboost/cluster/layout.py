@@ -57,6 +57,7 @@ def check_supported(settings: Settings) -> None:
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
         (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
+        (not settings.metrics, "metrics", "nobody has all rows", "truncate(k) and score"),
     ):
         if not is_there:
             raise ValueError(f"{what} is not for a Dask cluster, where {why}: use {instead}.")

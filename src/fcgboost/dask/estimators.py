@@ -45,7 +45,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     **parameters
         All others are those of `FCGBoostClassifier`, with the same defaults; `n_jobs` is not used,
         as every worker takes as many threads as it has. Only full correction by Newton's method is
-        there, with `device` "cpu", accuracy as `scoring`, and no `time_limit`.
+        there, with `device` "cpu", accuracy as `scoring`, no `metrics` and no `time_limit`.
 
     Notes
     -----

@@ -90,11 +90,6 @@ class DataSet:
         positions = (np.cumsum(mask) - 1)[self.positions[kept]]
         return replace(part, written=self.written.take(kept), positions=positions)
 
-    @property
-    def as_scored(self) -> DataSet:
-        """The rows as a score sees them: a function of the user's, as they were written."""
-        return self.written or self
-
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
         return self if limits is None else replace(self, X=limits.apply(self.X))
@@ -149,6 +144,8 @@ def check_labelled(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
+    if known is not None:
+        checks.check_same_columns(estimator, X)
     try:
         X = checks.check_matrix(estimator, X, reset=known is None, name=f"X{ending}")
     except ValueError as error:
@@ -172,11 +169,12 @@ def check_data(
     *,
     is_fold: bool = False,
 ) -> Data:
-    """Check what a fit is given; a score of the user's sees rows as they were written.
+    """Check what a fit is given; functions of the user's see rows as they were written.
 
     Of the weights of a fold nothing is said that was said of all.
     """
-    keeps_written = callable(estimator.scoring)
+    metrics = checks.named_metrics(estimator.metrics).values()
+    keeps_written = any(map(callable, (estimator.scoring, *metrics)))
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")

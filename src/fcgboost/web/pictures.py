@@ -43,10 +43,9 @@ def draw_pictures(model: FittedModel, evaluation: Evaluation | None) -> list[Pic
 def draw_path(path: PathRecord) -> Picture:
     """Draw the path as it is without a script."""
     model, (ylabel, curves) = path.model, next(iter(path.panels.items()))
-    k0 = model.k0 if model.k0 <= path.n_steps else None
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
-        plotting.PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
+        plotting.PathDisplay(curves, k0=model.k0, chosen=chosen, ylabel=ylabel).plot(ax)
     return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
 
 
