@@ -29,6 +29,7 @@ from fcgboost.io import load_model
 from fcgboost.plotting import (
     AtomDisplay,
     CoefficientPathDisplay,
+    ContributionDisplay,
     DecisionBoundaryDisplay,
     FeatureInfluenceDisplay,
     MarginDisplay,
@@ -68,8 +69,12 @@ def draw_atoms(model: Any, ax: Any = None, y: Any = y) -> Any:
     return AtomDisplay.from_estimator(model, ax=ax)
 
 
+def draw_contributions(model: Any, ax: Any = None, y: Any = y) -> Any:
+    return ContributionDisplay.from_estimator(model, X, ax=ax)
+
+
 Draw = Callable[..., Any]
-OURS = [draw_path, draw_coefficients, draw_influence, draw_atoms]
+OURS = [draw_path, draw_coefficients, draw_influence, draw_atoms, draw_contributions]
 ALL = [draw_boundary, draw_margins, draw_reliability, *OURS]
 each_display = pytest.mark.parametrize("draw", ALL)
 
@@ -94,7 +99,7 @@ def test_what_only_our_classifiers_have_is_not_drawn_of_others(draw: Draw, ax: A
             draw(other, ax)
 
 
-@pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability])
+@pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability, draw_contributions])
 def test_rows_of_another_width_are_an_error(draw: Draw, ax: Axes) -> None:
     points = np.random.default_rng(0).uniform(size=(40, 3))
     model = FCGBoostClassifier("gauss", max_iter=2, random_state=0).fit(points, np.arange(40) % 2)

@@ -25,6 +25,7 @@ Examples
 
 from fcgboost.plotting.atoms import AtomDisplay
 from fcgboost.plotting.boundaries import DecisionBoundaryDisplay
+from fcgboost.plotting.contributions import ContributionDisplay
 from fcgboost.plotting.influence import FeatureInfluenceDisplay
 from fcgboost.plotting.margins import MarginDisplay
 from fcgboost.plotting.paths import CoefficientPathDisplay, PathDisplay, path_error
@@ -33,6 +34,7 @@ from fcgboost.plotting.reliability import ReliabilityDisplay
 __all__ = [
     "AtomDisplay",
     "CoefficientPathDisplay",
+    "ContributionDisplay",
     "DecisionBoundaryDisplay",
     "FeatureInfluenceDisplay",
     "MarginDisplay",

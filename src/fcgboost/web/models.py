@@ -141,6 +141,12 @@ class Evaluation:
         """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
         return margins_of(self.codes, self.decision)
 
+    @cached_property
+    def mistakes(self) -> NDArray[np.intp]:
+        """The rows that are classified wrongly, the worst first."""
+        wrong = np.flatnonzero(self.labels != self.y)
+        return wrong[np.argsort(self.margins[wrong], kind="stable")]
+
     def values(self, place: int) -> Any:
         """Return a column of X as it is; None for one that X does not have."""
         if not hasattr(self.X, "columns"):  # no data frame of any library

@@ -19,6 +19,7 @@ from fcgboost.web.effects import Dependence, find_dependences, find_importances
 from fcgboost.web.models import Evaluation, FittedModel
 from fcgboost.web.path import PathRecord
 from fcgboost.web.plane import Plane
+from fcgboost.web.reasons import Reasons
 from fcgboost.web.svg import drawing, markup, raster
 from fcgboost.web.tables import influence_words
 from fcgboost.web.text import count, label, percent, quoted, shortened
@@ -61,6 +62,18 @@ def draw_boundary(plane: Plane) -> Picture:
     caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
     # Many small shapes: pixels are smaller.
     return Picture("still-boundary", raster(ax.figure, caption), "The boundary", caption)
+
+
+def draw_row(model: FittedModel, reasons: Reasons, label_: Any) -> Picture:
+    """Draw what the columns of a row add to its decision value for the predicted label."""
+    options = {"classes": model.classes, "class_of_interest": label_}
+    last, show = len(reasons.why), plotting.ContributionDisplay.from_explanation
+    with drawing(True, 1.6 + 0.24 * min(11, len(model.columns))) as ax:
+        show(reasons.explanation, row=last, ax=ax, **options)
+    rows = "training rows" if reasons.is_from_training else "rows given to this report"
+    caption = f"What columns add to the mean decision value of {rows} (Shapley values)."
+    title = f"Why row {reasons.row} is predicted as {quoted(label_)}"
+    return _picture(ax, "contributions", title, caption)
 
 
 def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]:
