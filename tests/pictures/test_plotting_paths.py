@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, load_model, theory_steps
-from fcgboost.colors import DICTIONARY_COLORS, GREY
+from fcgboost.colors import DICTIONARY_COLORS
 from fcgboost.datasets import make_simulation
-from fcgboost.plotting import CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting import PathDisplay, path_error
 from fcgboost.tables import TableEncoder
 
 X_test, y_test = make_simulation(60, random_state=1)
@@ -221,59 +221,6 @@ def test_what_a_path_cannot_draw_is_said(
         PathDisplay.from_estimator(model, *arguments, **options)
 
 
-def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
-    relu: FCGBoostClassifier, ax: Axes
-) -> None:
-    display = CoefficientPathDisplay.from_estimator(relu.truncate(4), n_named=2, ax=ax)
-    assert sorted(display.lines_) == [1, 2, 3, 4, 5, 6]
-    for atom, line in display.lines_.items():
-        steps, values = line.get_data()
-        assert_array_equal(steps, np.arange(1, 7))
-        assert np.isnan(values[: atom - 1]).all()
-        expected = [step.coef[0, atom - 1] for step in relu.trace_[atom - 1 :]]
-        assert_allclose(values[atom - 1 :], expected)
-    # The largest of the chosen model, not of the last step.
-    largest = np.argsort(-np.abs(relu.truncate(4).atom_coef_[0]))[:2] + 1
-    assert set(largest) != set(np.argsort(-np.abs(relu.atom_coef_[0]))[:2] + 1)
-    names = [f"atom {j}" for j in largest]
-    assert legend_texts(ax) == [*names, f"$k_0$ = {theory_steps(80)}", "chosen $k$ = 4"]
-    assert [display.lines_[j].get_label() for j in largest] == names
-    others = {line.get_color() for j, line in display.lines_.items() if j not in largest}
-    assert others == {GREY}
-
-
-def test_a_path_of_one_step_has_a_marker(ax: Axes) -> None:
-    model = FCGBoostClassifier("gauss", max_iter=1, random_state=0).fit(X, y)
-    display = CoefficientPathDisplay.from_estimator(model, ax=ax)
-    assert [line.get_marker() for line in display.lines_.values()] == ["o"]
+def test_a_path_of_one_step_has_a_marker() -> None:
     path = PathDisplay.from_predictions([0.2], ax=Figure().subplots())
     assert path.lines_[""].get_marker() == "o"
-
-
-def test_one_class_of_several_shows_its_own_atoms(several: FCGBoostClassifier, ax: Axes) -> None:
-    display = CoefficientPathDisplay.from_estimator(several, class_of_interest=2, ax=ax)
-    own = sorted({int(step.chosen[2]) for step in several.trace_} - {-1})
-    assert_array_equal(display.atoms, np.array(own) + 1)
-    assert_allclose(display.coefs[-1], several.atom_coef_[2, own])
-    assert ax.get_ylabel() == "coefficient for label 2"
-    with pytest.raises(ValueError, match=r"no class 7 to draw, only \[0, 1, 2\]"):
-        CoefficientPathDisplay.from_estimator(several, class_of_interest=7)
-
-
-def test_two_classes_have_one_set_of_coefficients(relu: FCGBoostClassifier) -> None:
-    with pytest.raises(ValueError, match=r"no class -1.0 to draw, only \[1.0\]"):
-        CoefficientPathDisplay.from_estimator(relu, class_of_interest=-1.0)
-
-
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_all_atoms_of_an_average_are_drawn(n_classes: int, ax: Axes) -> None:
-    rows, labels = make_simulation(60, random_state=2)
-    labels = labels if n_classes == 2 else np.digitize(rows[:, 0], [0.3, 0.6])
-    model = FCGBoostClassifier(random_state=0).fit(rows, labels)
-    row = 0 if n_classes == 2 else 1
-    display = CoefficientPathDisplay.from_estimator(model, class_of_interest=1, ax=ax)
-    expected = np.flatnonzero(model.trace_[model.n_iter_ - 1].coef[row])
-    drawn = display.atoms[np.nan_to_num(display.coefs[model.n_iter_ - 1]) != 0.0]
-    # Atoms are numbered from 1.
-    assert_array_equal(drawn - 1, expected)
-    assert len(expected) > model.n_iter_

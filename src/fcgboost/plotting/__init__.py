@@ -23,17 +23,14 @@ Examples
 0.25
 """
 
-from fcgboost.plotting.atoms import AtomDisplay
 from fcgboost.plotting.boundaries import DecisionBoundaryDisplay
 from fcgboost.plotting.contributions import ContributionDisplay
 from fcgboost.plotting.influence import FeatureInfluenceDisplay
 from fcgboost.plotting.margins import MarginDisplay
-from fcgboost.plotting.paths import CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting.paths import PathDisplay, path_error
 from fcgboost.plotting.reliability import ReliabilityDisplay
 
 __all__ = [
-    "AtomDisplay",
-    "CoefficientPathDisplay",
     "ContributionDisplay",
     "DecisionBoundaryDisplay",
     "FeatureInfluenceDisplay",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -173,82 +173,6 @@ class PathDisplay(base.Display):
             ax.plot([], [], "o", color=GREY, markersize=6, label=label)
 
 
-@dataclass(eq=False, repr=False)
-class CoefficientPathDisplay(base.Display):
-    """The coefficient of every atom against the number of steps; the largest have names.
-
-    They are named in the order of their size in the chosen model. Under full correction all
-    coefficients move in every corrected step, under the classical schemes only one does.
-
-    Attributes
-    ----------
-    lines_ : dict from int to matplotlib Line2D
-        By the atoms' numbers.
-    """
-
-    #: After 1, 2, ... steps, of shape (n_steps, n_atoms); NaN before an atom entered.
-    coefs: Array
-    #: The number of each atom in order of entry, from 1.
-    atoms: NDArray[np.intp]
-    _: KW_ONLY
-    #: The number of steps of the theory.
-    k0: int | None = None
-    #: The number of steps of the model.
-    chosen: int | None = None
-    #: The class the coefficients speak for.
-    class_name: str | None = None
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, class_of_interest: Any = None, **kwargs: Any
-    ) -> Self:
-        """Draw the coefficients of a classifier along its whole path.
-
-        Parameters
-        ----------
-        estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
-        class_of_interest : label or None, default=None
-            Of several classes, the one whose coefficients are drawn; None is the first.
-        **kwargs :
-            For `plot`.
-        """
-        _, classifier = _with_path(estimator, cls)
-        output, value = base.output_of(classifier, class_of_interest)
-        coefs, own = _coefficients(classifier.trace_, output)
-        k0, name = theory_k0(classifier), base.label_name(value)
-        display = cls(coefs, own + 1, k0=k0, chosen=classifier.n_iter_, class_name=name)
-        return display.plot(**kwargs)
-
-    def plot(self, ax: base.Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
-        """Draw into Axes or a new figure, and name so many atoms; `kwargs` for `Axes.plot`."""
-        ax, n_steps = self._start(ax), len(self.coefs)
-        sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))
-        named = np.argsort(-sizes, kind="stable")[: min(n_named, int(np.count_nonzero(sizes)))]
-        colors = dict(zip(named.tolist(), _NAMED_COLORS * len(named), strict=False))
-        # In the order of the legend.
-        places = [*colors, *(j for j in range(len(self.atoms)) if j not in colors)]
-        self.lines_: dict[int, Any] = {}
-        for j in places:
-            atom = int(self.atoms[j])
-            style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "zorder": 1.9}
-            if j in colors:
-                style = {"color": colors[j], "linewidth": 1.6, "label": f"atom {atom}"}
-            style |= {"marker": "o" if n_steps == 1 else None, **kwargs}
-            (self.lines_[atom],) = ax.plot(np.arange(1, n_steps + 1), self.coefs[:, j], **style)
-        ax.axhline(0.0, color=base.text_color(ax), linewidth=0.8)
-        if self.k0 is not None and self.k0 <= n_steps:
-            style = {"linestyle": ":", "label": f"$k_0$ = {self.k0}"}
-            ax.axvline(self.k0, color=base.text_color(ax), **style)
-        if self.chosen is not None and self.chosen < n_steps:
-            style = {"linestyle": "--", "linewidth": 1.0, "label": f"chosen $k$ = {self.chosen}"}
-            ax.axvline(self.chosen, color=base.text_color(ax), **style)
-        of_class = "" if self.class_name is None else f" for label {self.class_name}"
-        base.set_labels(ax, "steps $k$", f"coefficient{of_class}")
-        ax.set_xlim(1, max(2, n_steps))
-        base.legend_below(ax, ncols=4)
-        return self
-
-
 def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
     """Return the share of wrong predictions after every step of a classifier's whole path.
 
@@ -334,20 +258,3 @@ def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
         return {}, "error"
     unit = "error" if is_accuracy else f"score ({scoring})"
     return {name: 1.0 - values if is_accuracy else values}, unit
-
-
-def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
-    """Return the coefficients of the atoms that one output chose, and the places of these atoms."""
-    coefs = np.full((len(trace), len(trace.entered)), np.nan)
-    entered: dict[int, int] = {}
-    for step in trace:
-        coefs[step.k - 1, : step.n_entered] = step.coef[output]
-        # Of an average every path has chosen one.
-        for atom in step.chosen[output :: len(step.coef)].tolist():
-            if atom >= 0:
-                entered.setdefault(atom, step.k)
-    # An atom of several outputs enters each of them at a step of its own.
-    for atom, k in entered.items():
-        coefs[: k - 1, atom] = np.nan
-    own = np.array(sorted(entered), dtype=np.intp)
-    return coefs[:, own], own

@@ -141,7 +141,7 @@ class Evaluation:
         """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
         return margins_of(self.codes, self.decision)
 
-    @cached_property
+    @cached
     def mistakes(self) -> NDArray[np.intp]:
         """The rows that are classified wrongly, the worst first."""
         wrong = np.flatnonzero(self.labels != self.y)

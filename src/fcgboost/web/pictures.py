@@ -11,7 +11,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fcgboost import plotting
 from fcgboost.colors import CLASS_COLORS, PALETTE
-from fcgboost.plotting.atoms import has_values
 from fcgboost.plotting.base import legend_below, set_labels, text_color
 from fcgboost.tables import Column, NumberColumn
 from fcgboost.web.blocks import Picture
@@ -99,11 +98,6 @@ def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Pict
 
 
 def _of_model(model: FittedModel) -> Iterator[Picture]:
-    if model.has_path:
-        with drawing(model.has_dollars) as ax:
-            plotting.CoefficientPathDisplay.from_estimator(model.classifier, ax=ax)
-        caption = "How the coefficients moved while atoms came in; the largest ones have names."
-        yield _picture(ax, "coefficients", "Coefficient path", caption)
     if model.influence is not None:
         names = [shortened(column.name) for column in model.columns]
         with drawing(model.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
@@ -111,17 +105,6 @@ def _of_model(model: FittedModel) -> Iterator[Picture]:
         words = influence_words(model)
         caption = f"How strongly the model reacts to each column: {words}, as a share of all."
         yield _picture(ax, "influence", "Influence of the columns", caption)
-    if has_values(model.classifier.model_):
-        height = 2.4 + 0.13 * min(_MOST_ATOMS, model.classifier.n_atoms_)
-        with drawing(model.has_dollars, height) as ax:
-            display = plotting.AtomDisplay.from_estimator(model.classifier, ax=ax)
-        if list(display.names) != model.feature_names:
-            # A classifier behind an encoder does not know the names of its features.
-            display.names = model.feature_names
-            with drawing(model.has_dollars, height) as ax:
-                display.plot(ax)
-        caption = "What the atoms look at: each row is an atom, each column a feature."
-        yield _picture(ax, "atoms", "Atoms", caption)
 
 
 def _of_columns(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]:
