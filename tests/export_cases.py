@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from export_tables import GAPS, TABLES, Case
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
 from fcgboost import (
     FCGBoostClassifier,
@@ -23,6 +24,7 @@ from fcgboost.dictionaries import (
     TreeDictionary,
     UnionDictionary,
 )
+from fcgboost.tables import TableEncoder
 
 
 class TwoWidths(GaussDictionary):
@@ -117,6 +119,35 @@ def sparse_rows(dictionary: Any, n_classes: int, **parameters: Any) -> Case:
     settings = {"dictionary": dictionary, "max_iter": 9, **parameters}
     model = make(**settings).fit(sparse.csr_matrix(X), y)
     return Case(model, X)
+
+
+#: Families of which columns may lie far away: dictionaries, and kinds of data.
+AWAY: dict[str, Any] = {
+    **{name: name for name in ("gauss", "polynomial", "sigmoid", "relu", "linear", "step")},
+    **{"tree": "tree", "auto": "auto", "leaves": TreeDictionary(depth=3, corrects_leaves=True)},
+    **{"marks": "gauss", "marks_auto": "auto", "table": "gauss", "table_auto": "auto"},
+    **{"encoded": "gauss", "sparse": "gauss"},
+}
+
+
+def far_away(name: str, offset: float) -> Case:
+    """Fit on columns of deviation 1 around an offset; also marks of 0 and 1, texts, or zeros."""
+    rng = np.random.default_rng(5)
+    X, marks = rng.normal(size=(1400, 3)), (rng.random((1400, 9)) < 0.15) * 1.0
+    y = (X[:, 0] * X[:, 1] + marks[:, 0] + 0.5 * X[:, 2] > 0.2).astype(int)
+    X += offset
+    if name.startswith("marks"):
+        X = np.hstack([X, marks])
+    elif name.startswith(("table", "encoded")):
+        levels = np.array([f"level {i}" for i in range(8)])[(marks @ np.arange(9)).astype(int) % 8]
+        X = np.column_stack([X.astype(object), levels])
+    elif name == "sparse":
+        X = np.hstack([np.where(rng.random(X.shape) < 0.7, 0.0, X), marks])
+    given = make(dictionary=AWAY[name], max_iter=12)
+    model = make_pipeline(TableEncoder(), given) if name == "encoded" else given
+    return Case(
+        model.fit(sparse.csr_array(X[:400]) if name == "sparse" else X[:400], y[:400]), X[400:]
+    )
 
 
 def truncated(n_classes: int, k: int) -> Case:
@@ -248,10 +279,20 @@ FEW = (
 )
 
 
+#: Cases of columns far from zero.
+OFFSETS = {
+    f"at_{offset:.0e}_{name}".replace("+", ""): lambda name=name, offset=offset: far_away(
+        name, offset
+    )
+    for offset in (0.0, 1e4, 1e8, 1e12)
+    for name in AWAY
+}
+
+
 @cache
 def case(name: str) -> Case:
     """Give a case, fitted once."""
-    return CASES[name]()
+    return {**CASES, **OFFSETS}[name]()
 
 
 def decision_of(classifier: Any, X: np.ndarray) -> np.ndarray:

@@ -44,9 +44,9 @@ class Status(Enum):
         return Status, (self.value,)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Step:
-    """What is known after one step of the greedy loop.
+    """What is known after one step of the greedy loop; nobody who hears of it can change it.
 
     In an average of several paths, which the preset "auto" makes, `chosen`, `scores` and
     `objectives` have the entries of one path after the other.
@@ -98,6 +98,12 @@ class Step:
     removed: NDArray[np.intp] = field(default_factory=lambda: _NONE_REMOVED)
     gone: NDArray[np.intp] = field(default_factory=lambda: _NONE_GONE)
     leaves: tuple[Array, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Of leaves, who makes them does this: steps share most of theirs.
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __repr__(self) -> str:
         found = self.validation_score

@@ -200,5 +200,5 @@ def _is_tree(row: Array, n_features: int) -> bool:
     """Whether every node that can be reached is reached once, and is sound."""
     try:
         return bool(check_trees(nodes_of(row[None]), n_features)[0] <= _DEEPEST)
-    except ValueError:
+    except (IndexError, ValueError):
         return False

@@ -17,6 +17,7 @@ from fcgboost.calibration import PowerLink
 from fcgboost.clipping import Limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.documents import schema
+from fcgboost.documents.answers import check_answers
 from fcgboost.documents.atoms import read_atoms, read_entered, rows_document, storage_document
 from fcgboost.documents.checking import check_about, convert, exact, numbers, refuse, sized, special
 from fcgboost.documents.older import EllipticDictionary, read_older
@@ -180,9 +181,10 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
         "_loss_": read_part(document.model.loss, known, "$.model.loss", Loss),
     }
     parameters = read_parameters(document.parameters, known)
-    encoder, record = None, document.encoder
+    encoder, record, fills = None, document.encoder, document.fills
     if record is not None:
         columns = _read_columns(record, document.n_features)
+        fills = Inputs(columns).ordered(np.array([_fill(o) for c in columns for o in c.outputs]))
         if record.parameters is None:
             inputs = Inputs(columns)
             fitted |= {"_inputs_": inputs, "_readers_": inputs.columns}
@@ -190,6 +192,7 @@ def read_content(value: Any, known: Known, max_bytes: float = math.inf) -> Conte
             names = [column.name for column in columns] if record.has_names else None
             encoder = TableEncoder.from_columns(columns, names)
             encoder.set_params(**structs.asdict(record.parameters))
+    check_answers(model, fills, fitted["_loaded_"].background)
     return Content(parameters, fitted, encoder)
 
 
@@ -281,6 +284,12 @@ def _read_columns(record: schema.EncoderRecord, n_features: int) -> list[Column]
     if len(set(names)) < len(names):
         refuse(_ENCODER, "has two columns of one name")
     return columns
+
+
+def _fill(output: Any) -> float:
+    """Return what stands for a missing value, and 1 for marks and levels."""
+    is_value = isinstance(output, tables.NumberOutput) and output.part != "missing"
+    return output.fill or 0.0 if is_value else 1.0
 
 
 def _read_column(record: Any, place: str) -> Column:

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from fcgboost.tables import TableEncoder
 _MOST_BRACKETS = 1 << 19
 # A path takes more memory than its text.
 _GROWTH = 64
-_compact = partial(json.dumps, allow_nan=False, separators=(",", ":"))
+_compact = partial(json.dumps, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 _FOREIGN = {
     b"\x1f\x8b": "is compressed (gzip): decompress it first",
     b"PK\x03\x04": "is a zip archive, as NumPy's and fcgboost's checkpoints are",
@@ -61,30 +61,43 @@ def encode(
             "This model has elliptic atoms of an older fcgboost, which are read but no longer "
             "written: keep the file that it was loaded from."
         )
+    _check_texts(document)
     try:
         # What is written must be read again: the path aside, which would take twice the memory.
         read_content({**document, "path": None}, known_parts(parts))
     except DocumentError as error:
         raise ValueError(f"This model cannot be saved: in its file, {error}.") from None
     try:
-        return _layout(document, partial(_compact, ensure_ascii=False)).encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates in some text
-        return _layout(document, _compact).encode()
+        return _layout(document).encode()
     except ValueError as error:
         problem = "The path has numbers that are not finite: save with trace=False."
         raise ValueError(problem) from error
 
 
-def _layout(value: Any, compact: Callable[[Any], str], depth: int = 0) -> str:
+def _check_texts(document: dict[str, Any]) -> None:
+    """Refuse half of a pair of surrogates, which no text in UTF-8 has."""
+    for key, value in {**document, "path": None, "background": None}.items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            before, after = error.object[: error.start], error.object[error.start :]
+            text = before[before.rfind('"') + 1 :] + after[: after.find('"')]
+            raise ValueError(
+                f"This model cannot be saved: its {key!r} have the text {shown(text)}, which is "
+                "half of a surrogate pair and not valid Unicode: name it otherwise."
+            ) from None
+
+
+def _layout(value: Any, depth: int = 0) -> str:
     """Write JSON so that every key of the upper levels, atom, step and row has its own line."""
     pad = " " * depth
     if isinstance(value, dict) and depth < 2 and value:
         items = value.items()
-        lines = [f"{pad}{compact(key)}: {_layout(v, compact, depth + 1)}" for key, v in items]
+        lines = [f"{pad}{_compact(key)}: {_layout(v, depth + 1)}" for key, v in items]
         return "{\n" + ",\n".join(lines) + f"\n{pad[1:]}}}" + ("\n" if depth == 0 else "")
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
-        return "[\n" + ",\n".join(map(compact, value)) + f"\n{pad[1:]}]"
-    return compact(value)
+        return "[\n" + ",\n".join(map(_compact, value)) + f"\n{pad[1:]}]"
+    return _compact(value)
 
 
 def read(

@@ -138,7 +138,7 @@ def _read_steps(
     path: PathRecord, n_outputs: int, entered: NDArray[np.intp], max_bytes: float
 ) -> list[Step]:
     presence, n_choices = Presence(n_outputs), len(path.endings)
-    n_entered, n_bytes, steps = 0, 0, []
+    n_entered, n_bytes, steps, left = 0, 0, [], np.zeros(0, dtype=np.intp)
     for k, step in enumerate(path.steps, 1):
         place = f"{_PLACE}.steps[{k - 1}]"
         chosen = sized(step.chosen, n_choices, f"{place}.chosen")
@@ -153,7 +153,9 @@ def _read_steps(
             refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
         presence.take(chosen, ())
         _remove(step.removed, presence, place)
-        steps.append(_read_step(step, k, presence, n_entered, place))
+        if step.removed or len(left):
+            left = gone(n_entered, presence.atoms)
+        steps.append(replace(_read_step(step, k, presence, n_entered, place), gone=left))
     if n_entered != len(entered):
         refuse(f"{_PLACE}.steps", f"have {n_entered} atoms, and there are {len(entered)}")
     return steps
@@ -173,6 +175,8 @@ def _with_leaves(
     for step, record in zip(steps, path.steps, strict=True):
         place, new = f"{_PLACE}.steps[{step.k - 1}].leaves", record.leaves or []
         first = step.n_entered - len(new)
+        if len(step.removed):
+            refuse(f"{_PLACE}.steps", "have trees that left, and leaves are corrected")
         if not 0 <= first <= len(leaves):
             refuse(place, f"are of {len(new)} trees, and there are {step.n_entered}")
         wanted = sizes[first : step.n_entered]
@@ -180,6 +184,8 @@ def _with_leaves(
         if n_bytes > max_bytes:
             refuse(f"{_PLACE}.steps", "take too much memory: pass a larger max_bytes")
         own = [numbers(values, n, place) for values, n in zip(new, wanted, strict=True)]
+        for values in own:
+            values.setflags(write=False)
         leaves = (*leaves[:first], *own)
         found.append(replace(step, leaves=leaves))
     return found
@@ -198,8 +204,6 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
     for i, (values, own) in enumerate(zip(rows, presence.atoms, strict=True)):
         coef[i, list(own)] = numbers(values, len(own), f"{place}.coef[{i}]")
     intercept = numbers(step.intercept, n_outputs, f"{place}.intercept")
-    for array in (coef, intercept):
-        array.setflags(write=False)
     return Step(
         k=k,
         chosen=np.array(step.chosen, dtype=np.intp),
@@ -213,5 +217,4 @@ def _read_step(step: StepRecord, k: int, presence: Presence, n_entered: int, pla
         seconds=step.seconds,
         validation_score=None if step.validation_score is None else float(step.validation_score),
         removed=np.array(step.removed, dtype=np.intp).reshape(-1, 2),
-        gone=gone(n_entered, presence.atoms),
     )

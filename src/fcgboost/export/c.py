@@ -12,7 +12,7 @@ from fcgboost.calibration import LARGEST, PowerLink
 from fcgboost.export.c_sum import sum_code
 from fcgboost.export.c_table import table_code
 from fcgboost.export.c_text import PRECISIONS, Code, Program, comment, text_table
-from fcgboost.export.formula import formula_of
+from fcgboost.export.formula import check_floats, formula_of
 from fcgboost.files import write_whole
 
 _SHAPES = {
@@ -45,8 +45,8 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
     Raises
     ------
     ValueError
-        For a dictionary or loss of one's own, for text that C cannot hold, and for numbers
-        that a float cannot.
+        For a dictionary or loss of one's own, for text that C cannot hold, and for numbers or
+        columns that a float cannot.
 
     Examples
     --------
@@ -63,7 +63,10 @@ def to_c(model: Any, *, precision: str = "double", name: str = "fcgboost") -> st
             "name must be a name in C: letters, digits and underscores, a letter first; "
             f"got {name!r}."
         )
-    return _text(Program(formula_of(model), name, PRECISIONS[precision]))
+    formula = formula_of(model)
+    if precision == "float":
+        check_floats(formula)
+    return _text(Program(formula, name, PRECISIONS[precision]))
 
 
 def save_c(

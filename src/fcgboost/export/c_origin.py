@@ -51,6 +51,16 @@ def origin_of(formula: Formula, precision: Precision) -> Array | None:
     return origin if np.isfinite(origin).all() and origin.any() else None
 
 
+def from_usual(centers: Any, precision: Precision) -> tuple[Any, Array]:
+    """Return how centres differ from their medians in columns far from zero, and these, or 0."""
+    if sparse.issparse(centers):
+        return centers, np.zeros(centers.shape[1])
+    median = np.median(centers, axis=0)
+    is_far = np.abs(median) > _GAIN * np.median(np.abs(centers - median), axis=0)
+    usual = precision.round(np.where(is_far, median, 0.0)).astype(np.float64)
+    return centers - usual, usual
+
+
 def _origin_of_centers(formula: Formula, bells: Block, *, has_planes: bool) -> Array:
     """Return the mean of the centres in columns far from zero, which is 0 in all others.
 

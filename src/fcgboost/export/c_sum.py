@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fcgboost.export.c_origin import origin_of, shift_block
+from fcgboost.arrays import host
+from fcgboost.export.c_origin import from_usual, origin_of, shift_block
 from fcgboost.export.c_text import (
     Code,
     Precision,
@@ -134,7 +135,13 @@ def _addition(program: Program, block: Block) -> Code:
 def _gauss(program: Program, block: Block, point: str) -> Code:
     """Write exp(-z), z the squared distance in units of sqrt(2) sigma."""
     name, precision = program.name, program.precision
-    is_sparse, tables = matrix_tables(f"{name}_centers", block.rows, precision)
+    rows, usual = from_usual(block.rows, precision)
+    is_sparse, tables = matrix_tables(f"{name}_centers", rows, precision)
+    if not is_sparse:
+        tables = [real_table(f"{name}_centers", host(block.rows), precision)]
+    elif usual.any():
+        tables.append(real_table(f"{name}_usual", usual, precision))
+        point = f"({point} - {name}_usual[j])"
     widths, units = np.sqrt(2.0) * block.last, 1.0 / program.formula.scale[block.inputs]
     exponent = "-z"
     if (widths == widths[0]).all():
@@ -157,7 +164,8 @@ def _gauss(program: Program, block: Block, point: str) -> Code:
             "}\n"
         )
         return Code(distance + value, tables)
-    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each.
+    # |x|^2, and what the few coordinates of a centre change: c (c - 2 x) each; both from values
+    # that are usual, since these are squares that cancel.
     before = (
         f"{real} length = 0;\n"
         "int e = 0;\n"

@@ -16,6 +16,8 @@ from fcgboost.export.formula import Formula, utf8
 
 _WIDTH = 100
 _LONGEST_NAME = 40
+# Of a string literal, also of one that is put together of several.
+_LONGEST_TEXT = 4095
 _PLAIN = set(range(0x20, 0x7F)) - set(map(ord, '"\\?'))
 # Keywords of C and C++, and what <math.h>, <string.h> or a compiler may define as a macro.
 _RESERVED = """
@@ -183,6 +185,11 @@ def matrix_tables(name: str, matrix: Any, precision: Precision) -> tuple[bool, l
 def string(text: str) -> str:
     """Write a string literal in ASCII, as UTF-8 bytes; nothing in it can be a trigraph."""
     code = utf8(text, "C")
+    if len(code) > _LONGEST_TEXT:
+        raise ValueError(
+            f"{text[:40]!r}... cannot be written in C: it has {len(code)} bytes, and C99 knows "
+            f"strings of {_LONGEST_TEXT}. Shorten this label or level."
+        )
     if 0 in code:
         raise ValueError(f"{text!r} cannot be written in C: there, text ends at its first NUL.")
     # Three octal digits always: a digit that follows cannot be taken for one more.

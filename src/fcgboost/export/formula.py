@@ -27,6 +27,8 @@ _KINDS = {
 # What the values of an atom depend on: a user's class that leaves these as they are, and only
 # proposes other atoms, is exported like its parent.
 _VALUES = ("evaluate", "prepared", "profile")
+# So many deviations from zero, floats are an eighth of a deviation apart.
+_FARTHEST = 2.0**20
 _PROBABILITIES = {
     SquaredHinge.probability: "linear",
     Square.probability: "linear",
@@ -154,6 +156,23 @@ def formula_of(model: Any) -> Formula:
         names=None if names is None else [str(name) for name in names],
         sources=sources,
     )
+
+
+def check_floats(formula: Formula) -> None:
+    """Refuse a column so far from zero that floats hardly tell its values apart, by its name."""
+    far = np.array([abs(getattr(one, "fill", 0.0) or 0.0) for _, one in formula.sources.in_order])
+    for forest in (block.forest for block in formula.blocks if block.kind == "tree"):
+        is_number = (forest.left > 0) & ~forest.is_category
+        np.maximum.at(far, forest.feature, np.where(is_number, np.abs(forest.value), 0.0))
+    # Of a constant column, and where columns are not standardised, the unit is 1.
+    is_lost = (far > _FARTHEST * formula.scale) & (formula.scale != 1.0)
+    for j in (formula.sources.in_order[place][0] for place in np.flatnonzero(is_lost)):
+        name = formula.sources.all[j].column.name or (formula.names or {j: f"x{j}"})[j]
+        raise ValueError(
+            f"The column {name!r} lies so far from zero that single precision loses what tells its "
+            "values apart: export with precision='double' (C) or input_type='double' (ONNX), or "
+            "subtract its mean before the fit."
+        )
 
 
 def _blocks(model: Model) -> Iterator[Block]:

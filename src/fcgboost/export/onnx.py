@@ -10,7 +10,7 @@ import numpy as np
 
 from fcgboost import __version__
 from fcgboost.calibration import LARGEST, PowerLink
-from fcgboost.export.formula import Formula, formula_of, merge_linear
+from fcgboost.export.formula import Formula, check_floats, formula_of, merge_linear
 from fcgboost.export.onnx_atoms import values_of
 from fcgboost.export.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
 from fcgboost.export.onnx_table import declare_inputs, rows_of
@@ -45,12 +45,15 @@ def to_onnx(model: Any, *, input_type: str = "float") -> Any:
     ImportError
         Without the package onnx.
     ValueError
-        For a dictionary or loss of one's own, and for labels of unknown types.
+        For a dictionary or loss of one's own, for labels of unknown types, and for columns that
+        a float cannot hold.
     """
     onnx = import_onnx()
     if input_type not in _TYPES:
         raise ValueError(f"input_type must be one of {list(_TYPES)}, got {input_type!r}.")
     formula, helper = formula_of(model), onnx.helper
+    if input_type == "float":
+        check_floats(formula)
     real = getattr(onnx.TensorProto, _TYPES[input_type])
     inputs = declare_inputs(formula, real, _OUTPUTS)
     names = [given.name for given in inputs]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -120,6 +121,7 @@ class _Path:
         #: The corrected steps: that of the path, and those of the other ridges.
         self.judged: list[list[Step]] = []
         self.start = np.array([output.intercept for output in self.outputs])
+        self.start.setflags(write=False)
         #: The objective of no model at all.
         self.null = sum(output.null for output in self.outputs)
         self.started = time.perf_counter()
@@ -254,23 +256,21 @@ class _Path:
         """Write down a step, or the last one again, and score it; return the best ridge's."""
         is_judged = not self.is_behind
         n_ridges = 1 + len(self.recipe.other_l2) if is_judged else 1
-        steps = [self._step(ridge, solutions, k) for ridge in range(n_ridges)]
+        changes: dict[str, Any] = {}
         if last is not None:
-            for step in steps:
-                step.chosen, step.scores = last.chosen, last.scores
+            changes = {"chosen": last.chosen, "scores": last.scores}
         if self.recipe.removal is not None:
-            pairs = np.array(removed, np.intp).reshape(-1, 2)
-            left = gone(len(self.registry.rows), [output.atoms for output in self.outputs])
-            for step in steps:
-                step.removed, step.gone = pairs, left
+            changes["removed"] = np.array(removed, np.intp).reshape(-1, 2)
+            owned = [output.atoms for output in self.outputs]
+            changes["gone"] = gone(len(self.registry.rows), owned)
+        steps = [replace(self._step(i, solutions, k), **changes) for i in range(n_ridges)]
+        if is_judged and self.validator is not None:
+            scores = self.validator(steps, self.registry.rows)
+            pairs = zip(steps, scores, strict=True)
+            steps = [replace(step, validation_score=score) for step, score in pairs]
         self.steps.append(steps[0])
-        if not is_judged:
-            return steps[0]
-        self.judged.append(steps)
-        if self.validator is None:
-            return steps[0]
-        for step, score in zip(steps, self.validator(steps, self.registry.rows), strict=True):
-            step.validation_score = score
+        if is_judged:
+            self.judged.append(steps)
         return max(steps, key=lambda step: step.validation_score or 0.0)
 
     def _step(self, ridge: int, solutions: list[Solution], k: int) -> Step:
@@ -285,8 +285,6 @@ class _Path:
             if choice is not None and output.status is None:
                 chosen[c] = self.registry.positions[self._key(choice.id, c)]
                 small[0, c] = choice.score
-        small.setflags(write=False)
-        coef.setflags(write=False)
         return Step(
             k=k,
             chosen=np.array(chosen),
@@ -309,6 +307,7 @@ class _Path:
         for output in self.outputs:
             values = (output, *output.followers)[ridge].leaf_values
             for place, own in zip(output.atoms, values, strict=True):
+                own.setflags(write=False)
                 leaves.setdefault(place, own)
         return tuple(leaves[place] for place in sorted(leaves))
 

@@ -84,8 +84,6 @@ def _average(
         chosen.append(np.where(step.chosen >= 0, own[step.chosen], -1))
         removed.append(np.column_stack([step.removed[:, 0], own[step.removed[:, 1]]]))
         gone.append(own[step.gone])
-    for values in (coef, intercept):
-        values.setflags(write=False)
     return Step(
         k=k,
         chosen=np.concatenate(chosen),

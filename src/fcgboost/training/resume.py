@@ -1,10 +1,12 @@
 """Going on from another path: that of the last fit (`warm_start`), or one in a file (`checkpoint`).
 
-The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code.
+The file is NumPy's .npz: plain arrays and a header in JSON, never pickled code, and a digest of
+them all: what is read is what was written, or is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -28,7 +30,7 @@ from fcgboost.hashing import Digest
 from fcgboost.stopping import Status, Step
 from fcgboost.training.settings import MAY_CHANGE, Settings
 
-_FORMAT, _VERSION = "fcgboost checkpoint", 3
+_FORMAT, _VERSION = "fcgboost checkpoint", 4
 # What a step has: the fields of all steps one after the other are one array, their sizes another.
 _FIELDS = [field.name for field in fields(Step) if field.name != "k"]
 _NUMBERS = ("solver_iterations", "residual", "is_corrected", "seconds", "validation_score")
@@ -122,7 +124,15 @@ def write(path: str | os.PathLike[str], trace: Trace, state: FitState) -> None:
     last = trace[-1].leaves if len(trace) else ()
     arrays["n_of_leaves"] = np.array([len(own) for own in last], dtype=np.intp)
     with writing(path) as file:
-        np.savez(file, **arrays)
+        np.savez(file, **arrays, digest=_digest(arrays))
+
+
+def _digest(arrays: dict[str, Any]) -> NDArray[np.uint8]:
+    """Return a digest of all that arrays are, in whatever order."""
+    found = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return np.frombuffer(found.digest(), dtype=np.uint8)
 
 
 def _flat(value: Any) -> NDArray[Any]:
@@ -141,9 +151,12 @@ def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
             files = {Path(name).stem: archive.read(name) for name in archive.namelist()}
         arrays = {name: np.load(io.BytesIO(data)) for name, data in files.items()}
         header = json.loads(arrays["header"].tobytes())
-        if header["format"] != _FORMAT or header["version"] < _VERSION:
+        if header["format"] != _FORMAT:
             raise ValueError("a foreign header")
-        if header["version"] == _VERSION:
+        when = "a later" if header["version"] > _VERSION else "an earlier"
+        if is_ours := header["version"] == _VERSION:
+            if not np.array_equal(arrays.pop("digest"), _digest(arrays)):
+                raise ValueError("its content is not what was written")
             # As texts, in which 1 is neither 1.0 nor True.
             is_same = json.dumps(header["data"]) == json.dumps(state.data)
             old, new = dict(header["parameters"]), state.parameters
@@ -153,9 +166,9 @@ def read(path: str | os.PathLike[str], state: FitState) -> tuple[Trace, int]:
             f"{path} is not a checkpoint of fcgboost, or is damaged ({type(error).__name__}: "
             f"{error}). Delete it to start anew, or name another file."
         ) from error
-    if header["version"] > _VERSION:
+    if not is_ours:
         raise ValueError(
-            f"{path} was written by a later version of fcgboost (format {header['version']}, not "
+            f"{path} was written by {when} version of fcgboost (format {header['version']}, not "
             f"{_VERSION}). Use that version, or delete the file to start anew."
         )
     advice = "Name another file, or delete it to start anew."
@@ -186,10 +199,9 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
         found |= {name: found[name].item() if len(found[name]) else None for name in _NUMBERS}
         found["coef"] = found["coef"].reshape(n_outputs, -1)
         found["removed"] = found["removed"].reshape(-1, 2)
+        found["leaves"].setflags(write=False)
         sizes = arrays["n_of_leaves"][: found["coef"].shape[1]]
         found["leaves"] = tuple(_split(found["leaves"], sizes)) if len(found["leaves"]) else ()
-        for name in ("coef", "intercept"):
-            found[name].setflags(write=False)
         steps.append(Step(k, **found))
     atoms: Any = arrays.get("atoms")
     if atoms is None:
@@ -203,8 +215,6 @@ def _trace(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace:
 
 
 def _split(values: NDArray[Any], sizes: NDArray[np.intp]) -> list[NDArray[Any]]:
-    if len(values) != sizes.sum():
-        raise ValueError("an array of another length")
     return np.split(values, np.cumsum(sizes))[:-1]
 
 

@@ -1,0 +1,238 @@
+"""Model files with other numbers: each is refused, or its model has finite answers.
+
+The rows are those of the training, where a model that the package wrote has finite answers. Also
+here: texts that no file holds, and rows of trees that are too short.
+"""
+
+import copy
+import json
+import random
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+
+from fcgboost import FCGBoostClassifier, PolynomialDictionary
+from fcgboost.dictionaries import LinearDictionary, StepDictionary, TreeDictionary, UnionDictionary
+from fcgboost.io import ModelFileError, load_model, save_model
+from fcgboost.tables import TableEncoder
+
+EXTREMES = (0, -1, 5e-324, 1e-310, 1e-200, -1e-160, 1e20, 1e153, -1e160, 1e200, 1e307, -1.7e308)
+N_ROWS = 50
+NAMES = (
+    *("gauss", "far", "polynomial", "sigmoid", "relu", "tree", "trees", "leaves", "union", "auto"),
+    *("sparse", "table", "pipeline"),
+)
+
+
+@cache
+def rows() -> Any:
+    return np.where((X := np.random.default_rng(0).random((N_ROWS, 3))) > 0.2, X, 0.0)
+
+
+@cache
+def models() -> dict[str, tuple[Any, Any]]:
+    """Return models of all kinds, and rows near their training data."""
+    X, y = rows(), np.digitize(rows()[:, 1], [0.3, 0.6])
+    table = np.column_stack([X.astype(object), np.array(["red", "blue"])[y % 2]])
+    table[3, 0] = table[5, 3] = None
+    two = TreeDictionary(2)
+    given: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        "gauss": (X, y, {"dictionary": "gauss"}),
+        "far": (X + 1e6, y > 0, {"dictionary": "gauss"}),
+        "polynomial": (X, y > 0, {"dictionary": PolynomialDictionary(3)}),
+        "sigmoid": (X, y, {"dictionary": "sigmoid", "link": "power", "validation_fraction": 0.2}),
+        "relu": (X, y, {"dictionary": "relu", "clip": 2.0}),
+        "tree": (np.where(X > 0.9, np.nan, X), y, {"dictionary": two}),
+        "trees": (X, y, {"dictionary": UnionDictionary([two, TreeDictionary(1)])}),
+        "leaves": (X, y, {"dictionary": TreeDictionary(2, corrects_leaves=True)}),
+        "union": (X, y, {"dictionary": UnionDictionary([LinearDictionary(), StepDictionary()])}),
+        "auto": (X, y, {"dictionary": "auto"}),
+        "sparse": (sparse.csr_array(X), y > 0, {"dictionary": "gauss"}),
+        "table": (table, y, {"dictionary": "auto"}),
+    }
+    found = {}
+    for name, (data, target, settings) in given.items():
+        model = FCGBoostClassifier(**{"max_iter": 4, "random_state": 0, **settings})
+        found[name] = model.fit(data, target), data
+    encoded = make_pipeline(TableEncoder(), FCGBoostClassifier("gauss", max_iter=3))
+    return {**found, "pipeline": (encoded.fit(table, y), table)}
+
+
+@cache
+def texts(name: str, folder: Path) -> list[str]:
+    path, found = folder / "seed.json", []
+    for has_path, has_rows in [(False, True), (False, False), (True, True)]:
+        save_model(models()[name][0], path, trace=has_path, background=has_rows)
+        found.append(path.read_text())
+    return found
+
+
+def numbers_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield lists and objects with the places of their numbers."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        inside = value[key]
+        if isinstance(inside, dict | list):
+            yield from numbers_in(inside)
+        elif type(inside) in (int, float):
+            yield value, key
+
+
+def changed(rng: random.Random, number: float) -> float:
+    with np.errstate(all="ignore"):
+        value = rng.choice(
+            [*EXTREMES, -number, number * 10.0 ** rng.randrange(-300, 300), number + 1]
+        )
+    return float(value) if np.isfinite(value) else 1e308
+
+
+def mutate(rng: random.Random, document: dict[str, Any]) -> None:
+    """Change one number, all numbers of a list, or the length of rows."""
+    parts = ["model"] * 8 + ["fills", "encoder", "link", "background", "path"]
+    part = document[rng.choice(parts)] or document["model"]
+    if rng.random() < 0.1:
+        document["model"]["storage"]["n_parameters"] = width = rng.randrange(1, 30)
+        for atom in document["model"]["atoms"]:
+            if "row" in atom and rng.random() < 0.8:
+                atom["row"] = (atom["row"] * 9)[: rng.choice([width, rng.randrange(width + 1)])]
+        return
+    places = list(numbers_in(part)) or list(numbers_in(document["model"]))
+    # As often a scale or a coefficient as one of the many numbers of rows.
+    holder, key = rng.choice(places)
+    if part is document["model"] and rng.random() < 0.5:
+        key = rng.choice(["scale", "intercept", "limits", "atoms"])
+        holder = part[key] or part["scale"]
+        if key == "atoms":
+            holder = rng.choice(holder)["coef"] if holder else part["scale"]
+        elif isinstance(holder, dict):
+            holder = rng.choice(list(holder.values()))
+        key = rng.randrange(len(holder))
+    value = changed(rng, holder[key])
+    is_all = isinstance(holder, list) and rng.random() < 0.3
+    for place in range(len(holder)) if is_all else [key]:
+        if type(holder[place]) in (int, float):
+            holder[place] = value
+
+
+def is_finite(model: Any, data: Any) -> bool:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        answers = [model.decision_function(data), model.predict_proba(data)]
+    return all(np.isfinite(one).all() for one in answers)
+
+
+def run(name: str, count: int, folder: Path) -> tuple[Counter[str], list[str]]:
+    rng, (_, data), path = random.Random(name), models()[name], folder / "model.json"
+    counts, problems = Counter[str](), []
+    for number in range(count):
+        document = json.loads(rng.choice(texts(name, folder)))
+        before = copy.deepcopy(document)
+        for _ in range(rng.choice([1, 1, 2])):
+            mutate(rng, document)
+        path.write_text(json.dumps(document))
+        try:
+            model = load_model(path)
+        except ModelFileError:
+            counts["refused"] += 1
+            continue
+        except Exception as error:
+            problems.append(f"{name} {number}: {type(error).__name__}: {error}")
+            continue
+        counts["loaded"] += 1
+        try:
+            if not is_finite(model, data):
+                problems.append(f"{name} {number}: NaN: {differences(before, document)}")
+        except Exception as error:
+            problems.append(f"{name} {number}: later {type(error).__name__}: {error}")
+    return counts, problems
+
+
+def differences(one: Any, other: Any, place: str = "$") -> list[str]:
+    if type(one) is not type(other) or not isinstance(one, dict | list) or len(one) != len(other):
+        return [] if one == other else [f"{place} {str(one)[:30]} -> {str(other)[:60]}"]
+    keys = one if isinstance(one, dict) else range(len(one))
+    return [found for key in keys for found in differences(one[key], other[key], f"{place}.{key}")]
+
+
+@pytest.mark.parametrize("count", [15, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", NAMES)
+def test_other_numbers_are_refused_or_give_finite_answers(
+    name: str, count: int, tmp_path: Path
+) -> None:
+    counts, problems = run(name, count, tmp_path)
+    assert not problems
+    assert min(counts["refused"], counts["loaded"]) > 0.05 * count
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("gauss", ("scale", 0), 1e-310),
+        ("gauss", ("atoms", 0, "row", 3), 1e-200),
+        ("gauss", ("intercept", 0), 1.7e308),
+        ("polynomial", ("atoms", 0, "row", 0), 1e200),
+        ("sparse", ("scale", 1), 1e-200),
+        ("leaves", ("atoms", 0, "row", 5), 1.7e308),
+        ("trees", ("atoms", 0, "coef", 0), 1e308),
+    ],
+)
+def test_numbers_without_answers_are_refused(
+    name: str, place: tuple[Any, ...], value: float, tmp_path: Path
+) -> None:
+    document = json.loads(texts(name, tmp_path)[1])
+    holder = document["model"]
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"model\.json.*\$\.model has numbers that make"):
+        load_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 6, 9, 12])
+@pytest.mark.parametrize("name", ["trees", "auto", "tree", "leaves"])
+def test_a_row_of_a_tree_that_is_too_short_is_refused(
+    name: str, width: int, tmp_path: Path
+) -> None:
+    for text in texts(name, tmp_path):
+        document = json.loads(text)
+        document["model"]["storage"]["n_parameters"] = width
+        for atom in document["model"]["atoms"]:
+            atom["row"] = atom["row"][:width]
+        (tmp_path / "model.json").write_text(json.dumps(document))
+        with pytest.raises(ModelFileError, match=r"\$\.(model|path)"):
+            load_model(tmp_path / "model.json")
+
+
+def test_a_corrected_tree_cannot_leave(tmp_path: Path) -> None:
+    document = json.loads(texts("leaves", tmp_path)[2])
+    document["path"]["steps"][-1]["removed"] = [[0, 0]]
+    document["path"]["steps"][-1]["coef"][0].pop(0)
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"\$\.path\.steps have trees that left"):
+        load_model(tmp_path / "model.json")
+
+
+HALF = "half \ud83d of a pair"
+
+
+@pytest.mark.parametrize("what", ["classes", "encoder", "about"])
+def test_half_of_a_surrogate_pair_is_not_written(what: str, tmp_path: Path) -> None:
+    y, path = (rows()[:, 1] > 0.5).astype(int), tmp_path / "model.json"
+    data = rows().astype(object)
+    data[:, 1] = np.array([HALF if what == "encoder" else "w", "x"])[y]
+    labels = np.array(["no", HALF if what == "classes" else "yes"])[y]
+    model = FCGBoostClassifier("gauss", max_iter=2).fit(data, labels)
+    about = {"note": [HALF]} if what == "about" else None
+    path.write_text("as it was")
+    match = rf"cannot be saved: its '{what}' have the text 'half \\ud83d of a pair', which is half"
+    with pytest.raises(ValueError, match=match):
+        save_model(model, path, about=about)
+    assert path.read_text() == "as it was"
