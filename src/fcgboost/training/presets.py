@@ -13,6 +13,7 @@ from typing import Any
 
 from fcgboost.dictionaries import (
     Dictionary,
+    DirectionDictionary,
     GaussDictionary,
     ReluDictionary,
     TreeDictionary,
@@ -58,11 +59,18 @@ class Preset:
     #: Another set-up for many rows, and from how many on.
     other: Preset | None = None
     n_many: int = 0
+    #: Another one for sparse rows, and from how many columns on.
+    of_words: Preset | None = None
+    n_wide: int = 0
+    #: How many numbers of steps are compared up to k0, where paths of several splits have a vote.
+    n_parts: int = 4
     #: Another one for tables with categories, where averages gain more.
     of_categories: Preset | None = None
 
-    def at(self, n_rows: int) -> Preset:
-        """Return the set-up for so many rows."""
+    def at(self, n_rows: int, n_sparse: int) -> Preset:
+        """Return the set-up for so many rows, and columns if rows are sparse."""
+        if n_sparse:
+            return self if self.of_words is None or n_sparse < self.n_wide else self.of_words
         return self if self.other is None or n_rows < self.n_many else self.other
 
     def dictionary(self) -> Dictionary:
@@ -85,6 +93,17 @@ FOREST = Preset(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
+#: A direction over all words, and trees of the most usual ones.
+WORDS = Preset(
+    "words",
+    (DirectionDictionary(), TreeDictionary("shallow", max_features=256)),
+    LearnedCandidates(),
+    clip=None,
+    limit=2,
+    max_steps=24,
+    n_parts=16,
+    solver=NewtonSolver(),
+)
 AUTO = Preset(
     "auto",
     (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
@@ -95,6 +114,8 @@ AUTO = Preset(
     n_few=5_000,
     other=FOREST,
     n_many=10_000,
+    of_words=WORDS,
+    n_wide=257,
 )
 AUTO = replace(AUTO, of_categories=replace(AUTO, n_members=8, n_few=10_000))
 COMPACT = Preset(
