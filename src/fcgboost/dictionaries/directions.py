@@ -15,7 +15,7 @@ from fcgboost.dictionaries.planes import LinearProfile
 _THRESHOLDS = np.array([0.0, 1.0, 2.0, 4.0, 8.0, 16.0])
 # A direction enters if what one half of the rows says of it holds on the other half, by so many
 # standard errors.
-_ENOUGH = 2.0
+_ENOUGH = 3.0
 # A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-12
 

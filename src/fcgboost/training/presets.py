@@ -93,16 +93,21 @@ FOREST = Preset(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
-#: A direction over all words, and trees of the most usual ones.
+#: Trees of the columns that are most often not zero, and directions over all of them. Atoms are so
+#: few that there is no ridge to choose.
 WORDS = Preset(
     "words",
-    (DirectionDictionary(), TreeDictionary("shallow", max_features=256)),
+    (TreeDictionary("shallow", max_features=256), DirectionDictionary()),
     LearnedCandidates(),
+    strengths=(0.1,),
+    strength=0.1,
     clip=None,
     limit=2,
-    max_steps=24,
-    n_parts=16,
+    max_steps=16,
+    is_small=True,
+    leader=0,
     solver=NewtonSolver(),
+    n_parts=16,
 )
 AUTO = Preset(
     "auto",
