@@ -53,7 +53,8 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
 _NAMES = {
     "datasets": "",
     "dictionaries": "Dictionary DirectionDictionary GaussDictionary LinearDictionary "
-    "PolynomialDictionary ReluDictionary SigmoidDictionary StepDictionary TreeDictionary UnionDictionary",
+    "PolynomialDictionary ReluDictionary SigmoidDictionary StepDictionary TreeDictionary "
+    "UnionDictionary",
     "estimators": "FCGBoostClassifier",
     "io": "ModelFileError load_model save_model",
     "losses": "CubedHinge Hinge Loss Square SquaredHinge",

@@ -201,8 +201,9 @@ class Grower(ABC):
     def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
         """Return atoms that correlate with a residual, of shape (n_grown, n_parameters).
 
-        Rows are dense or CSR, and there may be no such atom. The residual is the negative gradient of the weighted loss: the weight is in
-        it already, and rows where it is 0 do not count. The key is the only source of randomness.
+        Rows are dense or CSR, and there may be no such atom. The residual is the negative gradient
+        of the weighted loss: the weight is in it already, and rows where it is 0 do not count. The
+        key is the only source of randomness.
         """
 
 

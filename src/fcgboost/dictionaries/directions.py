@@ -57,34 +57,45 @@ class _DirectionGrower(Grower):
 
     _rows: Any = None
 
+    def _look(self, rows: Any) -> None:
+        """Keep what does not depend on the residual."""
+        self._rows = rows
+        # Hashed words leave most columns empty.
+        self._used = np.flatnonzero(np.asarray((rows != 0.0).sum(axis=0)).ravel())
+        self._X = rows if len(self._used) == rows.shape[1] else rows[:, self._used]
+        self._squares = self._X.power(2) if is_sparse(rows) else self._X**2
+        self._is_in = np.arange(rows.shape[0])[:, None] % 2 == [0, 1]
+
     @np.errstate(all="ignore")  # what is no number has no weight
     def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
         if rows is not self._rows:
-            self._rows, self._squares = rows, rows.multiply(rows) if is_sparse(rows) else rows**2
-        is_first = np.arange(rows.shape[0])[:, None] % 2 == [0, 1]
-        R = residual[:, None] * is_first
-        noise = np.where(weights > 0.0, residual**2 / np.where(weights > 0.0, weights, 1.0), 0.0)
-        sums = rows.T @ np.column_stack([R, weights, noise])
-        squares, mean = self._squares.T @ noise, sums[:, 2] / weights.sum()
+            self._look(rows)
+        X, halves, total = self._X, residual[:, None] * self._is_in, weights.sum()
+        # The variance of what a row adds to a sum, where repetitions are independent.
+        noise = np.where(weights > 0.0, residual**2 / weights, 0.0)
+        sums, squares = X.T @ np.column_stack([halves, weights, noise]), self._squares.T @ noise
+        mean = sums[:, 2] / total
         variance = squares - 2.0 * mean * sums[:, 3] + mean**2 * noise.sum()
         units = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.inf))
-        Z = (sums[:, :2] - mean[:, None] * R.sum(0)) / units[:, None]
-        # The standard error of a half is smaller.
-        halves = [_directions(np.sqrt(2.0) * z, units) for z in Z.T]
-        V = rows @ np.hstack(halves) - mean @ np.hstack(halves)
-        others = np.repeat(is_first[:, ::-1], halves[0].shape[1], axis=1)
-        errors = np.sqrt(noise @ (V**2 * others))
-        found = (residual @ (V * others) / errors).reshape(2, -1)
-        told = np.nan_to_num(found).sum(0) / np.sqrt(2.0)
+        Z = (sums[:, :2] - mean[:, None] * halves.sum(0)) / units[:, None]
+        told = self._told([_directions(np.sqrt(2.0) * z, units) for z in Z.T], mean, halves, noise)
         w = _directions(Z.sum(1), units)[:, told.argmax()]
-        values = rows @ w - mean @ w
-        size = np.sqrt(weights @ values**2 / weights.sum())
-        atom = np.append(w, -mean @ w)[None] / size
+        b = -mean @ w
+        size = np.sqrt(weights @ (X @ w + b) ** 2 / total)
+        atom = np.zeros((1, rows.shape[1] + 1))
+        atom[0, self._used], atom[0, -1] = w / size, b / size
         return atom[: int(told.max() > _ENOUGH and np.isfinite(atom).all())]
+
+    def _told(self, W: list[Array], mean: Array, halves: Array, noise: Array) -> Array:
+        """Return by how many standard errors directions of each half hold on the other one."""
+        found = []
+        for own, other in ((0, 1), (1, 0)):
+            V = (self._X @ W[own] - mean @ W[own]) * self._is_in[:, [other]]
+            found.append(halves[:, other] @ V / np.sqrt(noise @ V**2))
+        return np.asarray(np.nan_to_num(found).sum(0) / np.sqrt(2.0))
 
 
 def _directions(z: Array, units: Array) -> Array:
-    """Return weights for every threshold, in units of the inputs and in others, as columns."""
-    square = np.maximum(z**2, np.finfo(np.float64).tiny)
-    shrunk = z[:, None] * np.maximum(0.0, 1.0 - _THRESHOLDS / square[:, None])
+    """Return the weights for every threshold, in units of inputs and of deviations, as columns."""
+    shrunk = z[:, None] * np.maximum(0.0, 1.0 - _THRESHOLDS / z[:, None] ** 2)
     return np.nan_to_num(np.hstack([shrunk, shrunk / units[:, None]]))
