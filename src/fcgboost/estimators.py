@@ -41,8 +41,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         corrected, and of sparse rows with more than 256 columns, such as counts of words, small
         trees and linear directions over all columns in turn; "compact" for much smaller models.
         "gauss", "polynomial", "sigmoid" and "relu" are the paper's families; "linear", "step",
-        "tree" and "direction" are others. Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full
-        control.
+        "tree" and "direction" are others. Objects such as `GaussDictionary(width=0.5)` or
+        `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \

@@ -13,6 +13,8 @@ from fcgboost.dictionaries.planes import LinearProfile
 
 # What squared z-scores are shrunk by.
 _THRESHOLDS = np.array([0.0, 1.0, 2.0, 4.0, 8.0, 16.0])
+# The most steps of conjugate gradients.
+_STEPS = 3
 # A direction enters if what one half of the rows says of it holds on the other half, by so many
 # standard errors.
 _ENOUGH = 3.0
@@ -24,15 +26,17 @@ _ROUNDING = 1e-12
 class DirectionDictionary(LinearProfile, GrownDictionary):
     """Linear atoms <w, x> + b of all inputs, grown on the residual; a row is (w, b).
 
-    With z_j the correlation of input j with the residual in standard errors, its weight is
+    With z_j the correlation of input j with the residual in standard errors, weights are first
 
         w_j = z_j max(0, 1 - t / z_j^2) / u_j,
 
-    Breiman's garrote (Technometrics 1995): inputs that tell nothing have no weight. The threshold t
-    and the units u, those of the inputs or their deviations, are the ones whose directions, learned
-    on one half of the rows, correlate best with the residual of the other half; there is no atom
-    where none does. Rows may be sparse, and are never made dense. The atom has mean 0 and variance
-    1 over the rows with a residual.
+    Breiman's garrote (Technometrics 1995): inputs that tell nothing have no weight. That is the
+    first of at most three steps of conjugate gradients, preconditioned by what divides the w_j from
+    the correlations, towards the least squares fit of the residual. The threshold t, the units u
+    (those of the inputs or their deviations) and the number of steps are the ones whose directions,
+    learned on one half of the rows, correlate best with the residual of the other half; there is no
+    atom where none does. Rows may be sparse, and are never made dense. The atom has mean 0 and
+    variance 1 over the rows with a residual.
 
     Parameters
     ----------
@@ -77,14 +81,37 @@ class _DirectionGrower(Grower):
         mean = sums[:, 2] / total
         variance = squares - 2.0 * mean * sums[:, 3] + mean**2 * noise.sum()
         units = np.sqrt(np.where(variance > _ROUNDING * squares, variance, np.inf))
-        Z = (sums[:, :2] - mean[:, None] * halves.sum(0)) / units[:, None]
-        told = self._told([_directions(np.sqrt(2.0) * z, units) for z in Z.T], mean, halves, noise)
-        w = _directions(Z.sum(1), units)[:, told.argmax()]
+        G = sums[:, :2] - mean[:, None] * halves.sum(0)
+        # The standard error of a half is smaller.
+        first = [_directions(np.sqrt(2.0) * g / units, units) for g in G.T]
+        best = self._told(first, mean, halves, noise).argmax()
+        told = self._told(
+            [
+                self._path(own[:, best], g, mean, weights * is_in, _STEPS)
+                for own, g, is_in in zip(first, G.T, self._is_in.T, strict=True)
+            ],
+            *(mean, halves, noise),
+        )
+        g = G.sum(1)
+        way = _directions(g / units, units)[:, best]
+        w = self._path(way, g, mean, weights, int(told.argmax()) + 1)[:, -1]
         b = -mean @ w
         size = np.sqrt(weights @ (X @ w + b) ** 2 / total)
         atom = np.zeros((1, rows.shape[1] + 1))
         atom[0, self._used], atom[0, -1] = w / size, b / size
         return atom[: int(told.max() > _ENOUGH and np.isfinite(atom).all())]
+
+    def _path(self, way: Array, g: Array, mean: Array, weights: Array, n: int) -> Array:
+        """Return n steps of conjugate gradients as columns, the first one along `way`."""
+        factors, w, rest, steps = np.nan_to_num(way / g), 0.0 * g, g, []
+        for _ in range(n):
+            values = weights * (self._X @ way - mean @ way)
+            change, slope = self._X.T @ values - mean * values.sum(), rest @ (factors * rest)
+            size = slope / (way @ change)
+            w, rest = w + size * way, rest - size * change
+            steps.append(w)
+            way = factors * rest + rest @ (factors * rest) / slope * way
+        return np.column_stack(steps)
 
     def _told(self, W: list[Array], mean: Array, halves: Array, noise: Array) -> Array:
         """Return by how many standard errors directions of each half hold on the other one."""

@@ -2,7 +2,8 @@
 
 A preset is a union of families that take turns, how their atoms are learned, and the strengths of
 the ridge among which validation chooses (lambda = strength / sqrt(m): 1 / m is too weak for atoms
-that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected.
+that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected, of wide
+sparse ones directions over all columns.
 """
 
 from __future__ import annotations
@@ -93,18 +94,17 @@ FOREST = Preset(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
-#: Trees of the columns that are most often not zero, and directions over all of them. Atoms are so
-#: few that there is no ridge to choose.
+#: Directions over all columns, and trees of those that are most often not zero. Atoms are so few
+#: that there is no ridge to choose.
 WORDS = Preset(
     "words",
-    (TreeDictionary("shallow", max_features=256), DirectionDictionary()),
+    (DirectionDictionary(), TreeDictionary(max_features=256)),
     LearnedCandidates(),
     strengths=(0.1,),
     strength=0.1,
     clip=None,
     limit=2,
     max_steps=16,
-    is_small=True,
     leader=0,
     solver=NewtonSolver(),
     n_parts=16,
