@@ -80,7 +80,7 @@ def prepare(
     state = find_state(settings, classes, digests, kind, last)
     # Equal rows of several partitions are one, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
-    settings = settings.at(n_rows, is_sparse, has_categories(readers))
+    settings = settings.at(n_rows, width if is_sparse else 0, has_categories(readers))
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)

@@ -23,7 +23,7 @@ _KINDS: dict[type, Kind | None] = {
     dictionaries.PolynomialDictionary: "centre",
     dictionaries.SigmoidDictionary: "half-way line",
     dictionaries.StepDictionary: "step",
-    dictionaries.LinearDictionary: None,
+    dictionaries.LinearProfile: None,
     dictionaries.InnerProductDictionary: "hinge",
 }
 _VALUE_NAMES = {

@@ -374,7 +374,8 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     digests = [part.digest() for part in (train, data.validation) if part is not None]
     kind = train.X.shape[1], is_sparse, *words_of(data.readers)
     state = find_state(settings, data.classes, digests, kind, last)
-    settings = settings.at(len(train.codes), is_sparse, has_categories(data.readers))
+    n_sparse = train.X.shape[1] if is_sparse else 0
+    settings = settings.at(len(train.codes), n_sparse, has_categories(data.readers))
     if settings.validation_fraction is not None:
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)

@@ -142,9 +142,12 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: int, is_sparse: bool, has_categories: bool = False) -> Settings:
-        """Return the settings for rows, where a preset has others for many, or for categories."""
-        preset = self.preset.at(n_rows) if self.is_free and not is_sparse else self.preset
+    def at(self, n_rows: int, n_sparse: int, has_categories: bool = False) -> Settings:
+        """Return the settings for rows, which have some columns if they are sparse.
+
+        A preset has others for many rows, for wide sparse ones, and for categories.
+        """
+        preset = self.preset.at(n_rows, n_sparse) if self.is_free else self.preset
         if not self.is_preset:
             return self
         if preset is self.preset:
