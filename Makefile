@@ -10,6 +10,7 @@
 #   make bench         how fast: every figure beside its baselines, within 15 minutes; build/bench/
 #   make bench-gpu     the figures of one GPU (DEVICE=cuda), with PyTorch in .venv; build/bench/
 #   make bench-cluster  the figures of a Dask cluster of two workers on this machine; build/bench/
+#   make soak          everything at random for half an hour: nothing breaks, grows or changes
 #   make sizes         how many lines and files the wheel has, by kind and by room
 #   make docs          the documentation with its gallery, as HTML in build/docs/
 #   make dist          wheel and source distribution in dist/, and a check of what they contain
@@ -29,7 +30,7 @@ INSTALL := $(BIN)/python -m pip install -qq --editable
 SOURCES := pyproject.toml hatch_build.py $(wildcard src/fcgboost/_kernels/*.[ch])
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-all test-oldest lint format paper findings bench bench-gpu bench-cluster sizes docs dist clean
+.PHONY: demo test test-all test-oldest lint format paper findings bench bench-gpu bench-cluster soak sizes docs dist clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.demo-stamp
@@ -75,6 +76,10 @@ bench-gpu: .venv/.bench-gpu-stamp
 
 bench-cluster: .venv/.bench-cluster-stamp
 	$(BIN)/python -m benchmarks.cluster
+
+MINUTES ?= 30
+soak: .venv/.test-stamp
+	$(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 sizes: .venv/.test-stamp
 	@$(BIN)/python -m benchmarks.sizes

@@ -16,6 +16,7 @@ ORDER = (
     "plot_several_classes",
     "plot_model_size",
     "plot_feature_influence",
+    "plot_explanations",
     "plot_sampled_candidates",
     "plot_table",
     "plot_sparse_text",

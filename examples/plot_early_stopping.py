@@ -12,6 +12,7 @@ import numpy as np
 
 from fcgboost import FCGBoostClassifier, theory_steps
 from fcgboost.datasets import make_simulation
+from fcgboost.plotting import PathDisplay, path_error
 
 # %%
 # A thousand points, three in ten labels wrong; the test labels are right. The theory's number
@@ -24,30 +25,26 @@ print(f"k0 = {k0}")
 
 # %%
 # Two paths of 10 k0 steps: without a ridge, which is the problem that the theory speaks of, and
-# with the default one. Validation labels are as noisy as those of training. Their score is kept
-# for every step; with ``max_iter`` a number, the best step becomes the model.
+# with the default one. Validation labels are as noisy as those of training. With ``max_iter`` a
+# number, the step that does best on them becomes the model. ``metrics`` are recorded for every
+# step, and choose nothing.
+options = {"max_iter": 10 * k0, "metrics": ["accuracy", "roc_auc"], "random_state": 0}
 paths = {
-    "no ridge": FCGBoostClassifier("relu", max_iter=10 * k0, l2=0.0, random_state=0),
-    "ridge 1/m (default)": FCGBoostClassifier("relu", max_iter=10 * k0, random_state=0),
+    "no ridge": FCGBoostClassifier("relu", l2=0.0, **options),
+    "ridge 1/m (default)": FCGBoostClassifier("relu", **options),
 }
 for clf in paths.values():
     clf.fit(X, y, X_val=X_val, y_val=y_val)
 
-
-def staged_error(clf, X, y):
-    whole = clf.truncate(len(clf.trace_))
-    return np.array([np.mean(labels != y) for labels in whole.staged_predict(X)])
-
-
 # %%
-# Every curve comes from the one fit: ``truncate(k)`` and the ``staged_`` methods give the model
-# of any step, and nothing is fitted again.
+# Every curve comes from the one fit: ``trace_.metrics`` has those of the rows that the fit knows,
+# ``path_error`` looks at others, and nothing is fitted again.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharex=True, layout="constrained")
 for ax, (name, clf) in zip(axes, paths.items(), strict=True):
-    steps = np.arange(1, len(clf.trace_) + 1)
-    test = staged_error(clf, X_test, y_test)
-    ax.plot(steps, staged_error(clf, X, y), color="0.6", label="training (noisy labels)")
-    ax.plot(steps, 1 - clf.trace_.column("validation_score"), "C1", label="validation (noisy)")
+    steps, known = np.arange(1, len(clf.trace_) + 1), clf.trace_.metrics
+    test = path_error(clf, X_test, y_test)
+    ax.plot(steps, 1 - known["train"]["accuracy"], color="0.6", label="training (noisy labels)")
+    ax.plot(steps, 1 - known["validation"]["accuracy"], "C1", label="validation (noisy)")
     ax.plot(steps, test, "C0", lw=2, label="test (clean labels)")
     ax.plot(clf.n_iter_, test[clf.n_iter_ - 1], "o", color="C0", ms=9, label="chosen by validation")
     ax.axvline(k0, color="black", ls=":", label=f"$k_0$ = {k0}")
@@ -60,7 +57,7 @@ plt.show()
 # Without the ridge the test error at 10 k0 is several times that at k0, while the training
 # error goes on falling: noise is being learned. With the ridge the path may be as long as one
 # likes.
-free, ridge = (staged_error(clf, X_test, y_test) for clf in paths.values())
+free, ridge = (path_error(clf, X_test, y_test) for clf in paths.values())
 for name, errors, clf in zip(paths, (free, ridge), paths.values(), strict=True):
     print(
         f"{name}: test error {errors[k0 - 1]:.3f} at k0, {errors[-1]:.3f} at 10 k0, "
@@ -69,6 +66,11 @@ for name, errors, clf in zip(paths, (free, ridge), paths.values(), strict=True):
 assert free[-1] > 3 * free[k0 - 1]
 assert ridge[-1] < 0.05
 assert free[paths["no ridge"].n_iter_ - 1] < 0.1
+
+# %%
+# `PathDisplay` draws a metric that was recorded, and the same one of other rows.
+PathDisplay.from_estimator(paths["no ridge"], X_test, y_test, metric="roc_auc", x="steps")
+plt.show()
 
 # %%
 # In practice

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.plotting import AtomDisplay, FeatureInfluenceDisplay
+from fcgboost.plotting import FeatureInfluenceDisplay
 
 # %%
 # Eight inputs, of which three count: ``age`` beyond a threshold, ``dose`` in a window, and
@@ -42,9 +42,4 @@ axes[1].set_title("loss of accuracy when shuffled")
 order = np.argsort(clf.feature_importances_)[::-1]
 print([names[i] for i in order[:3]], clf.feature_importances_.round(3))
 assert set(order[:3]) == {0, 1, 2}
-
-# %%
-# The atoms themselves are rows of weights: sparse directions, some of one input only. The bars
-# are their coefficients.
-AtomDisplay.from_estimator(clf, n_atoms=20)
 plt.show()

@@ -156,6 +156,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "device='torch'.*: use device='cpu'": {"device": "torch"},
     "scoring='roc_auc'.* by accuracy: use scoring=None": {"scoring": "roc_auc"},
     "time_limit .*rounds have no clock: use max_iter": {"time_limit": 5.0},
+    r"metrics .*nobody has all rows: use truncate\(k\) and score": {"metrics": "roc_auc"},
     r"Truncation\(.*: use scheme='fully_corrective'": {"scheme": "truncation"},
     r"^Hinge\(.*: use loss='squared_hinge'": {"loss": "hinge"},
     r"AdmmSolver\(.*: use solver='newton'": {"solver": "admm"},

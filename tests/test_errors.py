@@ -270,7 +270,10 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X, "y_val": Y + 1.0}, r"labels that y does not have: \[0.0, 2.0\]"),
         ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that y does not have"),
         ({"X_val": X, "y_val": Y[:-1]}, "X_val and y_val have 60 and 59 rows"),
-        ({"X_val": X[:, :1], "y_val": Y}, "X_val: X has 1 features"),
+        (
+            {"X_val": X[:, :1], "y_val": Y},
+            "X_val has 1 columns without names, .* to 2 col",
+        ),
         ({"X_val": with_bad_entry(np.inf), "y_val": Y}, "X_val contains infinity in column 1"),
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),
         (
@@ -305,7 +308,7 @@ def test_validation_data_and_a_fraction_exclude_each_other(no_path):
 def test_validation_data_must_have_the_names_of_the_training_data(no_path):
     frame = pd.DataFrame(X, columns=["width", "height"])
     other = frame.rename(columns={"width": "length"})
-    assert_refused("feature names", frame, Y, X_val=other, y_val=Y)
+    assert_refused(r"X_val has 2 columns named \['length", frame, Y, X_val=other, y_val=Y)
 
 
 def test_a_fraction_that_leaves_no_row_is_refused(no_path):

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import joblib
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from fcgboost import AllCandidates, FCGBoostClassifier
+from fcgboost import AllCandidates, FCGBoostClassifier, threads
 from fcgboost.datasets import make_simulation
 from fcgboost.designs import views
 from fcgboost.designs.devices import Host
@@ -62,19 +61,19 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
 
 
 def pool_sizes(fit):
-    """Give how many threads the pool of every design had, and the result of a fit."""
+    """Return how many threads pieces of work were given to, and the result of a fit."""
     sizes = []
-    init = ThreadPoolExecutor.__init__
+    each = threads.each
 
-    def recorded(self, max_workers=None, *args, **options):
-        sizes.append(max_workers)
-        init(self, max_workers, *args, **options)
+    def recorded(work, pieces, n_threads):
+        sizes.append(n_threads)
+        return each(work, pieces, n_threads)
 
     with pytest.MonkeyPatch.context() as patch:
         # Many small blocks, so that threads have something to share.
         patch.setattr(Host, "block_entries", 1000)
         patch.setattr(views, "_AT_ONCE", 16)
-        patch.setattr(ThreadPoolExecutor, "__init__", recorded)
+        patch.setattr(threads, "each", recorded)
         result = fit()
     return sizes, result
 

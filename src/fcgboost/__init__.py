@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
     from fcgboost import datasets as datasets
     from fcgboost.dictionaries import Dictionary as Dictionary
+    from fcgboost.dictionaries import DirectionDictionary as DirectionDictionary
     from fcgboost.dictionaries import GaussDictionary as GaussDictionary
     from fcgboost.dictionaries import LinearDictionary as LinearDictionary
     from fcgboost.dictionaries import PolynomialDictionary as PolynomialDictionary
@@ -51,8 +52,9 @@ if TYPE_CHECKING:  # what `_NAMES` says, for tools that read the code
 #: Every module with public names, and these.
 _NAMES = {
     "datasets": "",
-    "dictionaries": "Dictionary GaussDictionary LinearDictionary PolynomialDictionary "
-    "ReluDictionary SigmoidDictionary StepDictionary TreeDictionary UnionDictionary",
+    "dictionaries": "Dictionary DirectionDictionary GaussDictionary LinearDictionary "
+    "PolynomialDictionary ReluDictionary SigmoidDictionary StepDictionary TreeDictionary "
+    "UnionDictionary",
     "estimators": "FCGBoostClassifier",
     "io": "ModelFileError load_model save_model",
     "losses": "CubedHinge Hinge Loss Square SquaredHinge",

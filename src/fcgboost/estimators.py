@@ -14,10 +14,12 @@ from fcgboost.solvers import Solver
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import left_out
 from fcgboost.threads import blas
+from fcgboost.training.attributes import all_or_nothing
 from fcgboost.training.averaging import average
-from fcgboost.training.callbacks import CallbackSupport, with_callbacks
+from fcgboost.training.callbacks import CallbackSupport, watch_fit, with_callbacks
 from fcgboost.training.dataset import check_data
-from fcgboost.training.fit import Fit, all_or_nothing, prepare
+from fcgboost.training.fit import Fit, prepare
+from fcgboost.training.metrics import try_metrics, with_metrics
 from fcgboost.training.settings import resolve
 from fcgboost.training.time_limit import TimeLimit
 from fcgboost.training.tuning import paths_of, tune
@@ -37,11 +39,12 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Which atoms exist. Two presets learn atoms, and choose the ridge and the number of steps on
         validation data of their own or given to fit: "auto" of several families in turn, the
         average of three paths up to 5,000 rows (times classes, if more than two), of eight up to
-        10,000 where some columns are categories, and from 10,000 rows on deep trees whose leaves
-        are corrected; "compact" for much smaller models. "gauss",
-        "polynomial", "sigmoid" and "relu" are the paper's families; "linear", "step" and "tree" are
-        others. Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full
-        control.
+        10,000 where some columns are categories, from 10,000 rows on deep trees whose leaves are
+        corrected, and of sparse rows with more than 256 columns, such as counts of words, small
+        trees and linear directions over all columns in turn; "compact" for much smaller models.
+        "gauss", "polynomial", "sigmoid" and "relu" are the paper's families; "linear", "step",
+        "tree" and "direction" are others. Objects such as `GaussDictionary(width=0.5)` or
+        `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
@@ -137,6 +140,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     dayfirst : bool or None, default=None
         Whether texts such as 03/04/2020 are the 3rd of April, or the 4th of March; None leaves them
         categories.
+    metrics : str, callable, list of str, dict or None, default=None
+        Scores of training and validation rows that ``trace_.metrics`` records for every step: names
+        of scikit-learn, a function, called "score", or a dict from names to names or functions, as
+        `scoring` of its `cross_validate`. They choose nothing, as `scoring` here does.
+        Probabilities are those of the fitted link; NaN is a score that is not defined.
 
     Attributes
     ----------
@@ -156,7 +164,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     link_ : PowerLink or None
         What turns decision values into probabilities; None is the formula of the loss.
     trace_ : Trace
-        A record of every step, also of those that validation did not keep.
+        A record of every step, also of those that validation did not keep, and the `metrics`.
     status_ : Status
         How the fit ended.
     feature_importances_ : ndarray of shape (n_features_in_,)
@@ -225,6 +233,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         time_limit: float | None = None,
         categorical_features: Any = "from_dtype",
         dayfirst: bool | None = None,
+        metrics: Any = None,
     ) -> None:
         self.dictionary = dictionary
         self.loss = loss
@@ -255,6 +264,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         self.time_limit = time_limit
         self.categorical_features = categorical_features
         self.dayfirst = dayfirst
+        self.metrics = metrics
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(
@@ -284,15 +294,18 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         """
         # The loop's products are small: more BLAS threads cost more than they give, and under
         # load many times more; candidates are evaluated in threads of our own.
-        with all_or_nothing(self), blas.one_thread():
-            settings = resolve(self, has_validation_data=X_val is not None)
+        with all_or_nothing(self) as twin, blas.one_thread():
+            settings = resolve(twin, has_validation_data=X_val is not None)
             limit = None if settings.time_limit is None else TimeLimit(settings.time_limit)
-            data = check_data(self, X, y, sample_weight, (X_val, y_val, sample_weight_val))
-            last = vars(self).get("_state_") if settings.warm_start else None
+            data = check_data(twin, X, y, sample_weight, (X_val, y_val, sample_weight_val))
+            last = vars(twin).get("_state_") if settings.warm_start else None
             if limit is not None and not (settings.warm_start or settings.checkpoint):
                 data = limit.some_rows(data)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            self._follow(prepare(settings, data, last), given, limit)
+            fit = prepare(settings, data, last)
+            try_metrics(fit)
+            twin._follow(fit, {"estimator": self, **given}, limit)
+            twin.trace_ = with_metrics(fit, twin.trace_, twin.link_)
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
@@ -304,7 +317,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         if fit.settings.chooses:
             fit = tune(fit, rules)
         fit.check_link()
-        watcher, close = self.watch_fit(fit.recipe.max_iter, given, fit.attributes)
+        watcher, close = watch_fit(fit.recipe.max_iter, given, fit.attributes)
         first, self.status_ = fit.path(rules, watcher)
         trace = average(fit, first, rules)
         if limit is not None and limit.is_reached:

@@ -40,6 +40,15 @@ class Explanation:
     feature_names: list[str]
     errors: Array
 
+    def towards(self, codes: Any) -> tuple[Array, Array]:
+        """Return values and base values for classes, whose places in `classes_` are given."""
+        codes = np.broadcast_to(codes, len(self.values))
+        if self.values.ndim == 2:
+            signs = 2 * codes - 1
+            return self.values * signs[:, None], self.base_values * signs
+        rows = np.arange(len(codes))
+        return self.values[rows, :, codes], self.base_values[rows, codes]
+
 
 def explain(classifier: Any, X: Any, background: Any = None, *, encoder: Any = None) -> Explanation:
     """Explain predictions for rows X, which an encoder in front of the classifier sees first.

@@ -65,11 +65,11 @@ def _changes(model: Model, rows: Any, sources: NDArray[np.intp], n_features: int
     return totals
 
 
-def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None) -> Array | None:
+def weights_of(family: Any, rows: Any, scale: Array) -> Array | None:
     """Return how much atoms of one family look at every feature: (n_atoms, n_features).
 
-    Weights per standardised unit of functions of a plane; of bells their centres, in units from the
-    middle, None being that of the centres; of trees the share of the splits, each level half of the
+    Weights per standardised unit of functions of a plane; of bells their centres, in units from
+    their middle; of trees the share of the splits, each level half of the
     one above it. None for a family that is not known.
     """
     dense = np.asarray(host(rows), dtype=np.float64)
@@ -77,7 +77,7 @@ def weights_of(family: Any, rows: Any, scale: Array, middle: Array | None = None
         return dense[:, :-1] * scale
     if isinstance(family, GaussDictionary):
         centers = dense[:, :-1]
-        return (centers - (centers.mean(axis=0) if middle is None else middle)) / scale
+        return np.asarray((centers - centers.mean(axis=0)) / scale)
     if isinstance(family, TreeDictionary):
         return np.array([_splits(nodes, len(scale)) for nodes in nodes_of(dense)])
     return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from fcgboost.arrays import beside, host, is_tensor
 from fcgboost.clipping import Limits, clip
 from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
+from fcgboost.threads import cached
 
 # Values that stay in the cache (256 KiB here) are read again for nothing. Products stay on one
 # thread, which of wide inputs takes few rows; but some, so that Python's part remains small.
@@ -112,7 +112,7 @@ class Model:
             layout = self._layouts[memory] = _Layout(self, X)
         return layout
 
-    @cached_property
+    @cached
     def _layouts(self) -> dict[Any, _Layout]:
         return {}
 

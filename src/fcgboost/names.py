@@ -19,6 +19,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "compact": "training.presets:COMPACT.dictionary",
         "linear": "dictionaries:LinearDictionary",
         "step": "dictionaries:StepDictionary",
+        "direction": "dictionaries:DirectionDictionary",
     },
     "loss": {
         "squared_hinge": "losses:SquaredHinge",

@@ -29,6 +29,7 @@ from fcgboost.model import Model
 from fcgboost.stopping import Status
 from fcgboost.tables.columns import Column
 from fcgboost.training import checks
+from fcgboost.training.attributes import twin_of
 from fcgboost.training.presets import PRESETS
 from fcgboost.training.scoring import has_probability, probabilities_of, winners
 
@@ -167,7 +168,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         from fcgboost.documents import encode  # a fit needs none of it
 
         self._fitted()
-        write_whole(path, encode(self, trace=trace, background=background, about=about))
+        write_whole(path, encode(twin_of(self), trace=trace, background=background, about=about))
 
     def decision_function(self, X: Any) -> Any:
         """Return decision values of shape (n_samples,) for two classes, or (n_samples, n_classes).
@@ -176,14 +177,15 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         is in float64, as in the fit, also where X is float32. For a torch tensor the values are a
         tensor of its precision on its device.
         """
-        return in_kind(self._decision(X), X)
+        return in_kind(twin_of(self)._decision(X), X)
 
     def predict(self, X: Any) -> Any:
         """Return the predicted class of every row.
 
         For a torch tensor the labels are a tensor on its device, if the classes are numbers.
         """
-        return winners(self._decision(X), self.classes_, X)
+        now = twin_of(self)
+        return winners(now._decision(X), now.classes_, X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
@@ -191,8 +193,9 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
         For a torch tensor they are a tensor of its precision on its device.
         """
-        decision = self._decision(X)
-        return in_kind(probabilities_of(self._loss_, self.link_, decision), X)
+        now = twin_of(self)
+        decision = now._decision(X)
+        return in_kind(probabilities_of(now._loss_, now.link_, decision), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are classified correctly, wherever they lie."""
@@ -222,7 +225,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         from fcgboost.explanation import explain  # predictions need none of it
 
         self._fitted()
-        return explain(self, X, background)
+        return explain(twin_of(self), X, background)
 
     def _background(self) -> Any:
         """Return training rows, as atoms see them, to explain against; None if there are none."""
@@ -239,19 +242,21 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         The values of all atoms are kept in between if scikit-learn's `working_memory` has room
         for them; if not, they are computed in every step.
         """
-        for decision in self._staged_decision(X):
+        for decision in twin_of(self)._staged_decision(X):
             yield in_kind(decision, X)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Yield the predicted classes after 1, 2, ..., n_iter_ steps."""
-        for decision in self._staged_decision(X):
-            yield winners(decision, self.classes_, X)
+        now = twin_of(self)
+        for decision in now._staged_decision(X):
+            yield winners(decision, now.classes_, X)
 
     @available_if(has_probability)  # type: ignore[untyped-decorator]
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield the class probabilities after 1, 2, ..., n_iter_ steps, all by the same link."""
-        for decision in self._staged_decision(X):
-            yield in_kind(probabilities_of(self._loss_, self.link_, decision), X)
+        now = twin_of(self)
+        for decision in now._staged_decision(X):
+            yield in_kind(probabilities_of(now._loss_, now.link_, decision), X)
 
     def truncate(self, k: int) -> Self:
         """Return a fitted copy of the classifier as it was after k steps of its path.

@@ -34,6 +34,7 @@ from fcgboost.solvers import Solver
 from fcgboost.stopping import theory_steps
 from fcgboost.tables.inputs import views_of
 from fcgboost.threads import blas
+from fcgboost.training.attributes import all_or_nothing, fitted_attributes
 from fcgboost.training.checks import (
     Array,
     check_number,
@@ -43,7 +44,7 @@ from fcgboost.training.checks import (
 )
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds, readers_of
 from fcgboost.training.fit import MemoryLayout as Layout
-from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
+from fcgboost.training.fit import lay_out, make_recipe
 from fcgboost.training.presets import preset_of
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import draw_key
@@ -85,10 +86,11 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     random_state : int, RandomState or None, default=None
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \
     clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
-    dayfirst :
-        As in `FCGBoostClassifier`, whose `link` is "theory" here. With max_iter="auto" the steps
-        are chosen among the multiples k0, ..., 5 k0, k0 that of the fold's training part and, for
-        the refit, that of all data; with a number, among 1, ..., max_iter.
+    dayfirst, metrics :
+        As in `FCGBoostClassifier`, whose `link` is "theory" here; metrics are of the refit. With
+        max_iter="auto" the steps are chosen among the multiples k0, ..., 5 k0, k0 that of the
+        fold's training part and, for the refit, that of all data; with a number, among 1, ...,
+        max_iter.
 
     Attributes
     ----------
@@ -143,6 +145,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         verbose: int = 0,
         categorical_features: Any = "from_dtype",
         dayfirst: bool | None = None,
+        metrics: Any = None,
     ) -> None:
         self.dictionaries = dictionaries
         self.l2s = l2s
@@ -169,6 +172,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         self.verbose = verbose
         self.categorical_features = categorical_features
         self.dayfirst = dayfirst
+        self.metrics = metrics
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose a setting and fit it.
@@ -186,18 +190,18 @@ class FCGBoostClassifierCV(BaseFCGBoost):
         -------
         self
         """
-        with all_or_nothing(self):
-            for name in fitted_attributes(self):
-                delattr(self, name)
+        with all_or_nothing(self) as twin:
+            for name in fitted_attributes(twin):
+                delattr(twin, name)
             seed = draw_key(self.random_state)
             prototype = self._prototype(seed)
             dictionaries, l2s = _grid(self.dictionaries, self.l2s)
             grid = [{"dictionary": part, "l2": l2} for part in dictionaries for l2 in l2s]
             classifiers = [clone(prototype).set_params(**entry, n_jobs=1) for entry in grid]
             settings = [resolve(one, has_validation_data=True) for one in classifiers]
-            classes, X_all, codes, weights = check_labelled(self, X, y, sample_weight)
+            classes, X_all, codes, weights = check_labelled(twin, X, y, sample_weight)
             warn_of_shares(weights.sum(), int(np.count_nonzero(weights)), stacklevel=3)
-            data, readers = (X_all, classes[codes], weights), readers_of(self)
+            data, readers = (X_all, classes[codes], weights), readers_of(twin)
             # Cells were read already.
             plain = clone(prototype).set_params(categorical_features="from_dtype")
             folds = _folds(self.cv, data, groups, seed)
@@ -210,14 +214,14 @@ class FCGBoostClassifierCV(BaseFCGBoost):
                 for i in range(0, len(grid), size)
             )
             scores = np.reshape(found, (len(folds), len(grid), -1)).swapaxes(0, 1)
-            self._report(grid, scores, theory_steps(weights.sum()))
+            twin._report(grid, scores, theory_steps(weights.sum()))
             if self.refit:
-                best = clone(prototype).set_params(**self.best_params_, scoring=None)
+                best = clone(prototype).set_params(**twin.best_params_, scoring=None)
                 with warnings.catch_warnings():
                     # Said above, of all rows.
                     warnings.filterwarnings("ignore", "The sample weights sum to")
-                    self.best_estimator_ = best.fit(X, y, weights)
-                self.__dict__.update(fitted_attributes(best))
+                    twin.best_estimator_ = best.fit(X, y, weights)
+                twin.__dict__.update(fitted_attributes(best))
         return self
 
     def _prototype(self, seed: int) -> FCGBoostClassifier:
@@ -351,9 +355,8 @@ def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float
     assert validator is not None
     assert validation is not None
     if len(trace) == 0:
-        rows = validation.as_scored
-        score = make_score(settings.scoring, False, settings.loss, layout.classes, rows)
-        return [score(np.tile(trace.start, (len(rows.codes), 1)))] * n_units
+        score = make_score(settings.scoring, False, settings.loss, layout.classes, validation)
+        return [score(np.tile(trace.start, (len(validation.codes), 1)))] * n_units
     ks = [min(unit * (i + 1), len(trace)) for i in range(n_units)]
     atoms = [trace.atoms[j : j + 1] for j in range(trace[-1].n_entered)]
     steps, validator = {k: trace[k - 1] for k in ks}, validator.anew()

@@ -22,7 +22,7 @@ from fcgboost._kernels import shapley
 from fcgboost.arrays import Array, host
 from fcgboost.dictionaries import (
     GaussDictionary,
-    LinearDictionary,
+    LinearProfile,
     PlaneDictionary,
     ReluDictionary,
     TreeDictionary,
@@ -297,6 +297,6 @@ class _Rows(_Walks):
 _KINDS: dict[type, type[_Exact | _Walks]] = {
     TreeDictionary: _Trees,
     GaussDictionary: _Bells,
-    LinearDictionary: _Lines,
+    LinearProfile: _Lines,
     PlaneDictionary: _Planes,
 }

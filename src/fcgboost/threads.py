@@ -1,54 +1,99 @@
-"""One BLAS thread while the loop runs, whoever else is fitting."""
+"""What threads and forks share: attributes, the BLAS, and pieces of work."""
 
 from __future__ import annotations
 
+import _thread
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+# Seconds after which threads are looked at again.
+_WAIT = 0.05
+
+
+class cached(Generic[T]):  # noqa: N801, as functools.cached_property
+    """An attribute that is computed when it is first asked for.
+
+    functools.cached_property has a lock in Python 3.11, which a process forked meanwhile would wait
+    for in vain, and which keeps the threads of other fits waiting.
+    """
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self._function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = vars(instance)[self._name] = self._function(instance)
+        return value
+
+
+class _Inside:
+    """One who keeps the BLAS to one thread, as long as it lives."""
 
 
 class SharedLimit:
     """A limit that the first one in sets and the last one out lifts.
 
     The number of BLAS threads belongs to the process: fits in several threads that each set and
-    restore it would restore each other's limit.
+    restore it would restore each other's limit. Whoever is interrupted, wherever that is, leaves
+    nothing behind that the next one would not lift.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside, self._before = 0, 1
-        self._limit: Any = None
+        #: The libraries, and how many threads they had, while they are kept to one.
+        self._before: list[tuple[Any, int]] = []
+        self._start_anew()
+        os.register_at_fork(after_in_child=self._start_anew)
+
+    def _start_anew(self) -> None:
+        """Begin with nobody inside, as in a process that was forked while others were."""
+        self._lock, self._inside = threading.Lock(), WeakSet[_Inside]()
+        self._restore()
+
+    def _restore(self) -> None:
+        for library, n_threads in self._before:
+            library.set_num_threads(n_threads)
+        self._before = []
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
         """Keep the BLAS to one thread."""
-        with self._lock:
-            if self._n_inside == 0:
-                # Finding the libraries takes milliseconds: once is enough.
-                controller = ThreadpoolController()
-                self._before = _most_threads(controller)
-                self._limit = controller.limit(limits=1, user_api="blas")
-            self._n_inside += 1
+        own = _Inside()
         try:
+            with self._lock:
+                self._inside.add(own)
+                if not self._before:
+                    # Finding the libraries takes milliseconds: once is enough.
+                    self._before = _blas_libraries()
+                for library, _ in self._before:
+                    library.set_num_threads(1)
             yield
         finally:
             with self._lock:
-                self._n_inside -= 1
-                if self._n_inside == 0:
-                    self._limit.restore_original_limits()
+                self._inside.discard(own)
+                if not self._inside:
+                    self._restore()
 
     def n_threads(self) -> int:
         """Return how many threads the BLAS has when nobody keeps it to one."""
-        return self._before if self._n_inside else _most_threads(ThreadpoolController())
+        return max([1, *(n_threads for _, n_threads in self._before or _blas_libraries())])
 
 
-def _most_threads(controller: ThreadpoolController) -> int:
-    pools = controller.select(user_api="blas").info()
-    return max([1, *(int(pool["num_threads"]) for pool in pools)])
+def _blas_libraries() -> list[tuple[Any, int]]:
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return [(library, int(library.get_num_threads() or 1)) for library in found]
 
 
 #: The process has one BLAS, so there is one limit.
@@ -63,3 +108,55 @@ def allowed(n_threads: int) -> int:
     """
     is_alone = get_active_backend()[0].nesting_level == 0
     return n_threads if is_alone else min(n_threads, blas.n_threads())
+
+
+def each(work: Callable[[Any], Any], pieces: Sequence[Any], n_threads: int) -> list[Any]:
+    """Do independent pieces of work in threads that end with them; return results in their order.
+
+    Pools keep their threads and locks, which neither forks nor interrupts are safe with.
+    """
+    results: list[Any] = [None] * len(pieces)
+    todo, ended, errors = SimpleQueue[Any](), SimpleQueue[None](), list[BaseException | None]()
+    for piece in enumerate(pieces):
+        todo.put(piece)
+
+    def run() -> None:
+        try:
+            while True:
+                place, piece = todo.get_nowait()
+                results[place] = work(piece)
+        except Empty:
+            errors.append(None)
+        except BaseException as error:
+            _empty(todo)  # so that the others end
+            errors.append(error)
+        ended.put(None)
+
+    n_started = 1
+    try:
+        for _ in range(min(n_threads, len(pieces)) - 1):
+            _thread.start_new_thread(run, ())
+            n_started += 1
+    finally:
+        run()
+        while len(errors) < n_started:
+            try:
+                ended.get(timeout=_WAIT)
+            except Empty:  # an interrupt may have taken what was put
+                continue
+            except KeyboardInterrupt as error:  # pieces are short, and nothing is left behind
+                _empty(todo)
+                errors.append(error)
+                n_started += 1
+    for found in errors:
+        if found is not None:
+            raise found
+    return results
+
+
+def _empty(queue: SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            queue.get_nowait()
+    except Empty:
+        return

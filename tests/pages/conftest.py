@@ -64,4 +64,5 @@ def show(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     if request.param == "sketched":
         for name, sketch in {"drawing": axes, "markup": image, "raster": image}.items():
             monkeypatch.setattr(f"fcgboost.web.pictures.{name}", sketch)
-    return lambda *about: read(write_model_report(tmp_path / "page.html", *about))
+    page = tmp_path / "page.html"
+    return lambda *about, **options: read(write_model_report(page, *about, **options))

@@ -194,7 +194,7 @@ def test_a_classifier_of_a_table_has_a_page_in_every_library(library: str, show:
     shares = [row[heads.index("influence")] for row in rows]
     assert shares == [f"{100 * share:.1f} %" for share in clf.feature_importances_]
     figures = [a.get("id") for tag, a in page.elements if tag == "figure"]
-    assert {"atoms", "shuffled", "dependence-1"} <= set(figures)
+    assert {"shuffled", "dependence-1"} <= set(figures)
     page = show(clf)
     heads, rows = page.table("as the model takes it")
     said = [row[heads.index("as the model takes it")] for row in rows]

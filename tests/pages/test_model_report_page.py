@@ -110,9 +110,9 @@ def test_drawings_have_ids_of_their_own_and_text_for_those_who_do_not_see(page: 
 
 def test_every_picture_is_there(page: Reader) -> None:
     figures = [attributes["id"] for tag, attributes in page.elements if tag == "figure"]
-    shown = ["margins", "reliability", "coefficients", "influence", "atoms", "shuffled"]
+    shown = ["margins", "reliability", "influence", "shuffled"]
     shown += ["dependence-1", "dependence-2"]
-    assert figures == ["still-path", "still-boundary", *shown]
+    assert figures == ["still-path", "still-boundary", *shown, "contributions"]
 
 
 def test_drawings_take_the_page_s_colours() -> None:

@@ -27,8 +27,7 @@ from suites.pictures import (
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.io import load_model
 from fcgboost.plotting import (
-    AtomDisplay,
-    CoefficientPathDisplay,
+    ContributionDisplay,
     DecisionBoundaryDisplay,
     FeatureInfluenceDisplay,
     MarginDisplay,
@@ -52,10 +51,6 @@ def draw_margins(model: Any, ax: Any = None, y: Any = y) -> Any:
     return MarginDisplay.from_estimator(model, X, y, ax=ax)
 
 
-def draw_coefficients(model: Any, ax: Any = None, y: Any = y) -> Any:
-    return CoefficientPathDisplay.from_estimator(model, ax=ax)
-
-
 def draw_reliability(model: Any, ax: Any = None, y: Any = y) -> Any:
     return ReliabilityDisplay.from_estimator(model, X, y, ax=ax)
 
@@ -64,12 +59,12 @@ def draw_influence(model: Any, ax: Any = None, y: Any = y) -> Any:
     return FeatureInfluenceDisplay.from_estimator(model, ax=ax)
 
 
-def draw_atoms(model: Any, ax: Any = None, y: Any = y) -> Any:
-    return AtomDisplay.from_estimator(model, ax=ax)
+def draw_contributions(model: Any, ax: Any = None, y: Any = y) -> Any:
+    return ContributionDisplay.from_estimator(model, X, ax=ax)
 
 
 Draw = Callable[..., Any]
-OURS = [draw_path, draw_coefficients, draw_influence, draw_atoms]
+OURS = [draw_path, draw_influence, draw_contributions]
 ALL = [draw_boundary, draw_margins, draw_reliability, *OURS]
 each_display = pytest.mark.parametrize("draw", ALL)
 
@@ -94,7 +89,7 @@ def test_what_only_our_classifiers_have_is_not_drawn_of_others(draw: Draw, ax: A
             draw(other, ax)
 
 
-@pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability])
+@pytest.mark.parametrize("draw", [draw_path, draw_margins, draw_reliability, draw_contributions])
 def test_rows_of_another_width_are_an_error(draw: Draw, ax: Axes) -> None:
     points = np.random.default_rng(0).uniform(size=(40, 3))
     model = FCGBoostClassifier("gauss", max_iter=2, random_state=0).fit(points, np.arange(40) % 2)
@@ -102,13 +97,12 @@ def test_rows_of_another_width_are_an_error(draw: Draw, ax: Axes) -> None:
         draw(model, ax)
 
 
-@pytest.mark.parametrize("draw", [draw_path, draw_coefficients])
 def test_a_model_saved_without_its_path_says_so(
-    draw: Draw, relu: FCGBoostClassifier, tmp_path: Path, ax: Axes
+    relu: FCGBoostClassifier, tmp_path: Path, ax: Axes
 ) -> None:
     relu.save_model(tmp_path / "model.json", trace=False)
     with pytest.raises(ValueError, match="no path to draw: it was saved with trace=False"):
-        draw(load_model(tmp_path / "model.json"), ax)
+        draw_path(load_model(tmp_path / "model.json"), ax)
 
 
 @each_display
@@ -222,6 +216,5 @@ def test_on_a_dark_background_nothing_is_black_and_no_background_is_drawn(
 def test_a_search_and_a_pipeline_are_drawn_like_a_classifier() -> None:
     search = FCGBoostClassifierCV(["relu"], cv=2, max_iter=4, random_state=0)
     pipe = Pipeline([("same", FunctionTransformer()), ("classifier", search)]).fit(X, y)
-    assert CoefficientPathDisplay.from_estimator(pipe).coefs.shape[1] == pipe[-1].n_atoms_
     margins = MarginDisplay.from_estimator(pipe, X, y).margins
     assert_allclose(margins, y * pipe.decision_function(X))

@@ -1,5 +1,6 @@
 """Errors and coefficients along a path, by the numbers they hold and the Axes they draw."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from suites.pictures import BLOBS, COLORS, X, legend_texts, lines_of, y
 
-from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
-from fcgboost.colors import DICTIONARY_COLORS, GREY
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, load_model, theory_steps
+from fcgboost.colors import DICTIONARY_COLORS
 from fcgboost.datasets import make_simulation
-from fcgboost.plotting import CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting import PathDisplay, path_error
 from fcgboost.tables import TableEncoder
 
 X_test, y_test = make_simulation(60, random_state=1)
@@ -73,21 +75,66 @@ def test_path_error_covers_the_whole_path_of_a_truncated_model(model: FCGBoostCl
     assert_allclose(errors, expected)
 
 
-def test_a_classifiers_path_shows_train_and_validation_errors_and_chosen_its_steps(
+def test_a_classifiers_path_shows_the_error_of_rows_by_their_name_and_the_chosen_step(
     model: FCGBoostClassifier, ax: Axes
 ) -> None:
-    short = model.truncate(3)
-    display = PathDisplay.from_estimator(short, X, y, X_test, y_test, ax=ax)
-    assert list(display.curves) == ["train", "validation"]
-    for name, data in (("train", (X, y)), ("validation", (X_test, y_test))):
+    short, k0 = model.truncate(3), theory_steps(80)
+    for options, name in (({}, "test"), ({"name": "train"}, "train")):
+        display = PathDisplay.from_estimator(short, X_test, y_test, **options, ax=ax)
+        assert list(display.curves) == [name]
         steps, values = display.lines_[name].get_data()
         assert_array_equal(steps, np.arange(1, 7))
-        assert_allclose(values, path_error(model, *data))
+        assert_allclose(values, path_error(model, X_test, y_test))
         assert_allclose(np.ravel(display.chosen_[name].get_data()), [3.0, values[2]])
-    assert ax.get_xlabel() == "atoms"
-    k0 = theory_steps(80)
-    assert legend_texts(ax)[2:] == ["chosen $k$ = 3", f"$k_0$ = {k0}"]
-    assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), k0)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("atoms", "error")
+        assert legend_texts(ax) == [f"{name} (60 rows)", "chosen $k$ = 3", f"$k_0$ = {k0}"]
+        assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), k0)
+        ax.clear()
+
+
+def test_k0_has_no_line_where_the_path_is_shorter(ax: Axes) -> None:
+    model = FCGBoostClassifier("gauss", max_iter=theory_steps(80) - 1, random_state=0).fit(X, y)
+    for x in ("atoms", "steps"):
+        PathDisplay.from_estimator(model, X, y, x=x, ax=ax)
+        assert not any("k_0" in text for text in legend_texts(ax))
+
+
+def signed_mean(estimator: Any, rows: Any, labels: Any) -> float:
+    return float(np.mean(estimator.decision_function(rows) * labels))
+
+
+def test_the_metrics_of_a_fit_are_drawn_with_the_rows_they_are_of(ax: Axes, tmp_path: Path) -> None:
+    metrics = {"auc": "roc_auc", "mean": signed_mean}
+    options: dict[str, Any] = {"max_iter": 5, "validation_fraction": 0.3, "random_state": 0}
+    model = FCGBoostClassifier("gauss", metrics=metrics, **options).fit(X, y)
+    first = PathDisplay.from_estimator(model, X_test, y_test, ax=ax)
+    assert ax.get_ylabel() == "auc"
+    assert legend_texts(ax)[:3] == ["train", "validation", "test (60 rows)"]
+    assert_array_equal(first.curves["train"], model.trace_.metrics["train"]["auc"])
+    assert_array_equal(first.curves["validation"], model.trace_.metrics["validation"]["auc"])
+    steps = [model.truncate(k) for k in range(1, 6)]
+    auc, accuracy = get_scorer("roc_auc"), get_scorer("accuracy")
+    assert_allclose(first.curves["test"], [auc(step, X_test, y_test) for step in steps])
+    own = PathDisplay.from_estimator(model, X_test, y_test, metric="mean", ax=Figure().subplots())
+    assert_allclose(own.curves["test"], [signed_mean(step, X_test, y_test) for step in steps])
+    assert list(PathDisplay.from_estimator(model, metric="mean", ax=ax).curves) == [
+        *("train", "validation")
+    ]
+    other = PathDisplay.from_estimator(model, X, y, name="all", metric="accuracy", ax=ax)
+    assert list(other.curves) == ["all"]
+    assert_allclose(other.curves["all"], [accuracy(step, X, y) for step in steps])
+    for data in ((), (X, y)):
+        with pytest.raises(ValueError, match=r"no nonsense to draw: .* are \['auc', 'mean'\]"):
+            PathDisplay.from_estimator(model, *data, metric="nonsense", ax=ax)
+    with pytest.raises(ValueError, match="no f1 to draw"):
+        PathDisplay.from_estimator(model, metric="f1", ax=ax)
+    # A file keeps the numbers, not the functions.
+    model.save_model(tmp_path / "model.json")
+    back = load_model(tmp_path / "model.json")
+    again = PathDisplay.from_estimator(back, metric="mean", ax=Figure().subplots())
+    assert_array_equal(again.curves["train"], own.curves["train"])
+    with pytest.raises(ValueError, match="no mean to draw"):
+        PathDisplay.from_estimator(back, X, y, metric="mean", ax=ax)
 
 
 def test_the_fits_own_validation_scores_are_drawn_without_data(ax: Axes) -> None:
@@ -108,7 +155,7 @@ def test_scores_that_are_no_accuracy_are_not_called_errors(ax: Axes) -> None:
     assert ax.get_ylabel() == "score (roc_auc)"
     assert_allclose(alone.curves["validation"], model.trace_.column("validation_score"))
     beside = PathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
-    assert list(beside.curves) == ["train"]
+    assert list(beside.curves) == ["test"]
     assert beside.ax_.get_ylabel() == "error"
 
 
@@ -139,13 +186,13 @@ def test_steps_of_several_classes_bring_several_atoms(
     counts = several.trace_.column("n_atoms")
     assert counts[-1] > len(counts)
     by_atoms = PathDisplay.from_estimator(several, BLOBS, COLORS, ax=ax)
-    assert_array_equal(by_atoms.lines_["train"].get_xdata(), counts)
+    assert_array_equal(by_atoms.lines_["test"].get_xdata(), counts)
     # k0 is among the steps made, and its line stands at the atoms of that step.
     k0 = theory_steps(90)
     assert k0 <= len(counts)
     assert_allclose(lines_of(ax)[f"$k_0$ = {k0}"].get_xdata(), counts[k0 - 1])
     by_steps = PathDisplay.from_estimator(several, BLOBS, COLORS, x="steps", ax=Figure().subplots())
-    assert_array_equal(by_steps.lines_["train"].get_xdata(), np.arange(1, len(counts) + 1))
+    assert_array_equal(by_steps.lines_["test"].get_xdata(), np.arange(1, len(counts) + 1))
 
 
 def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) -> None:
@@ -153,7 +200,9 @@ def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) ->
     pipe = make_pipeline(TableEncoder(), FCGBoostClassifier("relu", max_iter=4, random_state=0))
     pipe.fit(table, y)
     display = PathDisplay.from_estimator(pipe, table, y, ax=ax)
-    assert_allclose(display.curves["train"], path_error(pipe[-1], pipe[:-1].transform(table), y))
+    assert_allclose(display.curves["test"], path_error(pipe[-1], pipe[:-1].transform(table), y))
+    display = PathDisplay.from_estimator(pipe, table, y, metric="roc_auc", ax=Figure().subplots())
+    assert display.curves["test"][-1] == pytest.approx(get_scorer("roc_auc")(pipe, table, y))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +210,7 @@ def test_a_pipelines_path_is_that_of_its_classifier_on_encoded_rows(ax: Axes) ->
     [
         ((), {}, "no error to draw"),
         ((X,), {}, "needs rows and labels"),
-        ((X, y, X_test), {}, "'validation' needs rows"),
+        ((None, y), {"name": "all"}, "'all' needs rows"),
         ((X, y), {"x": "seconds"}, "x must be 'atoms' or 'steps', got 'seconds'"),
     ],
 )
@@ -172,59 +221,6 @@ def test_what_a_path_cannot_draw_is_said(
         PathDisplay.from_estimator(model, *arguments, **options)
 
 
-def test_every_atoms_coefficient_is_drawn_from_its_entry_on(
-    relu: FCGBoostClassifier, ax: Axes
-) -> None:
-    display = CoefficientPathDisplay.from_estimator(relu.truncate(4), n_named=2, ax=ax)
-    assert sorted(display.lines_) == [1, 2, 3, 4, 5, 6]
-    for atom, line in display.lines_.items():
-        steps, values = line.get_data()
-        assert_array_equal(steps, np.arange(1, 7))
-        assert np.isnan(values[: atom - 1]).all()
-        expected = [step.coef[0, atom - 1] for step in relu.trace_[atom - 1 :]]
-        assert_allclose(values[atom - 1 :], expected)
-    # The largest of the chosen model, not of the last step.
-    largest = np.argsort(-np.abs(relu.truncate(4).atom_coef_[0]))[:2] + 1
-    assert set(largest) != set(np.argsort(-np.abs(relu.atom_coef_[0]))[:2] + 1)
-    names = [f"atom {j}" for j in largest]
-    assert legend_texts(ax) == [*names, f"$k_0$ = {theory_steps(80)}", "chosen $k$ = 4"]
-    assert [display.lines_[j].get_label() for j in largest] == names
-    others = {line.get_color() for j, line in display.lines_.items() if j not in largest}
-    assert others == {GREY}
-
-
-def test_a_path_of_one_step_has_a_marker(ax: Axes) -> None:
-    model = FCGBoostClassifier("gauss", max_iter=1, random_state=0).fit(X, y)
-    display = CoefficientPathDisplay.from_estimator(model, ax=ax)
-    assert [line.get_marker() for line in display.lines_.values()] == ["o"]
+def test_a_path_of_one_step_has_a_marker() -> None:
     path = PathDisplay.from_predictions([0.2], ax=Figure().subplots())
     assert path.lines_[""].get_marker() == "o"
-
-
-def test_one_class_of_several_shows_its_own_atoms(several: FCGBoostClassifier, ax: Axes) -> None:
-    display = CoefficientPathDisplay.from_estimator(several, class_of_interest=2, ax=ax)
-    own = sorted({int(step.chosen[2]) for step in several.trace_} - {-1})
-    assert_array_equal(display.atoms, np.array(own) + 1)
-    assert_allclose(display.coefs[-1], several.atom_coef_[2, own])
-    assert ax.get_ylabel() == "coefficient for label 2"
-    with pytest.raises(ValueError, match=r"no class 7 to draw, only \[0, 1, 2\]"):
-        CoefficientPathDisplay.from_estimator(several, class_of_interest=7)
-
-
-def test_two_classes_have_one_set_of_coefficients(relu: FCGBoostClassifier) -> None:
-    with pytest.raises(ValueError, match=r"no class -1.0 to draw, only \[1.0\]"):
-        CoefficientPathDisplay.from_estimator(relu, class_of_interest=-1.0)
-
-
-@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_all_atoms_of_an_average_are_drawn(n_classes: int, ax: Axes) -> None:
-    rows, labels = make_simulation(60, random_state=2)
-    labels = labels if n_classes == 2 else np.digitize(rows[:, 0], [0.3, 0.6])
-    model = FCGBoostClassifier(random_state=0).fit(rows, labels)
-    row = 0 if n_classes == 2 else 1
-    display = CoefficientPathDisplay.from_estimator(model, class_of_interest=1, ax=ax)
-    expected = np.flatnonzero(model.trace_[model.n_iter_ - 1].coef[row])
-    drawn = display.atoms[np.nan_to_num(display.coefs[model.n_iter_ - 1]) != 0.0]
-    # Atoms are numbered from 1.
-    assert_array_equal(drawn - 1, expected)
-    assert len(expected) > model.n_iter_

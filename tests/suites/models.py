@@ -135,6 +135,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     ),
     "step": lambda: fit(3, dictionary="step"),
     "linear": lambda: fit(dictionary="linear"),
+    "directions": lambda: fit(3, dictionary="direction"),
     "trees": lambda: fit(dictionary=TreeDictionary(depth=2)),
     "corrected leaves": lambda: fit(
         3, dictionary=TreeDictionary(4, min_leaf=2, max_leaf_nodes=6, corrects_leaves=True)

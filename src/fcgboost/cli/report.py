@@ -32,6 +32,8 @@ def add_arguments(parser: Any) -> None:
     help_ = "(default: the model file's name with .html)"
     parser.add_argument("--out", **arguments.FILE, help=help_)
     parser.add_argument("--title", help="the heading of the page")
+    help_ = "the row of DATA to explain, the first is 0 (default: the worst mistake)"
+    parser.add_argument("--row", type=arguments.whole, metavar="N", help=help_)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         _spare(out, options)
         model = load_model(options.model)
         X, y = _read(model, options)
-        page = write_model_report(out, model, X, y, title=options.title)
+        page = write_model_report(out, model, X, y, title=options.title, row=options.row)
     facts = {"out": str(page), "bytes": page.stat().st_size}
     console.print_result(options, facts, f"Report: {page}")
 

@@ -94,12 +94,12 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     return labels
 
 
-def open_for(model: Any, options: argparse.Namespace) -> AbstractContextManager[RowFile]:
+def open_for(model: Any, path: Path, format: str | None = None) -> AbstractContextManager[RowFile]:
     """Open the rows that a model is to judge."""
     about = split_model(model)[1].about_.get("data")  # users may have put anything there
     first = about.get("first_index") if isinstance(about, dict) else None
     is_known = first in (0, 1)
-    return open_rows(options.data, format=options.format, first_index=first if is_known else None)
+    return open_rows(path, format=format, first_index=first if is_known else None)
 
 
 def model_batches(
@@ -120,7 +120,7 @@ def model_batches(
         X = rows.with_features(classifier.n_features_in_)
         yield model.decision_function(X), X, None
         return
-    encoder = _encoder_for(model, rows, target)
+    encoder = encoder_for(model, rows, target)
     names, n_done = list(encoder.feature_names_in_), 0
     # The file may have other names than the model.
     known = [column.name for column in (before or classifier).columns_]
@@ -154,7 +154,7 @@ def _as_taken(model: Any, encoder: TableEncoder, X: Any) -> Any:
     return X if before is not None or has_names else X.to_numpy(dtype=object)
 
 
-def _encoder_for(model: Any, rows: RowFile, target: str | None) -> TableEncoder:
+def encoder_for(model: Any, rows: RowFile, target: str | None = None) -> TableEncoder:
     """Return an encoder of the model's columns, with the names that the file has."""
     encoder, classifier = split_model(model)
     columns: Sequence[Column] = (encoder or classifier).columns_
@@ -185,7 +185,7 @@ def labelled_batches(
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
     n_known = 0
-    with open_for(model, options) as rows:
+    with open_for(model, options.data, options.format) as rows:
         about = classifier.about_.get("target")
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))

@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 
 def plan_of(classifier: Any, n_rows: int, n_classes: int, has_text: bool = False) -> Plan:
     """Return the paths that a classifier makes at most for so many rows without weights."""
-    settings = resolve(classifier, has_validation_data=False).at(n_rows, False, has_text)
+    settings = resolve(classifier, has_validation_data=False).at(n_rows, 0, has_text)
     n_steps = settings.n_steps(n_rows)
     if not settings.chooses:
         return Plan(0, 1, n_steps)

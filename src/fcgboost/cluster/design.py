@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import count
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ from fcgboost.dictionaries import Dictionary, Sample, TreeDictionary, stack_rows
 from fcgboost.dictionaries.bins import THRESHOLD_ROWS, Bins, find_bins
 from fcgboost.dictionaries.growth import Growth, Rules, SummedRows
 from fcgboost.losses import Loss
+from fcgboost.threads import cached
 from fcgboost.training.dataset import DataSet
 
 # Up to so many rows are counted; of more the number is estimated.
@@ -88,7 +88,7 @@ class ClusterDesign(Design):
         #: Of trees that have just grown, the leaves that nodes belong to.
         self._grown: tuple[Any, ...] = ()
 
-    @cached_property
+    @cached
     def n_distinct(self) -> int:
         return count_distinct(self.rows)
 
@@ -127,7 +127,7 @@ class ClusterDesign(Design):
         self.rows.workers.drop((self.rows.place, _TREES))
         return total
 
-    @cached_property
+    @cached
     def _bins(self) -> tuple[Bins, Rules, bool]:
         """What rows are binned by, as in memory, what trees may be, whether rows are thinned."""
         trees, rows = self.dictionary, self.rows

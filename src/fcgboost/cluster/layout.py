@@ -57,6 +57,7 @@ def check_supported(settings: Settings) -> None:
         (device == "cpu", f"device={device!r}", "workers use processors", "device='cpu'"),
         (is_accuracy, f"scoring={scoring!r}", "steps are scored by accuracy", "scoring=None"),
         (settings.time_limit is None, "time_limit", "rounds have no clock", "max_iter"),
+        (not settings.metrics, "metrics", "nobody has all rows", "truncate(k) and score"),
     ):
         if not is_there:
             raise ValueError(f"{what} is not for a Dask cluster, where {why}: use {instead}.")
@@ -79,7 +80,7 @@ def prepare(
     state = find_state(settings, classes, digests, kind, last)
     # Equal rows of several partitions are one, as in memory.
     n_rows = count_distinct(train, by_class=True) if settings.is_preset else train.n_rows
-    settings = settings.at(n_rows, is_sparse, has_categories(readers))
+    settings = settings.at(n_rows, width if is_sparse else 0, has_categories(readers))
     if settings.validation_fraction is not None:
         whole, fraction = train, settings.validation_fraction
         train, validation = _set_aside(whole, len(classes), fraction, state.key)

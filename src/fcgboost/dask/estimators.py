@@ -21,10 +21,11 @@ from fcgboost.dask.collections import Features, check_whole_rows, find_features,
 from fcgboost.dask.tables import known_readers, learn_readers
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.training.attributes import all_or_nothing, fitted_attributes
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.checks import takes_missing
 from fcgboost.training.dataset import readers_of
-from fcgboost.training.fit import all_or_nothing, encode, fitted_attributes
+from fcgboost.training.fit import encode
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
 
@@ -45,7 +46,7 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
     **parameters
         All others are those of `FCGBoostClassifier`, with the same defaults; `n_jobs` is not used,
         as every worker takes as many threads as it has. Only full correction by Newton's method is
-        there, with `device` "cpu", accuracy as `scoring`, and no `time_limit`.
+        there, with `device` "cpu", accuracy as `scoring`, no `metrics` and no `time_limit`.
 
     Notes
     -----
@@ -93,27 +94,27 @@ class DaskFCGBoostClassifier(FCGBoostClassifier):
         -------
         self
         """
-        with all_or_nothing(self):
-            settings = resolve(self, has_validation_data=X_val is not None)
+        with all_or_nothing(self) as twin:
+            settings = resolve(twin, has_validation_data=X_val is not None)
             check_supported(settings)
             client = find_client(self.client)
             features = find_features(X, "X")
-            readers = learn_readers(self, X, features, client)
+            readers = learn_readers(twin, X, features, client)
             table = make_table(X, y, sample_weight, readers=readers)
-            self._note_features(table.features)
+            twin._note_features(table.features)
             held_out = None
             if X_val is not None or y_val is not None or sample_weight_val is not None:
                 if X_val is None or y_val is None:
                     raise ValueError("Pass X_val and y_val together.")
-                readers = known_readers(self, X_val, features)
+                readers = known_readers(twin, X_val, features)
                 rows = (X_val, y_val, sample_weight_val)
                 held_out = make_table(*rows, "_val", features, readers)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-            last = vars(self).get("_state_") if settings.warm_start else None
+            last = vars(twin).get("_state_") if settings.warm_start else None
             # Actors ask for the current client.
             with client.as_current(), closing(DaskWorkers(client, table, held_out)) as workers:
-                known = readers_of(self), held_out is not None, last
-                self._follow(prepare(settings, workers, *known), given)
+                known = readers_of(twin), held_out is not None, last
+                twin._follow(prepare(settings, workers, *known), {"estimator": self, **given})
         return self
 
     def _note_features(self, features: Features) -> None:

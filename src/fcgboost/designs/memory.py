@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcgboost import hashing
+from fcgboost import hashing, threads
 from fcgboost.arrays import host, is_sparse, is_tensor, squared_norms
 from fcgboost.designs.base import Array, Design, Divisor, Point, Subsample, Sums
 from fcgboost.designs.blocks import BLOCK, row_blocks
@@ -32,6 +31,7 @@ from fcgboost.dictionaries import (
 )
 from fcgboost.dictionaries.trees import TreeGrower
 from fcgboost.losses import Loss
+from fcgboost.threads import cached
 
 # Columns at most that are kept between an atom's exact score and its entry.
 _KEPT_COLUMNS = 8
@@ -82,7 +82,6 @@ class MemoryDesign(Design):
         self.dictionary = dictionary
         self.memory_budget = memory_budget
         self.n_threads = n_threads
-        self._pool: ThreadPoolExecutor | None = None
         #: Where single precision screens; a device without float64 does no more than that.
         self.screen = Host() if device is None else device
         self.device = self.screen if self.screen.has_float64 else TorchDevice("cpu")
@@ -108,12 +107,12 @@ class MemoryDesign(Design):
         """The fingerprints of distinct rows, sorted."""
         return self._distinct[0]
 
-    @cached_property
+    @cached
     def _distinct(self) -> tuple[hashing.Words, NDArray[np.intp]]:
         """The fingerprints of distinct rows, and where these rows are."""
         return np.unique(self.words, return_index=True)
 
-    @cached_property
+    @cached
     def _circle(self) -> Callable[[int], hashing.Circle]:
         # The last two: that of the fit, and that of a step with a key of its own.
         return lru_cache(maxsize=2)(partial(hashing.Circle, self.fingerprints))
@@ -188,7 +187,7 @@ class MemoryDesign(Design):
         words = [] if is_sparse(atoms) else [atom.tobytes() for atom in atoms]
         self._columns = dict(zip(words, columns, strict=False))
 
-    @cached_property
+    @cached
     def is_screenable(self) -> bool:
         """Whether the rounding errors of candidates' values are known: for dense, sound rows."""
         if is_sparse(self.X) or not isinstance(self.dictionary, ScreenedDictionary):
@@ -210,7 +209,7 @@ class MemoryDesign(Design):
             return View(self.dictionary, self.device, dtype, self.inputs, self.units)
         return View(self.dictionary, self.screen, dtype, *self._standardized, self.frame)
 
-    @cached_property
+    @cached
     def _standardized(self) -> tuple[Any, Any]:
         """The standardised rows as float32, and ones, where screening happens."""
         X, device = self.inputs, self.device
@@ -221,7 +220,7 @@ class MemoryDesign(Design):
         ones = self.screen.put(np.ones(X.shape[1]), "float32")
         return self.screen.put(Z, "float32"), ones
 
-    @cached_property
+    @cached
     def _radius(self) -> float:
         """The largest norm of a standardised row."""
         Z = self._standardized[0]
@@ -265,7 +264,7 @@ class MemoryDesign(Design):
         self._residuals, self._columns, self._leaves = (points, R), {}, {}
         return R
 
-    @cached_property
+    @cached
     def _grower(self) -> TreeGrower | DeviceGrower:
         trees = self.dictionary
         assert isinstance(trees, TreeDictionary)
@@ -323,9 +322,7 @@ class MemoryDesign(Design):
         """Do independent pieces of work, in threads where allowed; results in their order."""
         if self.n_threads == 1 or len(pieces) == 1 or self.device.is_torch:
             return [work(piece) for piece in pieces]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_threads)
-        return list(self._pool.map(work, pieces))
+        return threads.each(work, pieces, self.n_threads)
 
 
 class MemorySubsample(Subsample):

@@ -10,10 +10,12 @@ from fcgboost.dictionaries.base import (
     ScreenedDictionary,
     SmoothDictionary,
 )
+from fcgboost.dictionaries.directions import DirectionDictionary
 from fcgboost.dictionaries.gauss import GaussDictionary
 from fcgboost.dictionaries.planes import (
     InnerProductDictionary,
     LinearDictionary,
+    LinearProfile,
     PlaneDictionary,
     PolynomialDictionary,
     ReluDictionary,
@@ -26,12 +28,14 @@ from fcgboost.dictionaries.union import UnionDictionary, stack_rows, wrapped
 __all__ = [
     "Array",
     "Dictionary",
+    "DirectionDictionary",
     "GaussDictionary",
     "Grower",
     "GrownDictionary",
     "InnerProductDictionary",
     "LearnableDictionary",
     "LinearDictionary",
+    "LinearProfile",
     "PlaneDictionary",
     "PolynomialDictionary",
     "ReluDictionary",

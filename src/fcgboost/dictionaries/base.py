@@ -117,6 +117,10 @@ class Dictionary(Part):
         """Return the number of parameters of a row, at most: a vector and a number, usually."""
         return n_features + 1
 
+    def n_dense(self, n_features: int) -> int:
+        """Return how many columns of sparse rows are made dense where atoms are learned."""
+        return n_features
+
     def categories(self, n_features: int) -> NDArray[np.bool_]:
         """Tell which features hold codes of categories, which are not to be clipped."""
         return np.zeros(n_features, dtype=bool)
@@ -194,11 +198,12 @@ class Grower(ABC):
     """Grows atoms on residuals, and keeps what it computed of the rows while they are the same."""
 
     @abstractmethod
-    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
+    def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
         """Return atoms that correlate with a residual, of shape (n_grown, n_parameters).
 
-        Rows are dense. The residual is the negative gradient of the weighted loss: the weight is in
-        it already, and rows where it is 0 do not count. The key is the only source of randomness.
+        Rows are dense or CSR, and there may be no such atom. The residual is the negative gradient
+        of the weighted loss: the weight is in it already, and rows where it is 0 do not count. The
+        key is the only source of randomness.
         """
 
 

@@ -212,8 +212,21 @@ class ReluDictionary(_SlopedNeuron):
         return atoms * factors[:, None]
 
 
+class LinearProfile(InnerProductDictionary):
+    """Linear atoms <w, x> + b."""
+
+    def profile(self, z: Array) -> Array:
+        return z
+
+    def slope(self, z: Array) -> Any:
+        return namespace(z).ones_like(z)
+
+    def scaled(self, atoms: Any, factors: Array) -> Any:
+        return atoms * factors[:, None]
+
+
 @dataclass(eq=False, repr=False)
-class LinearDictionary(_SlopedNeuron):
+class LinearDictionary(LinearProfile, _SlopedNeuron):
     """Linear atoms <w, x> + b; a row is (w, b).
 
     The direction w has length 1 in standardised units and 1..d non-zero coordinates; the atom is
@@ -228,15 +241,6 @@ class LinearDictionary(_SlopedNeuron):
 
     max_features: int | None = None
     scaling: Scaling = "none"
-
-    def profile(self, z: Array) -> Array:
-        return z
-
-    def slope(self, z: Array) -> Any:
-        return namespace(z).ones_like(z)
-
-    def scaled(self, atoms: Any, factors: Array) -> Any:
-        return atoms * factors[:, None]
 
 
 @dataclass(eq=False, repr=False)

@@ -87,6 +87,9 @@ class TreeDictionary(GrownDictionary):
         Whether every leaf has a coefficient of its own, which full correction finds anew, instead
         of one coefficient for the tree. Then `peak` and `scaling` mean nothing, and the dictionary
         is none of a union's families.
+    max_features : int or None, default=None
+        The most features that are split, those that are most often not zero; None is no limit. Not
+        for `corrects_leaves`.
     """
 
     takes_missing = True
@@ -100,6 +103,7 @@ class TreeDictionary(GrownDictionary):
     scaling: Scaling = "none"
     max_leaf_nodes: int | None = None
     corrects_leaves: bool = False
+    max_features: int | None = None
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -118,6 +122,10 @@ class TreeDictionary(GrownDictionary):
                 refuse(self, "max_leaf_nodes", f"None or from 2 to {_MOST_LEAVES}")
         if not isinstance(self.corrects_leaves, bool):
             refuse(self, "corrects_leaves", "True or False")
+        if self.max_features is not None:
+            check_count(self, "max_features")
+            if self.corrects_leaves:
+                refuse(self, "max_features", "None where leaves are corrected")
         listed = np.asarray(() if self.categorical_features is None else self.categorical_features)
         if listed.ndim != 1 or (listed.dtype.kind not in "bui" and listed.size):
             wanted = "None, a list of truth values or a list of indices of features"
@@ -219,6 +227,9 @@ class TreeDictionary(GrownDictionary):
         n_splits = min(2**depth, self.max_leaf_nodes or 2**depth) - 1
         return int(FIELDS * (1 + n_splits * (2 if self.categorical_features is None else 3)))
 
+    def n_dense(self, n_features: int) -> int:
+        return min(n_features, self.max_features or n_features)
+
     def leaves(self, X: Any, atom: Array) -> Any:
         """Return the number of the leaf of one tree that every row belongs to."""
         nodes = nodes_of(atom)
@@ -280,26 +291,38 @@ def _walk(X: Any, nodes: Array, depth: int) -> Any:
     return at - beside(first[::n_nodes], X)
 
 
+def _most_used(rows: Any, n: int | None) -> NDArray[np.intp] | None:
+    """Return the n features that are most often not zero, in their order; None is all."""
+    if n is None or n >= rows.shape[1]:
+        return None
+    counts = np.asarray((rows != 0.0).sum(axis=0)).ravel()
+    return np.sort(np.argsort(-counts, kind="stable")[:n])
+
+
 class TreeGrower(Grower):
     """Grows one tree on a residual."""
 
     def __init__(self, dictionary: TreeDictionary, n_features: int) -> None:
         self._dictionary = dictionary
         self._is_category = dictionary.categories(n_features)
-        self._rows: Array | None = None
+        self._rows: Any = None
+        #: The features that are split; None is all.
+        self._seen: NDArray[np.intp] | None = None
         self._bins: Bins
         self._depth_of_room, self._rules = 0, dictionary.rules(0)
         #: The numbers of the leaves that rows belong to in the last tree, where they are corrected.
         self.leaves: NDArray[np.uint16] | None = None
 
-    def grow(self, rows: Array, residual: Array, weights: Array, key: int) -> Array:
+    def grow(self, rows: Any, residual: Array, weights: Array, key: int) -> Array:
         """Grow one tree, of shape (1, n_parameters); the key is not needed."""
         trees = self._dictionary
         if rows is not self._rows:
-            given = np.asarray(rows), self._is_category, int(trees.n_thresholds)
-            self._bins, self._codes = bin_rows(*given)
+            self._seen = _most_used(rows, trees.max_features)
+            seen = np.ascontiguousarray(host(rows if self._seen is None else rows[:, self._seen]))
+            is_category = self._is_category[slice(None) if self._seen is None else self._seen]
+            self._bins, self._codes = bin_rows(seen, is_category, int(trees.n_thresholds))
             self._held = _kernels.refer_to_bins(self._bins, self._codes)
-            self._n_rows = self._bins.n_rows(len(rows))
+            self._n_rows = self._bins.n_rows(rows.shape[0])
             self._rows, self._depth_of_room = rows, 0
         residual = np.ascontiguousarray(residual, dtype=np.float64)
         weights = np.ascontiguousarray(weights, dtype=np.float64)
@@ -314,9 +337,11 @@ class TreeGrower(Grower):
         if trees.corrects_leaves:
             self.leaves = np.empty(len(rows), np.uint16)
         room = self._histograms, self._nodes
-        return _kernels.grow_tree(self._held, self._rules, residual, weights, *room, self.leaves)[
-            None, :
-        ]
+        tree = _kernels.grow_tree(self._held, self._rules, residual, weights, *room, self.leaves)
+        if self._seen is not None:
+            feature = tree[::FIELDS]  # that of every node, or what is none
+            tree[::FIELDS] = np.where(feature < 0.0, feature, self._seen[feature.astype(np.intp)])
+        return tree[None, :]
 
     def _make_room(self, depth: int) -> None:
         """Make room for a histogram of every leaf, for nodes of a row each, and for sets."""

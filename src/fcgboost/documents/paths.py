@@ -28,6 +28,10 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
     others = [*left, *range(n_entered, len(trace.entered))]
     rows, entered = rows_document(dictionary, trace.atoms[others]), trace.entered[others].tolist()
     presence = Presence(len(trace.start))
+    metrics = {
+        rows: {name: list(map(special, own[name])) for name in own}
+        for rows, own in trace.metrics.items()
+    }
     return {
         "start": trace.start.tolist(),
         "endings": [None if ending is None else ending.name for ending in trace.endings],
@@ -40,6 +44,7 @@ def path_document(trace: Trace, n_iter: int, dictionary: Dictionary) -> dict[str
             }
             for k, step in enumerate(trace)
         ],
+        **({"metrics": metrics} if metrics else {}),
     }
 
 
@@ -105,6 +110,10 @@ def read_path(
         entered=entered,
         start=numbers(path.start, n_outputs, f"{_PLACE}.start"),
         endings=tuple(None if name is None else Status[name] for name in path.endings),
+        metrics={
+            rows: {name: numbers(own[name], len(steps), f"{_PLACE}.metrics") for name in own}
+            for rows, own in (path.metrics or {}).items()
+        },
     )
     last = trace.model(n_iter, model.dictionary, model.scale, model.limits)
     pairs = [(last.coef, model.coef), (last.intercept, model.intercept)]

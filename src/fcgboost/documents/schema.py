@@ -164,13 +164,14 @@ class StepRecord(Record):
 
 
 class PathRecord(Record):
-    """Every step of the fit, and the atoms that are gone or entered after n_iter steps."""
+    """Every step of the fit, atoms gone or entered after n_iter steps, and metrics, if any."""
 
     start: _PerOutput
     endings: Annotated[list[_StatusName | None], Meta(min_length=1)]
     gone: list[_Place]
     atoms: list[AtomRecord]
     steps: list[StepRecord]
+    metrics: dict[Literal["train", "validation"], dict[str, list[_AnyReal]]] | UnsetType = UNSET
 
 
 class NumberOutputRecord(Record):

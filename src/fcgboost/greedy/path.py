@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any, overload
 
@@ -34,6 +34,8 @@ class Trace(Sequence[Step]):
     endings : tuple of Status or None
         How each output ended by itself; None for one that could go on. Of an average of several
         paths, those of one path after the other.
+    metrics : dict of dict of ndarray of shape (n_steps,)
+        What a fit was told to record, for "train" and "validation" rows, by the metrics' names.
     """
 
     steps: tuple[Step, ...]
@@ -41,6 +43,7 @@ class Trace(Sequence[Step]):
     entered: NDArray[np.intp]
     start: Array
     endings: tuple[Status | None, ...]
+    metrics: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Step: ...

@@ -14,8 +14,8 @@ Examples
 >>> from fcgboost.datasets import make_simulation
 >>> from fcgboost.plotting import DecisionBoundaryDisplay, MarginDisplay, PathDisplay
 >>> X, y = make_simulation(200, random_state=0)
->>> clf = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0).fit(X, y)
->>> sorted(PathDisplay.from_estimator(clf, X, y).curves)
+>>> clf = FCGBoostClassifier("relu", validation_fraction=0.2, random_state=0, metrics="roc_auc")
+>>> sorted(PathDisplay.from_estimator(clf.fit(X, y)).curves)
 ['train', 'validation']
 >>> DecisionBoundaryDisplay.from_estimator(clf, X, y).ax_.get_xlabel()
 'feature 1'
@@ -23,16 +23,15 @@ Examples
 0.25
 """
 
-from fcgboost.plotting.atoms import AtomDisplay
 from fcgboost.plotting.boundaries import DecisionBoundaryDisplay
+from fcgboost.plotting.contributions import ContributionDisplay
 from fcgboost.plotting.influence import FeatureInfluenceDisplay
 from fcgboost.plotting.margins import MarginDisplay
-from fcgboost.plotting.paths import CoefficientPathDisplay, PathDisplay, path_error
+from fcgboost.plotting.paths import PathDisplay, path_error
 from fcgboost.plotting.reliability import ReliabilityDisplay
 
 __all__ = [
-    "AtomDisplay",
-    "CoefficientPathDisplay",
+    "ContributionDisplay",
     "DecisionBoundaryDisplay",
     "FeatureInfluenceDisplay",
     "MarginDisplay",

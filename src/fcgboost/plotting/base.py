@@ -178,15 +178,6 @@ def feature_names(before: Pipeline | None, classifier: Any, X: Any = None) -> li
     return [str(name) for name in names]
 
 
-def output_of(classifier: Any, class_of_interest: Any) -> tuple[int, Any]:
-    """Return the row of `atom_coef_` of a class, None being the first one, and that class."""
-    classes = classifier.classes_
-    # One row speaks for the second of two classes.
-    known = classes[1:] if len(classes) == 2 else classes
-    code = 0 if class_of_interest is None else class_code(known, class_of_interest)
-    return code, known[code]
-
-
 def class_code(classes: NDArray[Any], value: Any) -> int:
     """Return the position of a class."""
     found = np.flatnonzero(classes == value)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fcgboost.colors import BLUE, DICTIONARY_COLORS, GREY, ORANGE, PALETTE, SKY, VERMILION
 from fcgboost.plotting import base
 from fcgboost.plotting.base import Array
+from fcgboost.training.checks import named_metrics, to_host
+from fcgboost.training.scoring import Metric, precomputed
 
 # The same thing has the same colour in every picture.
 _CURVE_COLORS = {
@@ -26,7 +30,7 @@ _NAMED_COLORS = [color for color in PALETTE if color != GREY]
 
 @dataclass(eq=False, repr=False)
 class PathDisplay(base.Display):
-    """Errors against the number of atoms or steps, with k0 and the chosen number marked.
+    """Errors or scores against the number of atoms or steps, with k0 and the chosen number marked.
 
     Attributes
     ----------
@@ -39,11 +43,13 @@ class PathDisplay(base.Display):
     _: KW_ONLY
     #: The number of atoms after 1, 2, ... steps, if the curves are to be drawn against it.
     atoms: Array | None = None
-    #: The number of steps of the theory, `theory_steps(n_samples)`: a dotted line.
+    #: The number of steps of the theory, `theory_steps(n_samples)`: a dotted line, if it was made.
     k0: int | None = None
     #: Numbers of steps to mark on the curves.
     chosen: Mapping[str, int] | None = None
     ylabel: str = "error"
+    #: How many rows curves are of, where that is known: it stands beside their names.
+    n_rows: Mapping[str, int] | None = None
 
     @classmethod
     def from_estimator(
@@ -51,22 +57,26 @@ class PathDisplay(base.Display):
         estimator: Any,
         X: Any = None,
         y: ArrayLike | None = None,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
         *,
+        name: str = "test",
+        metric: str | None = None,
         x: Literal["atoms", "steps"] = "atoms",
         **kwargs: Any,
     ) -> Self:
-        """Draw the errors of a classifier along its whole path.
+        """Draw what the fit of a classifier recorded along its path, and the same of other rows.
 
         Parameters
         ----------
         estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
-        X, y : data of the fit, or None, default=None
-            For the curve "train".
-        X_val, y_val : other data, or None, default=None
-            For the curve "validation". Without them it is what the fit wrote down, if it had
-            validation data; for a search, the mean over the folds, "cross-validation".
+        X, y : rows and their labels, or None, default=None
+            For one more curve.
+        name : str, default="test"
+            What this curve is called; a recorded one of the same name is not drawn.
+        metric : str or None, default=None
+            One of the `metrics` of the fit, recorded for "train" and "validation" rows, or for X
+            and y alone any score of scikit-learn. None is the first of the fit; if it had none,
+            the error (alone, what `scoring` says) of its "validation" rows, or of a search
+            "cross-validation", the mean over the folds.
         x : {"atoms", "steps"}, default="atoms"
             Several classes choose several atoms in one step.
         **kwargs :
@@ -74,28 +84,17 @@ class PathDisplay(base.Display):
         """
         if x not in ("atoms", "steps"):
             raise ValueError(f"x must be 'atoms' or 'steps', got {x!r}.")
+        if (X is None) != (y is None):
+            raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
         before, classifier = _with_path(estimator, cls)
-        curves = {}
-        for name, rows, labels in (("train", X, y), ("validation", X_val, y_val)):
-            if (rows is None) != (labels is None):
-                raise ValueError(f"The curve {name!r} needs rows and labels, got one of them.")
-            if rows is not None and labels is not None:
-                seen = rows if before is None else before.transform(rows)
-                curves[name] = path_error(classifier, seen, labels)
-        known, ylabel = recorded(classifier)
-        if X_val is None and (ylabel == "error" or not curves):
-            curves |= known
-        else:
-            ylabel = "error"
-        if not curves:
-            raise ValueError(
-                "There is no error to draw: pass X and y, or fit with validation data "
-                "(validation_fraction, or X_val and y_val)."
-            )
+        curves, ylabel, score = _drawn(classifier, metric, X is not None)
+        if X is not None:
+            curves[name] = score(classifier, X if before is None else before.transform(X), y)
         atoms = np.asarray(classifier.trace_.column("n_atoms"), dtype=np.float64)
         chosen = dict.fromkeys(curves, classifier.n_iter_) if classifier.n_iter_ else None
         display = cls(curves, k0=theory_k0(classifier), chosen=chosen, ylabel=ylabel)
         display.atoms = atoms if x == "atoms" else None
+        display.n_rows = None if y is None else {name: len(np.asarray(y))}
         return display.plot(**kwargs)
 
     @classmethod
@@ -138,13 +137,15 @@ class PathDisplay(base.Display):
         for name, values in self.curves.items():
             color = _CURVE_COLORS.get(name.lower()) or next(others)
             marker = "o" if len(values) == 1 else None
-            style = {"color": color, "label": name or "_nolegend_", "marker": marker, **kwargs}
+            label = f"{name} ({n:,} rows)" if (n := (self.n_rows or {}).get(name)) else name
+            style = {"color": color, "label": label or "_nolegend_", "marker": marker, **kwargs}
             places = self._places(len(values))
             is_known = np.isfinite(places + values)
             (self.lines_[name],) = ax.plot(places[is_known], values[is_known], **style)
         self._mark_chosen(ax)
-        if self.k0 is not None and np.isfinite(place := self._places(self.k0)[-1]):
-            ax.axvline(place, label=f"$k_0$ = {self.k0}", color=base.text_color(ax), linestyle=":")
+        k0, n_steps = self.k0, max(map(len, self.curves.values()))
+        if k0 is not None and k0 <= n_steps and np.isfinite(place := self._places(k0)[-1]):
+            ax.axvline(place, label=f"$k_0$ = {k0}", color=base.text_color(ax), linestyle=":")
         ax.set(xlabel="steps $k$" if self.atoms is None else "atoms", ylabel=self.ylabel)
         ax.set_xlim(0, None)
         base.legend_below(ax)
@@ -172,82 +173,6 @@ class PathDisplay(base.Display):
             ax.plot([], [], "o", color=GREY, markersize=6, label=label)
 
 
-@dataclass(eq=False, repr=False)
-class CoefficientPathDisplay(base.Display):
-    """The coefficient of every atom against the number of steps; the largest have names.
-
-    They are named in the order of their size in the chosen model. Under full correction all
-    coefficients move in every corrected step, under the classical schemes only one does.
-
-    Attributes
-    ----------
-    lines_ : dict from int to matplotlib Line2D
-        By the atoms' numbers.
-    """
-
-    #: After 1, 2, ... steps, of shape (n_steps, n_atoms); NaN before an atom entered.
-    coefs: Array
-    #: The number of each atom in order of entry, from 1.
-    atoms: NDArray[np.intp]
-    _: KW_ONLY
-    #: The number of steps of the theory.
-    k0: int | None = None
-    #: The number of steps of the model.
-    chosen: int | None = None
-    #: The class the coefficients speak for.
-    class_name: str | None = None
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, class_of_interest: Any = None, **kwargs: Any
-    ) -> Self:
-        """Draw the coefficients of a classifier along its whole path.
-
-        Parameters
-        ----------
-        estimator : fitted classifier of fcgboost, or a Pipeline that ends in one
-        class_of_interest : label or None, default=None
-            Of several classes, the one whose coefficients are drawn; None is the first.
-        **kwargs :
-            For `plot`.
-        """
-        _, classifier = _with_path(estimator, cls)
-        output, value = base.output_of(classifier, class_of_interest)
-        coefs, own = _coefficients(classifier.trace_, output)
-        k0, name = theory_k0(classifier), base.label_name(value)
-        display = cls(coefs, own + 1, k0=k0, chosen=classifier.n_iter_, class_name=name)
-        return display.plot(**kwargs)
-
-    def plot(self, ax: base.Axes | None = None, *, n_named: int = 6, **kwargs: Any) -> Self:
-        """Draw into Axes or a new figure, and name so many atoms; `kwargs` for `Axes.plot`."""
-        ax, n_steps = self._start(ax), len(self.coefs)
-        sizes = np.abs(np.nan_to_num(self.coefs[min(self.chosen or n_steps, n_steps) - 1]))
-        named = np.argsort(-sizes, kind="stable")[: min(n_named, int(np.count_nonzero(sizes)))]
-        colors = dict(zip(named.tolist(), _NAMED_COLORS * len(named), strict=False))
-        # In the order of the legend.
-        places = [*colors, *(j for j in range(len(self.atoms)) if j not in colors)]
-        self.lines_: dict[int, Any] = {}
-        for j in places:
-            atom = int(self.atoms[j])
-            style: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "zorder": 1.9}
-            if j in colors:
-                style = {"color": colors[j], "linewidth": 1.6, "label": f"atom {atom}"}
-            style |= {"marker": "o" if n_steps == 1 else None, **kwargs}
-            (self.lines_[atom],) = ax.plot(np.arange(1, n_steps + 1), self.coefs[:, j], **style)
-        ax.axhline(0.0, color=base.text_color(ax), linewidth=0.8)
-        if self.k0 is not None and self.k0 <= n_steps:
-            style = {"linestyle": ":", "label": f"$k_0$ = {self.k0}"}
-            ax.axvline(self.k0, color=base.text_color(ax), **style)
-        if self.chosen is not None and self.chosen < n_steps:
-            style = {"linestyle": "--", "linewidth": 1.0, "label": f"chosen $k$ = {self.chosen}"}
-            ax.axvline(self.chosen, color=base.text_color(ax), **style)
-        of_class = "" if self.class_name is None else f" for label {self.class_name}"
-        base.set_labels(ax, "steps $k$", f"coefficient{of_class}")
-        ax.set_xlim(1, max(2, n_steps))
-        base.legend_below(ax, ncols=4)
-        return self
-
-
 def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
     """Return the share of wrong predictions after every step of a classifier's whole path.
 
@@ -264,6 +189,37 @@ def path_error(estimator: Any, X: Any, y: ArrayLike) -> Array:
     check_is_fitted(estimator)
     whole = estimator.truncate(len(estimator.trace_))
     return np.array([np.mean(predicted != np.asarray(y)) for predicted in whole.staged_predict(X)])
+
+
+def _drawn(
+    classifier: Any, metric: str | None, has_rows: bool
+) -> tuple[dict[str, Array], str, Callable[..., Array]]:
+    """Return the recorded curves, their unit, and what makes such a curve of other rows."""
+    metrics, score = classifier.trace_.metrics, path_error
+    names, is_known = [*metrics.get("train", ())], True
+    metric = metric or next(iter(names), None)
+    curves, unit = recorded(classifier)
+    if metric is not None:
+        curves, unit = {rows: own[metric] for rows, own in metrics.items() if metric in own}, metric
+        scoring = named_metrics(classifier.metrics).get(metric, metric)
+        score = partial(_path_metric, scoring=scoring)
+        is_known = callable(scoring) or scoring in get_scorer_names()
+    elif has_rows and unit != "error":
+        curves, unit = {}, "error"
+    if not (is_known if has_rows else curves):
+        raise ValueError(
+            f"There is no {unit} to draw: pass X and y and the name of a score, or fit with "
+            "validation data (validation_fraction, or X_val and y_val) or with metrics; those "
+            f"recorded are {names}."
+        )
+    return curves, unit, score
+
+
+def _path_metric(classifier: Any, X: Any, y: ArrayLike, scoring: Any) -> Array:
+    """Return a score after every step of the whole path."""
+    score, whole = Metric(scoring), classifier.truncate(len(classifier.trace_))
+    staged = map(to_host, whole.staged_decision_function(X))
+    return np.array([score(precomputed(whole, decision), X, y) for decision in staged])
 
 
 def _with_path(estimator: Any, display: type) -> tuple[Pipeline | None, Any]:
@@ -302,20 +258,3 @@ def recorded(classifier: Any) -> tuple[dict[str, Array], str]:
         return {}, "error"
     unit = "error" if is_accuracy else f"score ({scoring})"
     return {name: 1.0 - values if is_accuracy else values}, unit
-
-
-def _coefficients(trace: Any, output: int) -> tuple[Array, NDArray[np.intp]]:
-    """Return the coefficients of the atoms that one output chose, and the places of these atoms."""
-    coefs = np.full((len(trace), len(trace.entered)), np.nan)
-    entered: dict[int, int] = {}
-    for step in trace:
-        coefs[step.k - 1, : step.n_entered] = step.coef[output]
-        # Of an average every path has chosen one.
-        for atom in step.chosen[output :: len(step.coef)].tolist():
-            if atom >= 0:
-                entered.setdefault(atom, step.k)
-    # An atom of several outputs enters each of them at a step of its own.
-    for atom, k in entered.items():
-        coefs[: k - 1, atom] = np.nan
-    own = np.array(sorted(entered), dtype=np.intp)
-    return coefs[:, own], own

@@ -8,13 +8,13 @@ best of it enters: a refined atom competes with the one it was made of, so it is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from fcgboost import _kernels, hashing
-from fcgboost.arrays import host
+from fcgboost.arrays import host, is_sparse
 from fcgboost.designs.base import TIE, Array, Design, Sums
 from fcgboost.dictionaries import (
     GaussDictionary,
@@ -29,6 +29,7 @@ from fcgboost.dictionaries import (
 from fcgboost.parts import check_count, check_not_negative
 from fcgboost.selection.fixed import Choice, Chooser, Request, Selection
 from fcgboost.selection.gain import CONSTANTS, NUDGE, ROUNDING, Gain, Task, refine
+from fcgboost.threads import cached
 
 # Numbers that a subsample of sparse or wide rows may hold.
 _ENTRIES = 1 << 25
@@ -101,10 +102,13 @@ class _Learner:
     def __init__(self, selection: LearnedCandidates, design: Design, key: int) -> None:
         self._key, dictionary = key, design.dictionary
         self._is_union = isinstance(dictionary, UnionDictionary)
-        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // len(design.scale)))
-        self._subsample = design.subsample(n_rows, key)
-        data = _Data(self._subsample.rows, design.sample(1, key), self._subsample.weights)
         families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]
+        frame, width = design.sample(1, key), len(design.scale)
+        if is_sparse(frame.rows):
+            width = max(family.n_dense(width) for family in families)
+        n_rows = max(selection.size, min(selection.max_rows, _ENTRIES // width))
+        self._subsample = design.subsample(n_rows, key)
+        data = _Data(self._subsample.rows, frame, self._subsample.weights)
         self._families = []
         for number, family in enumerate(families):
             own = data
@@ -129,6 +133,8 @@ class _Learner:
                 rows = self._families[number].propose(*learned)
                 proposals.append(wrapped(number, rows) if self._is_union else rows)
                 owners += [c] * rows.shape[0]
+            if not owners:
+                continue
             atoms = stack_rows(proposals)
             _choose_best(atoms, owners, design.sums(atoms, request.points), request, chosen)
             if all(chosen):
@@ -173,15 +179,15 @@ class _Data:
             return self
         return _Data(self.rows[:, columns], self.frame.of_columns(columns), self.weights)
 
-    @cached_property
+    @cached
     def weight(self) -> float:
         return float(self.weights.sum())
 
-    @cached_property
+    @cached
     def standardized(self) -> Any:
         return (host(self.rows) - self.frame.shift) / self.frame.scale
 
-    @cached_property
+    @cached
     def blocks(self) -> Array:
         return _kernels.in_blocks(self.standardized)
 
@@ -190,7 +196,8 @@ class _Grown:
     """A family whose atoms are grown."""
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
-        self._rows = np.ascontiguousarray(host(data.rows))
+        rows = data.rows
+        self._rows = rows if is_sparse(rows) else np.ascontiguousarray(host(rows))
         self._grower = family.grower(replace(data.frame, rows=self._rows))
 
     def propose(self, residual: Any, active: Any, gain: Gain, key: int) -> Any:

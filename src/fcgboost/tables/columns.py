@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from fcgboost.tables import cells
 from fcgboost.tables.cells import Array
 from fcgboost.tables.dates import part_of_date
+from fcgboost.threads import cached
 
 #: Who sees an output: families that take missing values and categories as they are, the others, or
 #: all of them.
@@ -162,7 +162,7 @@ class CategoryColumn(Column):
     outputs: tuple[LevelOutput, ...] = ()
     is_unknown_missing: bool = True
 
-    @cached_property
+    @cached
     def _codes(self) -> dict[str, float]:
         return {level: float(code) for code, level in enumerate(self.levels)}
 

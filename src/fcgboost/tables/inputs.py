@@ -12,7 +12,6 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from fcgboost.tables.columns import (
     View,
 )
 from fcgboost.tables.learning import NumberFacts, number_outputs
+from fcgboost.threads import cached
 
 # Levels at most that have a column each.
 _FEW_LEVELS = 12
@@ -157,8 +157,8 @@ class PlainInputs(Inputs):
         self.are_codes = self._are_shares = np.zeros(len(names), dtype=bool)
         self.smooth = self.trees = 0, len(names)
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:  # type: ignore[override]
+    @cached
+    def columns(self) -> tuple[Column, ...]:
         fills = [None] * len(self._names) if self.fills is None else self.fills.tolist()
         return tuple(
             NumberColumn(name, (NumberOutput(fill=fill),))

@@ -9,7 +9,7 @@ from fcgboost.greedy.loop import Watcher
 from fcgboost.greedy.path import Trace
 from fcgboost.stopping import Status, Step, StoppingRule
 
-__all__ = ["CallbackSupport", "with_callbacks"]
+__all__ = ["CallbackSupport", "watch_fit", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
@@ -81,26 +81,27 @@ class CallbackSupport(CallbackSupportMixin):
         """Return the plain rules."""
         return [c for c in vars(self).get("_skl_callbacks", ()) if isinstance(c, Rule)]
 
-    def watch_fit(
-        self, max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
-    ) -> tuple[Watcher | None, Callable[[Trace], None]]:
-        """Open scikit-learn's callback context.
 
-        Return what is to be called after every step, if anything, and at the end with the path.
-        """
-        if len(self.stopping_rules()) == len(vars(self).get("_skl_callbacks", ())):
-            return None, lambda trace: None
-        data = {"estimator": self, **data}
-        context = self._init_callback_context(max_subtasks=max_iter)
-        context.call_on_fit_task_begin(**data)
+def watch_fit(
+    max_iter: int, data: dict[str, Any], attributes: Callable[[Trace], dict[str, Any]]
+) -> tuple[Watcher | None, Callable[[Trace], None]]:
+    """Open scikit-learn's callback context of the estimator, which is among the data of the fit.
 
-        def end(task: Any, path: Callable[[], Trace]) -> Any:
-            fitted = {"reconstruction_attributes": lambda: attributes(path())}
-            return task.call_on_fit_task_end(**data, **fitted)
+    Return what is to be called after every step, if anything, and at the end with the path.
+    """
+    estimator = data["estimator"]
+    if len(estimator.stopping_rules()) == len(vars(estimator).get("_skl_callbacks", ())):
+        return None, lambda trace: None
+    context = estimator._init_callback_context(max_subtasks=max_iter)
+    context.call_on_fit_task_begin(**data)
 
-        def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
-            task = context.subcontext(task_name=f"step {step.k}")
-            task.call_on_fit_task_begin(**data)
-            return Status.CALLBACK if end(task, path) else None
+    def end(task: Any, path: Callable[[], Trace]) -> Any:
+        fitted = {"reconstruction_attributes": lambda: attributes(path())}
+        return task.call_on_fit_task_end(**data, **fitted)
 
-        return watch, lambda trace: end(context, lambda: trace)
+    def watch(step: Step, path: Callable[[], Trace]) -> Status | None:
+        task = context.subcontext(task_name=f"step {step.k}")
+        task.call_on_fit_task_begin(**data)
+        return Status.CALLBACK if end(task, path) else None
+
+    return watch, lambda trace: end(context, lambda: trace)

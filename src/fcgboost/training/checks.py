@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import _get_feature_names, column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
 from fcgboost.dictionaries import Dictionary
@@ -105,6 +105,19 @@ def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
         raise ValueError(f"{name} must be one of {list(words)}, got {value!r}.")
 
 
+def named_metrics(metrics: Any) -> dict[str, Any]:
+    """Return scores by their names, given as scikit-learn's `cross_validate` takes them."""
+    if callable(metrics):
+        return {"score": metrics}
+    names = [metrics] if isinstance(metrics, str) else metrics or ()
+    if isinstance(names, Mapping | list | tuple) and all(isinstance(name, str) for name in names):
+        return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
+    raise ValueError(
+        "metrics must be None, a name of a score of scikit-learn, a function, a list of names, or "
+        f"a dict from names to names or functions, got {metrics!r}."
+    )
+
+
 def to_host(values: Any) -> Any:
     """Return a torch tensor as a NumPy array, and anything else as it is."""
     return values.detach().cpu().numpy() if is_tensor(values) else values
@@ -132,6 +145,23 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
     names = getattr(estimator, "feature_names_in_", None)
     allows_missing = reset or name != "X" or takes_missing(estimator)
     return _checked(X, name, names, allows_missing)
+
+
+def check_same_columns(estimator: Any, X: Any) -> None:
+    """Raise a ValueError if validation rows have other columns than the training rows."""
+    width, names = (*getattr(X, "shape", ()), None, None)[1], _get_feature_names(X)
+    known = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+    there, here = (
+        f"{n} columns " + ("without names" if own is None else f"named {own.tolist()}")
+        for n, own in (known, (width or known[0], names))
+    )
+    if here != there:
+        raise ValueError(
+            f"X_val has {here:.99}, and the classifier is fitted to {there:.99}. A Pipeline does "
+            "not transform X_val: pass X_val=pipe[:-1].fit(X, y).transform(X_val), or have it done "
+            "by Pipeline(steps, transform_input=['X_val']), where set_fit_request(X_val=True, "
+            "y_val=True) needs sklearn.set_config(enable_metadata_routing=True)."
+        )
 
 
 def _check_table(estimator: Any, X: Any, reset: bool, readers: Any) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from fcgboost import hashing
 from fcgboost.clipping import Limits
 from fcgboost.tables.columns import Column
 from fcgboost.tables.encoder import is_table
+from fcgboost.threads import cached
 from fcgboost.training import checks
 from fcgboost.training.checks import Array
 
@@ -90,16 +90,11 @@ class DataSet:
         positions = (np.cumsum(mask) - 1)[self.positions[kept]]
         return replace(part, written=self.written.take(kept), positions=positions)
 
-    @property
-    def as_scored(self) -> DataSet:
-        """The rows as a score sees them: a function of the user's, as they were written."""
-        return self.written or self
-
     def within(self, limits: Limits | None) -> DataSet:
         """Return the rows clipped to limits; draws go by what they were, which no limit rounds."""
         return self if limits is None else replace(self, X=limits.apply(self.X))
 
-    @cached_property
+    @cached
     def has_missing(self) -> bool:
         """Whether a value is NaN."""
         return not sparse.issparse(self.X) and bool(np.isnan(self.X).any())
@@ -149,6 +144,8 @@ def check_labelled(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
+    if known is not None:
+        checks.check_same_columns(estimator, X)
     try:
         X = checks.check_matrix(estimator, X, reset=known is None, name=f"X{ending}")
     except ValueError as error:
@@ -172,11 +169,12 @@ def check_data(
     *,
     is_fold: bool = False,
 ) -> Data:
-    """Check what a fit is given; a score of the user's sees rows as they were written.
+    """Check what a fit is given; functions of the user's see rows as they were written.
 
     Of the weights of a fold nothing is said that was said of all.
     """
-    keeps_written = callable(estimator.scoring)
+    metrics = checks.named_metrics(estimator.metrics).values()
+    keeps_written = any(map(callable, (estimator.scoring, *metrics)))
     X_val, y_val, sample_weight_val = validation
     if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
         raise ValueError("Pass X_val and y_val together, and sample_weight_val only with them.")

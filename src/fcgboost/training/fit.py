@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,7 +13,6 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from fcgboost import threads
 from fcgboost.arrays import host
@@ -48,28 +47,10 @@ from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
 from fcgboost.training.scoring import make_score, make_targets
 from fcgboost.training.settings import Settings
-from fcgboost.training.validation import make_validator
+from fcgboost.training.validation import Validator, make_validator
 
 # Rows on which the slope of the model is averaged for feature_importances_.
 _IMPORTANCE_ROWS = 256
-
-
-@contextmanager
-def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave a failed fit as if it had never been called."""
-    before = fitted_attributes(estimator)
-    try:
-        yield
-    except BaseException:
-        for name in fitted_attributes(estimator):
-            delattr(estimator, name)
-        vars(estimator).update(before)
-        raise
-
-
-def fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
-    """Return what a fit has set."""
-    return {name: value for name, value in vars(estimator).items() if name.endswith("_")}
 
 
 @dataclass(frozen=True)
@@ -123,13 +104,18 @@ class MemoryLayout(Layout):
         data = Data(self.classes, *split_data(train, share, key), self.readers)
         return lay_out(settings, data)
 
+    def judge(self, data: DataSet, score: Callable[[Array], Any]) -> Validator:
+        """Return what scores steps at rows."""
+        design, seen = self.design, replace(data, X=encode(self.inputs, data.X))
+        where = seen.within(self.limits).X, design.dictionary, design.scale
+        return make_validator(*where, score, design.device)
+
     def predicted(self, model: Model) -> HeldOut:
-        data = self.validation
+        data, device = self.validation, self.design.device
         assert data is not None
-        weights, device = data.weights * self.class_weights[data.codes], self.design.device
-        X = encode(self.inputs, data.X)
-        X = device.put(X) if device.is_torch else X
-        return HeldOut(host(model.decision(X)), data.codes, weights)
+        X, weights = encode(self.inputs, data.X), data.weights * self.class_weights[data.codes]
+        decision = model.decision(device.put(X) if device.is_torch else X)
+        return HeldOut(host(decision), data.codes, weights)
 
 
 def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -> MemoryLayout:
@@ -145,16 +131,14 @@ def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -
         inputs, seen, rows = _make_inputs(settings.dictionary, data)
         weights = train.weights * per_class[train.codes]
         limits, design = _make_design(settings, seen, rows, weights)
-    validator, weight = None, 0.0
-    if validation is not None:
-        rows, weight = validation.as_scored, float(validation.weights.sum())
-        score = make_score(settings.scoring, settings.is_preset, settings.loss, classes, rows)
-        encoded = replace(rows, X=encode(inputs, rows.X))
-        where = encoded.within(limits).X, design.dictionary, design.scale
-        validator = make_validator(*where, score, design.device)
+    weight = 0.0 if validation is None else float(validation.weights.sum())
     targets = make_targets(train.codes, len(classes))
     rows_of = (train, validation, per_class, readers)
-    return MemoryLayout(classes, design, targets, validator, limits, weight, inputs, *rows_of)
+    layout = MemoryLayout(classes, design, targets, None, limits, weight, inputs, *rows_of)
+    if validation is None:
+        return layout
+    how = settings.scoring, settings.is_preset, settings.loss, classes
+    return replace(layout, validator=layout.judge(validation, make_score(*how, validation)))
 
 
 def encode(inputs: Inputs | None, X: Any) -> Any:
@@ -386,12 +370,12 @@ class Fit:
 def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     """Return the fit to data in this process, which may go on from the last one."""
     train = data.train
-    given = [train] if data.validation is None else [train, data.validation]
     is_sparse = sparse.issparse(train.X)
-    digests = [part.digest() for part in given]
+    digests = [part.digest() for part in (train, data.validation) if part is not None]
     kind = train.X.shape[1], is_sparse, *words_of(data.readers)
     state = find_state(settings, data.classes, digests, kind, last)
-    settings = settings.at(len(train.codes), is_sparse, has_categories(data.readers))
+    n_sparse = train.X.shape[1] if is_sparse else 0
+    settings = settings.at(len(train.codes), n_sparse, has_categories(data.readers))
     if settings.validation_fraction is not None:
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)

@@ -2,7 +2,8 @@
 
 A preset is a union of families that take turns, how their atoms are learned, and the strengths of
 the ridge among which validation chooses (lambda = strength / sqrt(m): 1 / m is too weak for atoms
-that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected.
+that were searched for). Of many rows "auto" makes deep trees whose leaves are corrected, of wide
+sparse ones directions over all columns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from fcgboost.dictionaries import (
     Dictionary,
+    DirectionDictionary,
     GaussDictionary,
     ReluDictionary,
     TreeDictionary,
@@ -58,11 +60,18 @@ class Preset:
     #: Another set-up for many rows, and from how many on.
     other: Preset | None = None
     n_many: int = 0
+    #: Another one for sparse rows, and from how many columns on.
+    of_words: Preset | None = None
+    n_wide: int = 0
+    #: How many numbers of steps are compared up to k0, where paths of several splits have a vote.
+    n_parts: int = 4
     #: Another one for tables with categories, where averages gain more.
     of_categories: Preset | None = None
 
-    def at(self, n_rows: int) -> Preset:
-        """Return the set-up for so many rows."""
+    def at(self, n_rows: int, n_sparse: int) -> Preset:
+        """Return the set-up for so many rows, and columns if rows are sparse."""
+        if n_sparse:
+            return self if self.of_words is None or n_sparse < self.n_wide else self.of_words
         return self if self.other is None or n_rows < self.n_many else self.other
 
     def dictionary(self) -> Dictionary:
@@ -85,6 +94,21 @@ FOREST = Preset(
     growth=1.5,
     solver=NewtonSolver(tol=1e-8, max_iter=2),
 )
+#: Directions over all columns, and trees of those that are most often not zero. Atoms are so few
+#: that there is no ridge to choose.
+WORDS = Preset(
+    "words",
+    (DirectionDictionary(), TreeDictionary(max_features=256)),
+    LearnedCandidates(),
+    strengths=(0.1,),
+    strength=0.1,
+    clip=None,
+    limit=2,
+    max_steps=16,
+    leader=0,
+    solver=NewtonSolver(),
+    n_parts=16,
+)
 AUTO = Preset(
     "auto",
     (ReluDictionary(), TreeDictionary("shallow"), GaussDictionary(width=(0.42, 4.2))),
@@ -95,6 +119,8 @@ AUTO = Preset(
     n_few=5_000,
     other=FOREST,
     n_many=10_000,
+    of_words=WORDS,
+    n_wide=257,
 )
 AUTO = replace(AUTO, of_categories=replace(AUTO, n_members=8, n_few=10_000))
 COMPACT = Preset(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import check_scoring, get_scorer
 
 from fcgboost.arrays import beside, is_tensor
 from fcgboost.calibration import PowerLink
 from fcgboost.losses import Loss, ProbabilityLoss, class_probabilities
-from fcgboost.training.checks import Array, make_part, to_host
+from fcgboost.training.checks import Array, make_part, named_metrics, to_host
 from fcgboost.training.dataset import DataSet, counts_of
 
 # What a unit of the squared hinge counts beside the accuracy of a preset.
@@ -79,12 +81,59 @@ def precomputed(classifier: Any, decision: Any) -> PrecomputedClassifier:
     return PrecomputedClassifier(loss, classifier.classes_, decision, link)
 
 
-def check_score(scoring: Any, loss: Loss) -> None:
+class Metric:
+    """A score by scikit-learn's name or a function; NaN where it needs a class that is missing."""
+
+    def __init__(self, scoring: Any) -> None:
+        self._scoring, self._scorer, self._is_own = scoring, get_scorer(scoring), callable(scoring)
+        # A function need not know of weights, also if scikit-learn has made a scorer of it.
+        function = getattr(scoring, "_score_func", self._scorer)
+        given = inspect.signature(function).parameters.values()
+        self._has_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in given)
+
+    def __call__(self, found: Any, X: Any, y: Any, weights: Array | None = None) -> float:
+        """Return the score of a classifier."""
+        options = {} if weights is None or not self._has_weights else {"sample_weight": weights}
+        with warnings.catch_warnings():
+            # Early steps may know one class only, which is no news.
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            warnings.filterwarnings("ignore", "y_pred contains classes not in y_true")
+            try:
+                return float(self._scorer(found, X, y, **options))
+            except (TypeError, ValueError) as error:
+                if not self._is_own and len(np.unique(y)) < len(found.classes_):
+                    return float("nan")
+                raise ValueError(f"{self._scoring!r} cannot score these rows: {error}") from error
+
+    def at(
+        self, data: DataSet, loss: Loss, classes: NDArray[Any], link: PowerLink | None = None
+    ) -> Callable[[Array], float]:
+        """Return a function of decision values at rows, which one of the user's sees as written."""
+        rows = (data.written if self._is_own else None) or data
+        places = slice(None) if rows is data else data.positions
+        y, output = classes[rows.codes], 0 if len(classes) == 2 else slice(None)
+
+        def score(decision: Array) -> float:
+            found = PrecomputedClassifier(loss, classes, decision[places][:, output], link)
+            return self(found, rows.X, y, rows.weights)
+
+        return score
+
+
+def check_metrics(metrics: Any, loss: Loss, link: Any) -> dict[str, Any]:
+    """Return scores by their names; a ValueError for one that cannot be."""
+    for scoring in (named := named_metrics(metrics)).values():
+        Metric(scoring)
+        check_score(scoring, loss, has_link=link == "power")
+    return named
+
+
+def check_score(scoring: Any, loss: Loss, has_link: bool = False) -> None:
     """Raise a ValueError for what is no score, or needs probabilities that there are not."""
     if isinstance(scoring, list | tuple | set | dict):
         raise ValueError(f"scoring must be one score, got {scoring!r}.")
     scorer = check_scoring(PrecomputedClassifier(loss), scoring=scoring)
-    if isinstance(scoring, str) and not isinstance(loss, ProbabilityLoss):
+    if isinstance(scoring, str) and not (has_link or isinstance(loss, ProbabilityLoss)):
         # A score that needs probabilities is refused here, not at the first step.
         two = PrecomputedClassifier(loss, np.array([0, 1]), np.array([-0.5, 0.5]))
         scorer(two, [[0.0], [1.0]], [0, 1])
@@ -104,19 +153,11 @@ def make_score(
     Without `scoring` it is the accuracy; a steadied one is less half the squared hinge, which
     breaks ties: the accuracy of some hundred rows alone is too coarse to choose by.
     """
-    is_binary = len(classes) == 2
     if scoring is not None:
-        scorer, y = check_scoring(PrecomputedClassifier(loss), scoring=scoring), classes[data.codes]
-        parameters = inspect.signature(scorer).parameters.values()
-        # A plain function need not know of weights.
-        has_weights = any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
-        options = {"sample_weight": data.weights} if has_weights else {}
+        score = Metric(scoring).at(data, loss, classes)
 
         def score_by(decision: Array) -> float:
-            values = decision[:, 0] if is_binary else decision
-            found = PrecomputedClassifier(loss, classes, values)
-            value = float(scorer(found, data.X, y, **options))
-            if np.isnan(value):
+            if np.isnan(value := score(decision)):
                 raise ValueError(
                     f"scoring={scoring!r} is not defined on the validation data (it gave NaN): "
                     "does every class occur there?"

@@ -28,12 +28,12 @@ from fcgboost.solvers import NewtonSolver
 from fcgboost.stopping import theory_steps
 from fcgboost.training.checks import check_number, check_word, make_part, make_solver
 from fcgboost.training.presets import PLAIN, Preset, preset_of
-from fcgboost.training.scoring import check_score
+from fcgboost.training.scoring import check_metrics, check_score
 
 #: The parameters that may change between a fit and its continuation.
 MAY_CHANGE = {
     *("max_iter", "n_iter_no_change", "n_jobs", "verbose", "warm_start"),
-    *("checkpoint", "client", "device", "link", "time_limit"),
+    *("checkpoint", "client", "device", "link", "metrics", "time_limit"),
 }
 # Objects inside objects are described down to here.
 _DEPTH = 8
@@ -89,6 +89,8 @@ class Settings:
     random_state: Any
     verbose: int
     time_limit: float | None
+    #: Scores by their names.
+    metrics: dict[str, Any]
     preset: Preset
     #: How many paths are averaged where rows are few.
     n_members: int
@@ -140,9 +142,12 @@ class Settings:
         strengths = self.preset.strengths if self.l2 is None else ()
         return [one / float(np.sqrt(m)) for one in strengths] or [self.ridge(m)]
 
-    def at(self, n_rows: int, is_sparse: bool, has_categories: bool = False) -> Settings:
-        """Return the settings for rows, where a preset has others for many, or for categories."""
-        preset = self.preset.at(n_rows) if self.is_free and not is_sparse else self.preset
+    def at(self, n_rows: int, n_sparse: int, has_categories: bool = False) -> Settings:
+        """Return the settings for rows, which have some columns if they are sparse.
+
+        A preset has others for many rows, for wide sparse ones, and for categories.
+        """
+        preset = self.preset.at(n_rows, n_sparse) if self.is_free else self.preset
         if not self.is_preset:
             return self
         if preset is self.preset:
@@ -196,6 +201,7 @@ def resolve(estimator: Any, has_validation_data: bool) -> Settings:
         "l2": l2 if isinstance(scheme, FullyCorrective) else 0.0,
         "clip": preset.clip if _is_auto(p.clip) else p.clip,
         "validation_fraction": _fraction(p, has_validation_data),
+        "metrics": check_metrics(p.metrics, loss, p.link),
         "preset": preset,
         "n_members": 1 if is_single else preset.n_members,
         "is_free": _is_free(p, loss),

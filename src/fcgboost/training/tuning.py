@@ -28,8 +28,6 @@ _ENOUGH_ROWS = 1 << 20
 _PATIENCE = 20
 # What a trial takes of trees with corrected leaves beside the last path.
 _TRIAL_OF_LEAVES = 2.0
-# The numbers of steps that are compared where paths of several splits have a vote.
-_MULTIPLES = tuple(i / 4 for i in range(1, 41))
 
 
 def n_trials(n_rows: float, has_validation_data: bool = False) -> int:
@@ -129,9 +127,11 @@ def _vote(fit: Fit, rules: list[StoppingRule]) -> Fit:
             # No number of steps matters but the one that is given.
             traces = [replace(trace, steps=trace.steps[-1:]) for trace in traces]
         splits.append((split, traces))
-    scores = [[_at_multiples(trace, one.k0) for trace in traces] for one, traces in splits]
+    preset = settings.preset
+    multiples = np.arange(1, preset.limit * preset.n_parts + 1) / preset.n_parts
+    scores = [[_scores(trace, multiples, one.k0) for trace in own] for one, own in splits]
     best, number = _winner(split, np.mean(scores, axis=0))
-    multiple = _MULTIPLES[number]
+    multiple = float(multiples[number])
     held_out = []
     for split, traces in splits:
         k = int(_ends(traces[best], np.array(multiple), split.k0))
@@ -153,9 +153,9 @@ def _winner(fit: Fit, scores: NDArray[np.float64]) -> tuple[int, int]:
     return int(row), int(column)
 
 
-def _at_multiples(trace: Trace, k0: int) -> list[float]:
+def _scores(trace: Trace, multiples: NDArray[np.float64], k0: int) -> list[float]:
     """Return the scores after some multiples of k0; the last one where a path was given up."""
-    ends = _ends(trace, np.array(_MULTIPLES), k0).tolist()
+    ends = _ends(trace, multiples, k0).tolist()
     return [float(trace[k - 1].validation_score or 0.0) if k else 0.0 for k in ends]
 
 

@@ -20,8 +20,9 @@ from fcgboost.web.blocks import Block, Card, Cell, Code, Explorer, Head, Section
 from fcgboost.web.models import Evaluation, FittedModel, evaluate_model, take_apart
 from fcgboost.web.page import write_page
 from fcgboost.web.path import PathRecord, find_path, path_data
-from fcgboost.web.pictures import draw_boundary, draw_path, draw_pictures
+from fcgboost.web.pictures import draw_boundary, draw_path, draw_pictures, draw_row
 from fcgboost.web.plane import find_plane
+from fcgboost.web.reasons import Reasons, find_reasons
 from fcgboost.web.tables import class_table, column_table, mistake_blocks
 from fcgboost.web.text import count, percent, quoted, shortened
 
@@ -40,6 +41,7 @@ def write_model_report(
     y: Any = None,
     *,
     title: str | None = None,
+    row: int | None = None,
 ) -> Path:
     """Write one HTML page about a fitted model, which needs no network to be read.
 
@@ -55,6 +57,8 @@ def write_model_report(
     y : array-like of shape (n_samples,), default=None
     title : str or None, default=None
         The heading of the page.
+    row : int or None, default=None
+        The row of X, the first is 0, that is explained; None is the worst mistake.
 
     Returns
     -------
@@ -80,13 +84,16 @@ def write_model_report(
     if X is not None:
         evaluation = evaluate_model(fitted, X, y)
         fitted = evaluation.model
+    n_rows = 0 if evaluation is None else len(evaluation)
+    if row is not None and not 0 <= row < n_rows:
+        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 0.")
     target = fitted.classifier.about_.get("target")
     known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
     lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)
-    return write_page(path, title or known, lead, cards, _sections(fitted, evaluation))
+    return write_page(path, title or known, lead, cards, _sections(fitted, evaluation, row))
 
 
-def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section]:
+def _sections(model: FittedModel, evaluation: Evaluation | None, row: int | None) -> list[Section]:
     sections: list[Section] = [
         ("data", "Data", _data(model, evaluation)),
         ("path", "Path", _path(model, evaluation)),
@@ -98,7 +105,9 @@ def _sections(model: FittedModel, evaluation: Evaluation | None) -> list[Section
             blocks.append("The model is too large to shuffle its columns in short time.")
         sections.append(("pictures", "Pictures", blocks))
     if evaluation is not None:
-        sections.append(("mistakes", "Mistakes", mistake_blocks(model, evaluation)))
+        reasons = find_reasons(model, evaluation, row)
+        sections.append(("mistakes", "Mistakes", mistake_blocks(model, evaluation, reasons)))
+        sections.append(("row", "One row explained", _row(model, evaluation, reasons)))
     return [*sections, ("making", "How it was made", _making(model))]
 
 
@@ -192,6 +201,16 @@ def _path(model: FittedModel, evaluation: Evaluation | None) -> list[Block]:
     hint = f"Move over the curves, or use the slider, to see {shown} after k steps."
     explorer = Explorer("path", path_data(path, plane), hint, [draw_path(path), *stills])
     return [" ".join(filter(None, sentences)), explorer, atom_table(model)]
+
+
+def _row(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> list[Block]:
+    if reasons is None:
+        return ["The model is too large to explain a row in short time."]
+    truth, found = evaluation.y[reasons.row], evaluation.labels[reasons.row]
+    words = f"Row {reasons.row} is predicted as {quoted(found)}; its class is {quoted(truth)}."
+    if not reasons.is_from_training:
+        words += " The model has no training rows, so it is explained against rows given here."
+    return [words, [draw_row(model, reasons, found)]]
 
 
 def _marked_lines(path: PathRecord) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from fcgboost.scores import Score, score_predictions
 from fcgboost.tables import Column, TableEncoder
 from fcgboost.tables.encoder import as_array
 from fcgboost.tables.inputs import Inputs, PlainInputs
+from fcgboost.threads import cached
 from fcgboost.training.checks import check_rows
 from fcgboost.training.scoring import precomputed
 from fcgboost.web.text import listed
@@ -67,7 +67,7 @@ class FittedModel:
         """The theory's number of steps for the data of the fit."""
         return theory_k0(self.classifier)
 
-    @cached_property
+    @cached
     def _importances(self) -> Array | None:
         try:
             return self.classifier.feature_importances_
@@ -80,7 +80,7 @@ class FittedModel:
         found = self._importances
         return found[self.inputs.sources] if found is not None and self.encoder is None else found
 
-    @cached_property
+    @cached
     def influence(self) -> Array | None:
         """The share of every column: of one before an encoder, that of all it becomes."""
         found = self._importances
@@ -130,16 +130,22 @@ class Evaluation:
     def __len__(self) -> int:
         return len(self.y)
 
-    @cached_property
+    @cached
     def codes(self) -> NDArray[np.intp]:
         """The place of every true label among the classes; -1 for a label that is none."""
         is_one = self.y[:, None] == self.model.classes[None, :]
         return np.where(is_one.any(axis=1), is_one.argmax(axis=1), -1)
 
-    @cached_property
+    @cached
     def margins(self) -> Array:
         """How far the true class is ahead, y f(x) for two classes; below 0 is a mistake."""
         return margins_of(self.codes, self.decision)
+
+    @cached
+    def mistakes(self) -> NDArray[np.intp]:
+        """The rows that are classified wrongly, the worst first."""
+        wrong = np.flatnonzero(self.labels != self.y)
+        return wrong[np.argsort(self.margins[wrong], kind="stable")]
 
     def values(self, place: int) -> Any:
         """Return a column of X as it is; None for one that X does not have."""
@@ -154,7 +160,7 @@ class Evaluation:
         is_frame = hasattr(self.inputs, "iloc")  # pandas' data frames take labels, not places
         return self.inputs.iloc[rows] if is_frame else self.inputs[rows]
 
-    @cached_property
+    @cached
     def numbers(self) -> Any:
         """One number for every cell of X: NaN where it is missing, of a category its level."""
         if self.model.encoder is None:

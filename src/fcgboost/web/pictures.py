@@ -11,7 +11,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fcgboost import plotting
 from fcgboost.colors import CLASS_COLORS, PALETTE
-from fcgboost.plotting.atoms import has_values
 from fcgboost.plotting.base import legend_below, set_labels, text_color
 from fcgboost.tables import Column, NumberColumn
 from fcgboost.web.blocks import Picture
@@ -19,6 +18,7 @@ from fcgboost.web.effects import Dependence, find_dependences, find_importances
 from fcgboost.web.models import Evaluation, FittedModel
 from fcgboost.web.path import PathRecord
 from fcgboost.web.plane import Plane
+from fcgboost.web.reasons import Reasons
 from fcgboost.web.svg import drawing, markup, raster
 from fcgboost.web.tables import influence_words
 from fcgboost.web.text import count, label, percent, quoted, shortened
@@ -42,10 +42,9 @@ def draw_pictures(model: FittedModel, evaluation: Evaluation | None) -> list[Pic
 def draw_path(path: PathRecord) -> Picture:
     """Draw the path as it is without a script."""
     model, (ylabel, curves) = path.model, next(iter(path.panels.items()))
-    k0 = model.k0 if model.k0 <= path.n_steps else None
     chosen = dict.fromkeys(curves, model.classifier.n_iter_)
     with drawing(model.has_dollars) as ax:
-        plotting.PathDisplay(curves, k0=k0, chosen=chosen, ylabel=ylabel).plot(ax)
+        plotting.PathDisplay(curves, k0=model.k0, chosen=chosen, ylabel=ylabel).plot(ax)
     return _picture(ax, "still-path", "The path", f"{ylabel.capitalize()} after each step.")
 
 
@@ -62,6 +61,18 @@ def draw_boundary(plane: Plane) -> Picture:
     caption = f"Decision boundary over {plane.names[0]} and {plane.names[1]}."
     # Many small shapes: pixels are smaller.
     return Picture("still-boundary", raster(ax.figure, caption), "The boundary", caption)
+
+
+def draw_row(model: FittedModel, reasons: Reasons, label_: Any) -> Picture:
+    """Draw what the columns of a row add to its decision value for the predicted label."""
+    options = {"classes": model.classes, "class_of_interest": label_}
+    last, show = len(reasons.why), plotting.ContributionDisplay.from_explanation
+    with drawing(True, 1.6 + 0.24 * min(11, len(model.columns))) as ax:
+        show(reasons.explanation, row=last, ax=ax, **options)
+    rows = "training rows" if reasons.is_from_training else "rows given to this report"
+    caption = f"What columns add to the mean decision value of {rows} (Shapley values)."
+    title = f"Why row {reasons.row} is predicted as {quoted(label_)}"
+    return _picture(ax, "contributions", title, caption)
 
 
 def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]:
@@ -87,11 +98,6 @@ def _of_predictions(model: FittedModel, evaluation: Evaluation) -> Iterator[Pict
 
 
 def _of_model(model: FittedModel) -> Iterator[Picture]:
-    if model.has_path:
-        with drawing(model.has_dollars) as ax:
-            plotting.CoefficientPathDisplay.from_estimator(model.classifier, ax=ax)
-        caption = "How the coefficients moved while atoms came in; the largest ones have names."
-        yield _picture(ax, "coefficients", "Coefficient path", caption)
     if model.influence is not None:
         names = [shortened(column.name) for column in model.columns]
         with drawing(model.has_dollars, min(3.6, 1.0 + 0.28 * len(names))) as ax:
@@ -99,17 +105,6 @@ def _of_model(model: FittedModel) -> Iterator[Picture]:
         words = influence_words(model)
         caption = f"How strongly the model reacts to each column: {words}, as a share of all."
         yield _picture(ax, "influence", "Influence of the columns", caption)
-    if has_values(model.classifier.model_):
-        height = 2.4 + 0.13 * min(_MOST_ATOMS, model.classifier.n_atoms_)
-        with drawing(model.has_dollars, height) as ax:
-            display = plotting.AtomDisplay.from_estimator(model.classifier, ax=ax)
-        if list(display.names) != model.feature_names:
-            # A classifier behind an encoder does not know the names of its features.
-            display.names = model.feature_names
-            with drawing(model.has_dollars, height) as ax:
-                display.plot(ax)
-        caption = "What the atoms look at: each row is an atom, each column a feature."
-        yield _picture(ax, "atoms", "Atoms", caption)
 
 
 def _of_columns(model: FittedModel, evaluation: Evaluation) -> Iterator[Picture]:

@@ -14,14 +14,16 @@ from fcgboost.tables.columns import why_left_out
 from fcgboost.web.blocks import Block, Cell, Head, Table, share_cell
 from fcgboost.web.columns import kind_of, treatment_of, value_of
 from fcgboost.web.models import Evaluation, FittedModel
+from fcgboost.web.reasons import MOST_MISTAKES, Reasons
 from fcgboost.web.text import count, fixed, label, number, percent, quoted, shortened
 
 _UNKNOWN = "unknown to the model"
 # Columns, and bars of a histogram, that are shown.
 _MOST_COLUMNS, _N_BARS = 100, 16
-# Classes with a column in the confusion matrix; mistakes, and columns of these.
-_MOST_CLASSES, _MOST_MISTAKES, _MOST_VALUES = 12, 20, 8
+# Classes with a column in the confusion matrix, and columns of the mistakes.
+_MOST_CLASSES, _MOST_VALUES = 12, 8
 _NOTHING = Cell("")
+_WHY = "Why: the columns that add most to what speaks for the predicted class, or against it."
 
 
 def class_table(model: FittedModel, evaluation: Evaluation) -> Table:
@@ -65,11 +67,12 @@ def influence_words(model: FittedModel) -> str:
     return "the mean size of the model's change where a row has the column's value of another row"
 
 
-def mistake_blocks(model: FittedModel, evaluation: Evaluation) -> list[Block]:
+def mistake_blocks(
+    model: FittedModel, evaluation: Evaluation, reasons: Reasons | None
+) -> list[Block]:
     """Show the confusion matrix and the worst rows."""
-    wrong = np.flatnonzero(evaluation.labels != evaluation.y)
-    none = "No row is classified wrongly."
-    return [_confusion(model, evaluation), _worst(model, evaluation, wrong) if len(wrong) else none]
+    some, none = len(evaluation.mistakes), "No row is classified wrongly."
+    return [_confusion(model, evaluation), _worst(model, evaluation, reasons) if some else none]
 
 
 def _left_out(n_shown: int, n: int) -> list[str]:
@@ -171,37 +174,39 @@ def _share(part: Any, whole: Any) -> Cell:
     return Cell(percent(part / whole), key=float(part / whole)) if whole else Cell("–")
 
 
-def _worst(model: FittedModel, evaluation: Evaluation, wrong: NDArray[np.intp]) -> Table:
+def _worst(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) -> Table:
     """List the mistakes with the most negative margins."""
-    rows = wrong[np.argsort(evaluation.margins[wrong], kind="stable")[:_MOST_MISTAKES]]
+    wrong, rows = evaluation.mistakes, evaluation.mistakes[:MOST_MISTAKES].tolist()
     places = model.largest(_MOST_VALUES)
     values = [np.asarray(evaluation.values(place)) for place in places]
     heads = [Head("row", "number"), Head("true class"), Head("predicted"), Head("margin", "number")]
     heads += [] if evaluation.proba is None else [Head("probability", "number")]
+    heads += [] if reasons is None else [Head("why", "text")]
     for place, column in zip(places, values, strict=True):
         name, is_number = shortened(model.columns[place].name, 28), column.dtype.kind in "biuf"
         heads.append(Head(name, "number" if is_number else "label"))
     columns = [column.astype(object) for column in values]
-    cells = [[*_mistake(evaluation, int(i)), *(_any(one[i]) for one in columns)] for i in rows]
+    cells = [[*_mistake(evaluation, i, reasons), *(_any(one[i]) for one in columns)] for i in rows]
     caption = f"The {len(rows)} worst of {count(len(wrong), 'mistake')}."
     if len(rows) == len(wrong):
         caption = f"The {count(len(wrong), 'mistake')}, the worst first."
     notes = [
         "Row: its place in the data, the first is 0. Margin: how far the true class is ahead, "
         "so below 0 for every mistake. Probability: of the true class.",
+        *([] if reasons is None else [_WHY]),
         *_left_out(len(places), len(model.columns)),
     ]
     return Table(caption, heads, cells, notes)
 
 
-def _mistake(evaluation: Evaluation, i: int) -> list[Cell]:
+def _mistake(evaluation: Evaluation, i: int, reasons: Reasons | None) -> list[Cell]:
     margin, code = float(evaluation.margins[i]), evaluation.codes[i]
     labels = [Cell(label(evaluation.y[i])), Cell(label(evaluation.labels[i]))]
     cells = [_count(i), *labels, Cell(fixed(margin, 3), key=margin)]
     if evaluation.proba is not None:
         p = float(evaluation.proba[i, code]) if code >= 0 else 0.0
         cells.append(Cell(fixed(p, 3), key=p))
-    return cells
+    return cells if reasons is None else [*cells, Cell(reasons.why[i])]
 
 
 def _any(value: Any) -> Cell:

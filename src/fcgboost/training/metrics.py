@@ -1,0 +1,48 @@
+"""Metrics along a path, of training and validation rows: computed at its end, for the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fcgboost.calibration import PowerLink
+from fcgboost.greedy.path import Trace
+from fcgboost.training.checks import Array
+from fcgboost.training.dataset import DataSet
+from fcgboost.training.fit import Fit, MemoryLayout
+from fcgboost.training.scoring import Metric
+
+
+def try_metrics(fit: Fit) -> None:
+    """Score decision values of 0: what cannot be computed is an error before there is a path."""
+    link = PowerLink(1.0, 1.0) if fit.settings.link == "power" else None
+    for _, layout, data, score in _scores(fit, link):
+        score(np.zeros((len(data.codes), len(layout.targets))))
+
+
+def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
+    """Return a path with its metrics, probabilities by the link of the model."""
+    found, names = {}, [*fit.settings.metrics]
+    for rows, layout, data, score in _scores(fit, link):
+        values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
+        found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
+    return replace(trace, metrics=found) if found else trace
+
+
+def _scores(
+    fit: Fit, link: PowerLink | None
+) -> Iterator[tuple[str, MemoryLayout, DataSet, Callable[[Array], list[float]]]]:
+    """Yield what rows are called, where they are, and all metrics of decision values there."""
+    layout, metrics = fit.layout, [Metric(one) for one in fit.settings.metrics.values()]
+    assert isinstance(layout, MemoryLayout)
+    for name, data in (("train", layout.train), ("validation", layout.validation)):
+        if metrics and data is not None:
+            scores = [one.at(data, fit.settings.loss, layout.classes, link) for one in metrics]
+
+            def score(decision: Array, scores: Any = scores) -> list[float]:
+                return [one(decision) for one in scores]
+
+            yield name, layout, data, score

@@ -1,0 +1,58 @@
+"""Why rows are predicted as they are: what their columns add for the predicted class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fcgboost.explanation import Explanation, explain
+from fcgboost.plotting.contributions import cells_of
+from fcgboost.tables import CategoryColumn
+from fcgboost.web.models import Array, Evaluation, FittedModel
+from fcgboost.web.text import number, shortened
+
+#: Mistakes that are explained.
+MOST_MISTAKES = 20
+# Columns, squared, times atoms; so many take about half a second a row.
+_MOST_WORK = 5_000_000
+_MOST_REASONS, _LONGEST = 3, 28
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """The worst mistakes in words and, last in the explanation, the row that is drawn."""
+
+    why: dict[int, str]
+    row: int
+    explanation: Explanation
+    is_from_training: bool
+
+
+def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) -> Reasons | None:
+    """Explain the worst mistakes and a row, or the worst; None where it would take too long."""
+    classifier, X = model.classifier, evaluation.X
+    if len(model.columns) ** 2 * classifier.n_atoms_ > _MOST_WORK:
+        return None
+    worst = evaluation.mistakes[:MOST_MISTAKES]
+    row = int(np.append(worst, 0)[0]) if row is None else row
+    places = np.append(worst, row)
+    has_rows = classifier._background() is not None
+    rows = getattr(X, "iloc", X)[places]  # pandas' data frames take labels, not places
+    found = explain(classifier, rows, None if has_rows else X, encoder=model.encoder)
+    found = replace(found, feature_names=[column.name for column in model.columns])
+    values, _ = found.towards((evaluation.labels[places, None] == model.classes).argmax(axis=1))
+    why = {int(i): _why(model, values[k], cells_of(found, k)) for k, i in enumerate(worst)}
+    return Reasons(why, row, found, has_rows)
+
+
+def _why(model: FittedModel, values: Array, cells: list[str]) -> str:
+    """Name the columns that add most to a decision value, or take most from it."""
+    said = []
+    for j in np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS]:
+        column, value = model.columns[j], number(float(f"{values[j]:.2g}"))
+        has_text = isinstance(column, CategoryColumn) or cells[j] == "missing"
+        cell = f" = {shortened(cells[j], _LONGEST)}" if has_text else ""
+        sign = "+" if values[j] > 0.0 else ""
+        said.append(f"{shortened(column.name, _LONGEST)}{cell} {sign}{value}")
+    return ", ".join(said)

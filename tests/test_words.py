@@ -1,0 +1,175 @@
+"""Wide sparse rows: what the default makes of words, marks and one-hot levels."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from fcgboost import (
+    DirectionDictionary,
+    FCGBoostClassifier,
+    TreeDictionary,
+    UnionDictionary,
+    load_model,
+    save_model,
+)
+from fcgboost.training.presets import AUTO, WORDS
+from fcgboost.training.settings import resolve
+
+N_WORDS, N_INFORMATIVE = 400, 12
+
+
+def documents(seed: int = 0, n: int = 500, n_classes: int = 2):
+    """Give counts of words, the first of which are more frequent in one class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    rates = np.full((n, N_WORDS), 0.08)
+    owners = np.arange(N_INFORMATIVE) % n_classes
+    rates[:, :N_INFORMATIVE] = np.where(owners == y[:, None], 0.9, 0.3)
+    return sparse.csr_array(rng.poisson(rates).astype(float)), y
+
+
+def make(**changes):
+    return FCGBoostClassifier(**{"random_state": 0, **changes})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return make().fit(*documents())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_words_are_told_as_well_as_by_a_linear_model(n_classes):
+    X, y = documents(n_classes=n_classes)
+    X_test, y_test = documents(1, 2_000, n_classes)
+    linear = LogisticRegression(C=0.1, max_iter=1_000).fit(X, y)
+    assert make().fit(X, y).score(X_test, y_test) > linear.score(X_test, y_test) - 0.01
+
+
+def test_the_default_depends_on_the_columns_of_sparse_rows():
+    X, y = documents(n=60)
+    assert isinstance(make(max_iter=2).fit(X, y).model_.dictionary, UnionDictionary)
+    settings = resolve(make(), has_validation_data=False)
+    assert settings.at(60, 257).preset is WORDS
+    assert settings.at(20_000, 257).preset is WORDS
+    assert settings.at(60, 256).preset is AUTO
+    assert settings.at(60, 0).preset is AUTO
+    assert resolve(make(clip=3.0), has_validation_data=False).at(60, 257).preset is AUTO
+    assert resolve(make(dictionary="compact"), False).at(60, 257).preset.name == "compact"
+
+
+def test_the_informative_words_are_the_important_ones(fitted):
+    order = np.argsort(-fitted.feature_importances_)
+    assert set(order[:8]) <= set(range(N_INFORMATIVE))
+
+
+def test_one_or_the_other_of_two_columns_is_learned_better_than_by_a_linear_model():
+    rng = np.random.default_rng(0)
+    X = rng.random((2_000, 300)) < 0.04
+    X[:, :2] = rng.random((2_000, 2)) < 0.3
+    y = X[:, 0] ^ X[:, 1]
+    X = sparse.csr_array(X, dtype=float)
+    train, test = (X[:1_000], y[:1_000]), (X[1_000:], y[1_000:])
+    linear = LogisticRegression().fit(*train)
+    assert make().fit(*train).score(*test) > linear.score(*test) + 0.1
+
+
+def test_rows_are_never_made_dense_as_a_whole(monkeypatch):
+    X, y = documents(n=200)
+    largest = []
+    toarray = sparse.csr_array.toarray
+
+    def counted(self, *given, **named):
+        largest.append(self.shape[1] if self.shape[0] > 1 else 0)
+        return toarray(self, *given, **named)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", counted)
+    make().fit(X, y).predict(X)
+    assert 0 < max(largest) <= 256
+
+
+def test_neither_the_order_of_rows_nor_repetitions_matter(fitted):
+    X, y = documents()
+    order = np.random.default_rng(0).permutation(len(y))
+    other = make().fit(X[order], y[order])
+    np.testing.assert_array_equal(other.decision_function(X), fitted.decision_function(X))
+    weights = np.random.default_rng(1).integers(1, 3, len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    a, b = make().fit(X, y, sample_weight=weights), make().fit(X[repeated], y[repeated])
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+def test_a_file_and_a_shorter_path_agree(fitted, tmp_path):
+    X, _ = documents(2)
+    save_model(fitted, tmp_path / "words.json")
+    loaded = load_model(tmp_path / "words.json")
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    staged = list(fitted.staged_decision_function(X))
+    assert len(staged) == fitted.n_iter_
+    np.testing.assert_allclose(staged[0], fitted.truncate(1).decision_function(X), rtol=1e-12)
+
+
+def test_a_path_goes_on():
+    X, y = documents()
+    whole = make(l2=0.01, max_iter=5).fit(X, y)
+    part = make(l2=0.01, max_iter=2, warm_start=True).fit(X, y)
+    part.set_params(max_iter=5).fit(X, y)
+    np.testing.assert_allclose(part.decision_function(X), whole.decision_function(X), rtol=1e-10)
+
+
+def grown(X, residual, weights=None):
+    weights = np.ones(len(residual)) if weights is None else weights
+    return DirectionDictionary().grower(None).grow(X, residual, weights, 0)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_direction_holds_what_tells_something(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 30)) + 2.0
+    X[:, 7] = 0.0
+    (atom,) = grown(kind(X), X[:, 3] - X[:, 5] - (X[:, 3] - X[:, 5]).mean())
+    assert atom[3] > 0.0 > atom[5]
+    assert abs(np.delete(atom[:-1], [3, 5])).max() < 0.1 * min(atom[3], -atom[5])
+    assert atom[7] == 0.0
+    values = X @ atom[:-1] + atom[-1]
+    assert values.mean() == pytest.approx(0.0, abs=1e-12)
+    assert values.std() == pytest.approx(1.0)
+
+
+def test_sparse_and_dense_rows_have_the_same_direction():
+    X, y = documents()
+    residual = 2.0 * y - 1.0 - (2.0 * y - 1.0).mean()
+    np.testing.assert_allclose(grown(X, residual), grown(X.toarray(), residual), atol=1e-9)
+
+
+def test_there_is_no_direction_in_noise():
+    rng = np.random.default_rng(0)
+    X, residual = rng.standard_normal((400, 30)), rng.standard_normal(400)
+    assert grown(X, residual).shape == (0, 31)
+    assert grown(X, np.zeros(400), np.zeros(400)).shape == (0, 31)
+    assert grown(np.ones((400, 3)), residual).shape == (0, 4)
+    assert make(dictionary="direction", max_iter=3).fit(X, residual > 0.0).n_atoms_ == 0
+
+
+def test_trees_split_the_columns_that_are_most_often_not_zero():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 20)) < np.linspace(0.1, 0.9, 20)).astype(float)
+    X[:, 0] = rng.standard_normal(300)
+    residual = X[:, 1] + X[:, 18] - X[:, 18].mean() - X[:, 1].mean()
+    few = TreeDictionary(2, max_features=5)
+    for rows in (X, sparse.csr_array(X)):
+        tree = few.grower(make_sample(rows)).grow(rows, residual, np.ones(300), 0)
+        features = tree.reshape(-1, 4)[:, 0]
+        assert set(features[features >= 0.0]) <= {0.0, 16.0, 17.0, 18.0, 19.0}
+        assert 18.0 in features
+    with pytest.raises(ValueError, match="max_features"):
+        TreeDictionary(max_features=5, corrects_leaves=True).check_parameters()
+    with pytest.raises(ValueError, match="max_features"):
+        TreeDictionary(max_features=0).check_parameters()
+
+
+def make_sample(X):
+    from fcgboost.dictionaries import Sample
+
+    d = X.shape[1]
+    return Sample(X[:1], np.zeros(d), np.ones(d), np.zeros(d), np.ones(d), 1.0, float(d))
