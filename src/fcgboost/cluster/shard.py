@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.clipping import Flags, Limits, zeros_in
+from fcgboost.clipping import Flags, Limits, ends_of, zeros_in
 from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import RowColumns
@@ -151,9 +151,13 @@ class Partition:
         X = data.within(limits).imputed(medians)
         return moments_of(X, data.weights * per_class[data.codes])
 
-    def zeros(self) -> Flags:
-        """Say which columns hold a zero."""
-        return zeros_in(self._laid.X)
+    def ends(self, columns: Flags) -> list[list[Array]]:
+        """Return the ends of some columns."""
+        return ends_of(self._laid.X, columns)
+
+    def zeros(self, limits: Limits | None) -> Flags:
+        """Say which columns hold a zero within limits."""
+        return zeros_in(self._laid.within(limits).X)
 
     def lay(
         self,

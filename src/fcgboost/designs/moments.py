@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from fcgboost.clipping import Flags, Limits, limits_of
+from fcgboost.clipping import FAR, NEAR, Flags, Limits, fences_of, limits_of
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.dictionaries import Sample
 
 # Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
+# Values that are so many deviations from the mean may be wild.
+_ODD = 4.0
+# A constant that is larger counts as one unit: its rounding is not to hide other columns.
+_LARGEST_CONSTANT = 2.0**16
 
 
 @dataclass(frozen=True)
 class Moments:
     """What standardisation knows of all rows.
 
-    The variance of every column is zero where its spread between `low` and `high` is mere rounding.
+    The variance of every column is zero where its spread between `low` and `high` is mere rounding,
+    or too small to have a square.
     """
 
     total_weight: float
@@ -30,12 +35,20 @@ class Moments:
     high: Array
     mean: Array
     variance: Array
+    #: Which columns have numbers, or differ by less than numbers, whose squares are none.
+    is_far: Flags = field(init=False)
+    is_near: Flags = field(init=False)
 
     def __post_init__(self) -> None:
         # A unit scale must not blow up rounding.
         size = np.maximum(np.abs(self.low), np.abs(self.high))
-        is_constant = self.high - self.low <= 8.0 * np.finfo(np.float64).eps * size
-        object.__setattr__(self, "variance", np.where(is_constant, 0.0, self.variance))
+        with np.errstate(over="ignore"):
+            spread = self.high - self.low
+        is_constant = spread <= 8.0 * np.finfo(np.float64).eps * size
+        variance = np.nan_to_num(self.variance, nan=FAR**2, posinf=FAR**2)
+        variance = np.where(is_constant | (spread < NEAR), 0.0, variance)
+        found = {"variance": variance, "mean": np.nan_to_num(self.mean)}
+        vars(self).update(found, is_far=size >= FAR, is_near=~is_constant & (spread < NEAR))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both."""
@@ -48,6 +61,18 @@ class Moments:
             variance = share * self.variance + rest * other.variance + between
         return Moments(total, low, high, mean, variance)
 
+    def is_odd(self) -> Flags:
+        """Say which columns may have wild values, or have such without squares."""
+        with np.errstate(over="ignore"):
+            reach = np.maximum(self.high - self.mean, self.mean - self.low)
+        return np.asarray((reach > _ODD * np.sqrt(self.variance)) | self.is_far)
+
+    def fences(self, columns: Flags, ends: Any) -> Limits | None:
+        """Return limits for odd columns by their ends, as in `fences_of`; None if all is within."""
+        fences = fences_of(columns, ends)
+        is_within = (fences.low <= self.low) & (self.high <= fences.high)
+        return None if is_within.all() else fences
+
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
         """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
         deviation = np.sqrt(self.variance)
@@ -59,11 +84,12 @@ class Frame:
 
     def __init__(self, moments: Moments, standardize: bool) -> None:
         mean, variance = moments.mean, moments.variance
-        self.low, self.high = moments.low, moments.high
+        self.moments, self.low, self.high = moments, moments.low, moments.high
         #: A point in the middle of the data.
         self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
-            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
+            unit = np.where(np.abs(mean) > _LARGEST_CONSTANT, np.abs(mean), 1.0)
+            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), unit)
         else:
             self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
         self.deviation = np.sqrt(variance)

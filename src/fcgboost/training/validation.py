@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fcgboost.clipping import bounded
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import Host
@@ -143,7 +144,8 @@ def make_validator(
 
     def evaluate(atoms: Any) -> Any:
         here = device.put(atoms) if device.is_torch else atoms
-        return over_rows(lambda some: dictionary.evaluate(some, here, units))
+        own = lambda some: dictionary.evaluate(some, here, units)  # noqa: E731
+        return over_rows(lambda some: bounded(own, some, scale))
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
