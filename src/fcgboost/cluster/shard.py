@@ -32,10 +32,9 @@ from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
-from fcgboost.tables.inputs import Facts, Inputs, facts_of
+from fcgboost.tables.inputs import Facts, Inputs, encode, facts_of
 from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
-from fcgboost.training.fit import encode
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
 
@@ -143,9 +142,7 @@ class Partition:
         self._laid = replace(self._data, X=X)
         return int(self._laid.has_missing)
 
-    def moments(
-        self, per_class: Array, medians: Array | None, limits: Limits | None = None
-    ) -> Moments:
+    def moments(self, per_class: Array, medians: Array | None, limits: Limits | None) -> Moments:
         """Return the moments of the rows within limits, with medians for missing values."""
         data = self._laid
         X = data.within(limits).imputed(medians)

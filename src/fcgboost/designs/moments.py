@@ -19,7 +19,7 @@ _BLOCK_ENTRIES = 1 << 17
 # Values that are so many deviations from the mean may be wild.
 _ODD = 4.0
 # A constant that is larger counts as one unit: its rounding is not to hide other columns.
-_LARGEST_CONSTANT = 2.0**16
+_LARGEST_CONSTANT = 2.0**20
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,14 @@ class Frame:
         #: A point in the middle of the data.
         self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
-            unit = np.where(np.abs(mean) > _LARGEST_CONSTANT, np.abs(mean), 1.0)
+            unit = np.where(np.abs(self.low) > _LARGEST_CONSTANT, np.abs(self.low), 1.0)
             self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), unit)
         else:
             self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
         self.deviation = np.sqrt(variance)
-        self.variance = float(np.mean(variance / self.scale**2))
-        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+        with np.errstate(over="ignore"):  # where there are trees alone, which do not ask
+            self.variance = float(np.mean(variance / self.scale**2))
+            self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
 
     def sample(self, rows: Any) -> Sample:
         """Return what a dictionary may look at."""

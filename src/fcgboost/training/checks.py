@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +43,8 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 
 #: A mean weight below it is hardly meant as a count.
 _LEAST_COUNT = 0.5
+# The largest sample weight and class weight; the smallest ones are one divided by them.
+_LARGEST_WEIGHT, _LARGEST_CLASS_WEIGHT = 1e100, 1e50
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
@@ -87,16 +90,23 @@ def make_solver(value: Any, loss: Loss) -> Solver:
 
 
 def check_number(
-    name: str, value: Any, low: float, *, strict: bool = False, whole: bool = False
+    name: str,
+    value: Any,
+    low: float,
+    high: float = sys.float_info.max,
+    *,
+    strict: bool = False,
+    whole: bool = False,
 ) -> None:
-    """Raise a ValueError unless a parameter is a finite number that is large enough."""
-    kind = numbers.Integral if whole else numbers.Real
+    """Raise a ValueError unless a parameter is a finite number that is large enough, or small."""
+    kind, high = (numbers.Integral, min(high, 2**31 - 1)) if whole else (numbers.Real, high)
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if is_number and np.isfinite(value) and (value > low if strict else value >= low):
+    if is_number and (value > low if strict else value >= low) and value <= high:
         return
     bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
+    most = f"{' and' * bool(bound)} at most {high:,}" if is_number and value > high else ""
     article = "a whole number" if whole else "a number"
-    raise ValueError(f"{name} must be {article}{bound}, got {value!r}.")
+    raise ValueError(f"{name} must be {article}{bound}{most}, got {value!r}.")
 
 
 def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
@@ -295,6 +305,13 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
         raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
     if (weights < 0).any():
         raise ValueError(f"{name} has negative values; weights are counts.")
+    least, most = 1.0 / _LARGEST_WEIGHT, _LARGEST_WEIGHT
+    is_odd = (weights > most) | ((weights < least) & (weights > 0.0))
+    if is_odd.any():
+        raise ValueError(
+            f"{name} has a weight of {weights[is_odd][0]:.3g}; weights are counts, which are 0 or "
+            f"from {least:g} to {most:g}. Divide them all by the largest, or set tiny ones to 0."
+        )
     return np.asarray(weights, dtype=np.float64)
 
 
@@ -324,5 +341,7 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
             f"{classes.tolist()}."
         )
     for label, weight in setting.items():
-        check_number(f"class_weight of {label!r}", weight, 0, strict=True)
+        name, most = f"class_weight of {label!r}", _LARGEST_CLASS_WEIGHT
+        check_number(name, weight, 0, strict=True)
+        check_number(name, weight, 1.0 / most, most)
     return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])

@@ -1,4 +1,4 @@
-"""Columns of numbers that lie far away: wild values are clipped, and what has no squares refused."""
+"""Columns whose numbers lie far away: wild ones are clipped, those without squares refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fcgboost.clipping import FAR, NEAR, Flags, Limits
-from fcgboost.designs.base import Array, Design
+from fcgboost.designs.base import Array
 from fcgboost.designs.moments import Moments
 from fcgboost.dictionaries import Dictionary
 from fcgboost.tables.inputs import Inputs, views_of
@@ -49,4 +49,4 @@ def check_columns(design: Any, inputs: Inputs | None) -> None:
     what = f"reaches {FAR:g} or more: divide it by a power of ten, or take its logarithm"
     if moments.is_near[column]:
         what = f"spreads over less than {NEAR:g}: multiply it by a power of ten, or leave it out"
-    raise ValueError(f"Column {name!r} {what}. (Trees, dictionary='tree', take numbers of any size.)")
+    raise ValueError(f"Column {name!r} {what}. Trees (dictionary='tree') take numbers of any size.")

@@ -34,6 +34,7 @@ from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import (
     Inputs,
+    encode,
     facts_of,
     has_categories,
     learn_inputs,
@@ -156,11 +157,6 @@ def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -
     targets = make_targets(train.codes, len(classes))
     rows_of = (train, validation, per_class, readers)
     return MemoryLayout(classes, design, targets, validator, limits, weight, inputs, *rows_of)
-
-
-def encode(inputs: Inputs | None, X: Any) -> Any:
-    """Return what atoms see of rows that were read."""
-    return X if inputs is None else inputs.encode(X)
 
 
 def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dictionary, DataSet]:
