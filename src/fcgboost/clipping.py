@@ -21,11 +21,10 @@ Flags = NDArray[np.bool_]
 _LARGEST = float(np.finfo(np.float64).max)
 #: Larger numbers, and smaller differences, have no squares.
 FAR, NEAR = 1e150, 1e-150
-# A few values are wild that lie so many times the range of all others away from these.
+# So few values are wild if they lie more than so many times the range of all others away.
 _N_WILD, _TIMES = 4, 10.0
-# Decision values beyond it are as good as infinite. Inputs count as so many units, at most, where
-# atoms have such values: powers of them are atoms, too.
-_INFINITE, _REACHES = 1e200, tuple(2.0**power for power in (480, 240, 120, 60, 30, 15, 0))
+# Values beyond it count as infinite; inputs are then at most so many units: atoms may be powers.
+_INFINITE, _REACHES = 1e200, [2.0**power for power in (480, 240, 120, 60, 30, 15, 0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +38,6 @@ class Limits:
         """Return limits that leave some columns as they are."""
         low, high = np.where(columns, -_LARGEST, self.low), np.where(columns, _LARGEST, self.high)
         return Limits(low, high)
-
-    def within(self, others: Limits) -> Limits:
-        """Return limits that are within others."""
-        return Limits(*(np.clip(side, others.low, others.high) for side in (self.low, self.high)))
 
     def apply(self, X: Any) -> Any:
         """Return rows within the limits, X itself where nothing is beyond them.
@@ -122,51 +117,32 @@ def limits_of(
 
 
 def ends_of(X: Any, columns: Flags) -> list[list[Array]]:
-    """Return the least and the largest values of some columns; lists of parts of the rows add up.
-
-    They are as many as `fences_of` looks at, each once.
-    """
+    """Return the least and the largest values of some columns; those of parts of rows add up."""
     X, found = X.tocsc() if sparse.issparse(X) else X, list[Array]()
     for j in np.flatnonzero(columns):
-        if sparse.issparse(X):
-            own = X.data[X.indptr[j] : X.indptr[j + 1]]
-            own = np.append(own, np.zeros(len(own) < X.shape[0]))
-        else:
-            own = X[:, j]
-        values = np.unique(own[~np.isnan(own)]).astype(np.float64)
-        found.append(np.concatenate([values[: _N_WILD + 1], values[-_N_WILD - 1 :]]))
+        own = X.data[X.indptr[j] : X.indptr[j + 1]] if sparse.issparse(X) else X[:, j]
+        gaps = np.zeros(int(len(own) < X.shape[0]))
+        values = np.unique(np.append(own[~np.isnan(own)], gaps))
+        found.append(np.append(values[: _N_WILD + 1], values[-_N_WILD - 1 :]))
     return [found]
 
 
-def fences_of(columns: Flags, parts: Sequence[Sequence[Array]]) -> Limits:
-    """Return limits that leave out wild values of some columns, and what has no squares."""
+def fences_of(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
+    """Return limits that leave out the wild values of some columns, and all that is too large."""
     low, high = np.full(len(columns), -FAR), np.full(len(columns), FAR)
-    for j, ends in zip(np.flatnonzero(columns), zip(*parts, strict=True), strict=True):
-        low[j], high[j] = _fence(np.unique(np.concatenate(ends)))
-    return Limits(low, high)
-
-
-def _fence(values: Array) -> tuple[float, float]:
-    """Return limits about all values but the most that are wild, by the range of the others."""
-    fence = -FAR, FAR
-    for n in range(1, min(_N_WILD, len(values) - 2) + 1):
-        for first in range(n + 1):
-            end = len(values) - n + first
-            # Of halves the differences are finite.
-            below, rest, above = np.split(values / 2.0, [first, end])
-            size = rest[-1] - rest[0]
-            gaps = np.append(rest[0] - below[-1:], above[:1] - rest[-1])
-            if NEAR < size < FAR and (gaps / _TIMES > size).all():
-                fence = 2.0 * (rest[0] - size), 2.0 * (rest[-1] + size)
-    return max(fence[0], -FAR), min(fence[1], FAR)
+    for j, own in zip(np.flatnonzero(columns), zip(*ends, strict=True), strict=True):
+        values = np.unique(np.concatenate(own)) / 2.0  # of halves all differences are finite
+        for n in range(1, min(_N_WILD, len(values) - 2) + 1):
+            for first in range(n + 1):
+                below, rest, above = np.split(values, [first, len(values) - n + first])
+                size, gaps = np.ptp(rest), (*(rest[0] - below[-1:]), *(above[:1] - rest[-1]))
+                if NEAR < size < min(gaps) / _TIMES:
+                    low[j], high[j] = 2.0 * (rest[0] - size), 2.0 * (rest[-1] + size)
+    return Limits(np.maximum(low, -FAR), np.minimum(high, FAR))
 
 
 def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:
-    """Return the values of a function of rows, of shape (n_rows, n); all of them are finite.
-
-    Rows that have others are so far away that no number tells how far: their inputs count as fewer
-    and fewer units from zero.
-    """
+    """Return finite values of a function: rows too far away count as fewer and fewer units away."""
     with np.errstate(over="ignore", invalid="ignore"):
         values = function(X)
         for reach in _REACHES:
@@ -174,5 +150,6 @@ def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:
             if bool(is_sound.all()):
                 break
             limit = beside(reach * scale, X)
-            values[~is_sound] = function(clip(X[~is_sound], -limit, limit))
+            near = function(clip(X, -limit, limit))
+            values = namespace(values).where(is_sound[:, None], values, near)
     return values

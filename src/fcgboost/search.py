@@ -36,12 +36,12 @@ from fcgboost.tables.inputs import views_of
 from fcgboost.threads import blas
 from fcgboost.training.checks import (
     Array,
+    check_columns,
     check_number,
     check_word,
     make_part,
     warn_of_shares,
 )
-from fcgboost.training.columns import check_columns
 from fcgboost.training.dataset import check_data, check_labelled, hash_folds, readers_of
 from fcgboost.training.fit import MemoryLayout as Layout
 from fcgboost.training.fit import all_or_nothing, fitted_attributes, lay_out, make_recipe
@@ -316,8 +316,7 @@ def _score_fold(
             # What atoms see, and what is clipped, depends on the dictionary by these alone.
             given = views_of(dictionary), dictionary.categories(X.shape[1]).tobytes()
             other, before = layout if given == before else None, given
-            layout = lay_out(ridges[0], parts, other)
-            check_columns(layout.design, layout.inputs)
+            layout = check_columns(lay_out(ridges[0], parts, other))
             traces = _fit_ridges(layout, ridges)
             scores += [_score_steps(trace, ridges[0], layout) for trace in traces]
     return scores

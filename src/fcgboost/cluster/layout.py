@@ -12,11 +12,10 @@ import sklearn
 from numpy.typing import NDArray
 
 from fcgboost.calibration import HeldOut
-from fcgboost.clipping import Limits
 from fcgboost.cluster.design import ClusterDesign, count_distinct, first_rows, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
-from fcgboost.designs.moments import Moments
+from fcgboost.designs.moments import find_limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
@@ -36,8 +35,7 @@ from fcgboost.tables.inputs import (
     words_of,
 )
 from fcgboost.tables.learning import NumberFacts
-from fcgboost.training.checks import check_labels, class_weights, warn_of_shares
-from fcgboost.training.columns import check_columns, find_limits
+from fcgboost.training.checks import check_columns, check_labels, class_weights, warn_of_shares
 from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
@@ -89,8 +87,7 @@ def prepare(
         train, validation = _set_aside(whole, len(classes), fraction, state.key)
         workers.round("forget", [whole.place], owner=(whole.place,))
     known = None if is_sparse else readers
-    layout = _lay_out(settings, classes, train, validation, known)
-    check_columns(layout.design, layout.inputs)
+    layout = check_columns(_lay_out(settings, classes, train, validation, known))
     return Fit.of(settings, layout, state)
 
 
@@ -212,12 +209,12 @@ def _lay_out(
     totals = train.ask("class_totals", len(classes))
     per_class = class_weights(settings.class_weight, classes, totals)
 
-    def moments_within(limits: Limits | None) -> Moments:
+    def moments_within(limits: Any) -> Any:
         filled = medians if medians is None or limits is None else limits.apply(medians[None])[0]
         return train.ask("moments", per_class, filled, limits)
 
-    asked = moments_within, partial(train.ask, "ends"), partial(train.ask, "zeros")
-    limits, moments = find_limits(settings.clip, dictionary, *asked)
+    verbs = moments_within, partial(train.ask, "ends"), partial(train.ask, "zeros")
+    limits, moments = find_limits(settings.clip, dictionary, *verbs)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
     keeps_rows = settings.chooses and validation is None
     question = (budget, standardize, limits, dictionary, moments, per_class, keeps_rows)

@@ -145,8 +145,8 @@ class MemoryColumns(RowColumns):
         #: Column after column, of shape (room, n_rows).
         room = min(self._capacity, max(_ROOM, min(_MOST, _ENTRIES // design.n_rows)))
         self._storage = self._device.empty(room, design.n_rows)
-        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
-        self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
+        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, room).
+        self._facts: Array = np.empty((2 + self.n_outputs, room))
         self._n_read = 0
         #: Those that were not waited for yet.
         self._unread: list[Any] = []
@@ -198,6 +198,7 @@ class MemoryColumns(RowColumns):
             larger = self._device.empty(room, design.n_rows)
             larger[:first] = self._storage[:first]
             self._storage = larger
+            self._facts = np.pad(self._facts, [(0, 0), (0, room - self._facts.shape[1])])
             for sums in self._sums:
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,22 +12,20 @@ from scipy import sparse
 from fcgboost.clipping import FAR, NEAR, Flags, Limits, fences_of, limits_of
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.dictionaries import Sample
+from fcgboost.dictionaries import Dictionary, Sample
+from fcgboost.tables.inputs import views_of
 
 # Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
-# Values that are so many deviations from the mean may be wild.
-_ODD = 4.0
-# A constant that is larger counts as one unit: its rounding is not to hide other columns.
-_LARGEST_CONSTANT = 2.0**20
+# Values so many deviations from the mean may be wild, and constants so large would hide others.
+_ODD, _LARGEST_CONSTANT = 4.0, 2.0**20
 
 
 @dataclass(frozen=True)
 class Moments:
     """What standardisation knows of all rows.
 
-    The variance of every column is zero where its spread between `low` and `high` is mere rounding,
-    or too small to have a square.
+    The variance of a column is zero where it spreads over mere rounding, or too little to square.
     """
 
     total_weight: float
@@ -35,20 +33,15 @@ class Moments:
     high: Array
     mean: Array
     variance: Array
-    #: Which columns have numbers, or differ by less than numbers, whose squares are none.
-    is_far: Flags = field(init=False)
-    is_near: Flags = field(init=False)
 
     def __post_init__(self) -> None:
         # A unit scale must not blow up rounding.
         size = np.maximum(np.abs(self.low), np.abs(self.high))
-        with np.errstate(over="ignore"):
-            spread = self.high - self.low
-        is_constant = spread <= 8.0 * np.finfo(np.float64).eps * size
+        half = self.high / 2.0 - self.low / 2.0  # the whole may be infinite
+        is_constant = half <= np.maximum(4.0 * np.finfo(np.float64).eps * size, NEAR)
         variance = np.nan_to_num(self.variance, nan=FAR**2, posinf=FAR**2)
-        variance = np.where(is_constant | (spread < NEAR), 0.0, variance)
-        found = {"variance": variance, "mean": np.nan_to_num(self.mean)}
-        vars(self).update(found, is_far=size >= FAR, is_near=~is_constant & (spread < NEAR))
+        object.__setattr__(self, "variance", np.where(is_constant, 0.0, variance))
+        object.__setattr__(self, "mean", np.nan_to_num(self.mean))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both."""
@@ -61,18 +54,6 @@ class Moments:
             variance = share * self.variance + rest * other.variance + between
         return Moments(total, low, high, mean, variance)
 
-    def is_odd(self) -> Flags:
-        """Say which columns may have wild values, or have such without squares."""
-        with np.errstate(over="ignore"):
-            reach = np.maximum(self.high - self.mean, self.mean - self.low)
-        return np.asarray((reach > _ODD * np.sqrt(self.variance)) | self.is_far)
-
-    def fences(self, columns: Flags, ends: Any) -> Limits | None:
-        """Return limits for odd columns by their ends, as in `fences_of`; None if all is within."""
-        fences = fences_of(columns, ends)
-        is_within = (fences.low <= self.low) & (self.high <= fences.high)
-        return None if is_within.all() else fences
-
     def limits(self, n_deviations: float, has_zero: Flags) -> Limits:
         """Return limits so many deviations from the mean; `has_zero` as in `limits_of`."""
         deviation = np.sqrt(self.variance)
@@ -84,7 +65,7 @@ class Frame:
 
     def __init__(self, moments: Moments, standardize: bool) -> None:
         mean, variance = moments.mean, moments.variance
-        self.moments, self.low, self.high = moments, moments.low, moments.high
+        self.low, self.high = moments.low, moments.high
         #: A point in the middle of the data.
         self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
@@ -102,6 +83,26 @@ class Frame:
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
+
+
+def find_limits(
+    clip: float | None, dictionary: Dictionary, *asked: Callable[[Any], Any]
+) -> tuple[Limits | None, Moments]:
+    """Return what rows are clipped to, if to anything, and the moments of what is left."""
+    moments_within, ends_of, zeros_within = asked
+    limits, moments = None, moments_within(None)
+    categories, ends = dictionary.categories(len(moments.mean)), (moments.low, moments.high)
+    half = np.abs(np.divide(ends, 2.0) - moments.mean / 2.0).max(axis=0)
+    is_odd = (half > _ODD / 2.0 * np.sqrt(moments.variance)) | (np.abs(ends).max(axis=0) > FAR)
+    is_odd &= ~categories
+    if is_odd.any() and views_of(dictionary)[0]:  # wild values do no harm to trees
+        fences = fences_of(is_odd, ends_of(is_odd)).without(categories)
+        if (ends[0] < fences.low).any() or (ends[1] > fences.high).any():
+            limits, moments = fences, moments_within(fences)
+    if clip is not None:
+        limits = moments.limits(clip, zeros_within(limits)).without(categories)
+        moments = moments_within(limits)
+    return limits, moments
 
 
 def moments_of(X: Any, weights: Array) -> Moments:

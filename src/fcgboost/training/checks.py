@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
+from fcgboost.clipping import FAR, NEAR
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
@@ -29,6 +30,7 @@ from fcgboost.solvers import Solver
 from fcgboost.tables.cells import Cells, read_column
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import Table, as_array, is_table, open_table
+from fcgboost.tables.inputs import views_of
 from fcgboost.tables.learning import learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
@@ -43,8 +45,7 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 
 #: A mean weight below it is hardly meant as a count.
 _LEAST_COUNT = 0.5
-# The largest sample weight and class weight; the smallest ones are one divided by them.
-_LARGEST_WEIGHT, _LARGEST_CLASS_WEIGHT = 1e100, 1e50
+_LARGEST_WEIGHT = 1e75  # and the smallest one is its inverse
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
@@ -90,23 +91,18 @@ def make_solver(value: Any, loss: Loss) -> Solver:
 
 
 def check_number(
-    name: str,
-    value: Any,
-    low: float,
-    high: float = sys.float_info.max,
-    *,
-    strict: bool = False,
-    whole: bool = False,
+    name: str, value: Any, low: float, *, strict: bool = False, whole: bool = False
 ) -> None:
-    """Raise a ValueError unless a parameter is a finite number that is large enough, or small."""
-    kind, high = (numbers.Integral, min(high, 2**31 - 1)) if whole else (numbers.Real, high)
+    """Raise a ValueError unless a parameter is a finite number that is large enough."""
+    kind = numbers.Integral if whole else numbers.Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    high = 2**31 - 1 if whole else sys.float_info.max
     if is_number and (value > low if strict else value >= low) and value <= high:
         return
     bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
-    most = f"{' and' * bool(bound)} at most {high:,}" if is_number and value > high else ""
+    bound = f" of at most {high:,}" if is_number and value > high else bound
     article = "a whole number" if whole else "a number"
-    raise ValueError(f"{name} must be {article}{bound}{most}, got {value!r}.")
+    raise ValueError(f"{name} must be {article}{bound}, got {value!r}.")
 
 
 def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
@@ -305,12 +301,11 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
         raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
     if (weights < 0).any():
         raise ValueError(f"{name} has negative values; weights are counts.")
-    least, most = 1.0 / _LARGEST_WEIGHT, _LARGEST_WEIGHT
-    is_odd = (weights > most) | ((weights < least) & (weights > 0.0))
+    is_odd = (weights > _LARGEST_WEIGHT) | ((weights < 1.0 / _LARGEST_WEIGHT) & (weights > 0.0))
     if is_odd.any():
         raise ValueError(
             f"{name} has a weight of {weights[is_odd][0]:.3g}; weights are counts, which are 0 or "
-            f"from {least:g} to {most:g}. Divide them all by the largest, or set tiny ones to 0."
+            f"from {1.0 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}. Divide all by the largest."
         )
     return np.asarray(weights, dtype=np.float64)
 
@@ -341,7 +336,19 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
             f"{classes.tolist()}."
         )
     for label, weight in setting.items():
-        name, most = f"class_weight of {label!r}", _LARGEST_CLASS_WEIGHT
-        check_number(name, weight, 0, strict=True)
-        check_number(name, weight, 1.0 / most, most)
-    return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])
+        check_number(f"class_weight of {label!r}", weight, 0, strict=True)
+    weights = [float(setting.get(label, 1.0)) for label in classes.tolist()]
+    return check_weights(weights, len(classes), "class_weight")
+
+
+def check_columns(layout: Any) -> Any:
+    """Return rows that are laid out, but refuse columns of sizes that only trees can take."""
+    frame, inputs = layout.design.frame, layout.inputs
+    is_far = (np.maximum(-frame.low, frame.high) >= FAR) & (frame.deviation > 0.0)
+    is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))
+    if is_odd.any() and views_of(layout.design.dictionary)[0]:
+        column = int(is_odd.argmax())
+        name = f"x{column}" if inputs is None else inputs.columns[inputs.sources[column]].name
+        what = f"has numbers beyond {FAR:g}" if is_far[column] else f"spans less than {NEAR:g}"
+        raise ValueError(f"Column {name!r} {what}: rescale it, or use dictionary='tree'.")
+    return layout

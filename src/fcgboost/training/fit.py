@@ -22,7 +22,7 @@ from fcgboost.clipping import Limits, ends_of, zeros_in
 from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.designs.moments import moments_of
+from fcgboost.designs.moments import find_limits, moments_of
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.choice import Recipe
 from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
@@ -43,8 +43,7 @@ from fcgboost.tables.inputs import (
     plain_inputs,
     words_of,
 )
-from fcgboost.training.checks import Array, class_weights
-from fcgboost.training.columns import check_columns, find_limits
+from fcgboost.training.checks import Array, check_columns, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
@@ -395,6 +394,4 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     if settings.validation_fraction is not None:
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)
-    layout = lay_out(settings, data)
-    check_columns(layout.design, layout.inputs)
-    return Fit.of(settings, layout, state)
+    return Fit.of(settings, check_columns(lay_out(settings, data)), state)

@@ -37,12 +37,10 @@ MAY_CHANGE = {
 }
 # Objects inside objects are described down to here.
 _DEPTH = 8
-# The longest path: what is known of its atoms has to fit somewhere.
-_MOST_STEPS = 1_000_000
-_WHOLE, _POSITIVE, _STEPS = {"whole": True}, {"strict": True}, {"whole": True, "high": _MOST_STEPS}
+_WHOLE, _POSITIVE = {"whole": True}, {"strict": True}
 # Parameters that are numbers: what their errors call them, what else they may be, the least value.
-_NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, Any]]] = {
-    "max_iter": ("max_iter ('auto', 'theory' or a number)", ("auto", "theory"), 1, _STEPS),
+_NUMBERS: Mapping[str, tuple[str, tuple[Any, ...], float, Mapping[str, bool]]] = {
+    "max_iter": ("max_iter ('auto', 'theory' or a number)", ("auto", "theory"), 1, _WHOLE),
     "l2": ("l2 ('auto' or a number)", ("auto",), 0, {}),
     "n_candidates": ("n_candidates", (None,), 1, _WHOLE),
     "tol": ("tol", (), 0, {}),
@@ -119,7 +117,7 @@ class Settings:
         """Return the most steps of a path for rows of weight m."""
         if not isinstance(self.max_iter, str):
             return int(self.max_iter)
-        k0 = min(theory_steps(m), _MOST_STEPS // self.preset.limit // 2)
+        k0 = theory_steps(m)
         if not self.has_free_steps:
             return k0
         if self.is_preset:
