@@ -149,7 +149,6 @@ def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:
             is_sound = (abs(values) < _INFINITE).all(1)
             if bool(is_sound.all()):
                 break
-            limit = beside(reach * scale, X)
-            near = function(clip(X, -limit, limit))
+            near = function(clip(X, beside(-reach * scale, X), beside(reach * scale, X)))
             values = namespace(values).where(is_sound[:, None], values, near)
     return values

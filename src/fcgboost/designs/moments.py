@@ -94,7 +94,6 @@ def find_limits(
     categories, ends = dictionary.categories(len(moments.mean)), (moments.low, moments.high)
     half = np.abs(np.divide(ends, 2.0) - moments.mean / 2.0).max(axis=0)
     is_odd = (half > _ODD / 2.0 * np.sqrt(moments.variance)) | (np.abs(ends).max(axis=0) > FAR)
-    is_odd &= ~categories
     if is_odd.any() and views_of(dictionary)[0]:  # wild values do no harm to trees
         fences = fences_of(is_odd, ends_of(is_odd)).without(categories)
         if (ends[0] < fences.low).any() or (ends[1] > fences.high).any():

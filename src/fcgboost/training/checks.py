@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -96,7 +95,7 @@ def check_number(
     """Raise a ValueError unless a parameter is a finite number that is large enough."""
     kind = numbers.Integral if whole else numbers.Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    high = 2**31 - 1 if whole else sys.float_info.max
+    high = 2**31 - 1 if whole else float(np.finfo(np.float64).max)
     if is_number and (value > low if strict else value >= low) and value <= high:
         return
     bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
