@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from suites.workers import fit_on, make_workers
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, ReluDictionary, TreeDictionary
 from fcgboost.clipping import FAR, ends_of, fences_of
@@ -192,6 +193,37 @@ def test_wild_entries_are_clipped_alike_wherever_rows_lie() -> None:
     np.testing.assert_array_equal(repeated.model_.atoms, weighted.model_.atoms)
     np.testing.assert_array_equal(clf.model_.limits.high, thin.model_.limits.high)
     np.testing.assert_allclose(clf.decision_function(X), thin.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("has_gaps", [False, True])
+@pytest.mark.parametrize("clip", [None, 3.0])
+def test_wild_entries_are_clipped_alike_on_workers(clip: float | None, has_gaps: bool) -> None:
+    X, y = make_rows()
+    X[3, 1], X[4, 2] = 1e200, -999.0
+    X[::5, 2] = np.nan if has_gaps else X[::5, 2]
+    parameters = {"dictionary": "relu", "clip": clip, "max_iter": 8, "random_state": 0}
+    here = FCGBoostClassifier(**parameters).fit(X, y)
+    there = fit_on(make_workers(X, y, np.ones(len(y)), [4, 30]), **parameters)
+    for side in ("low", "high"):
+        limits = [getattr(clf.model_.limits, side) for clf in (here, there)]
+        np.testing.assert_allclose(*limits, rtol=1e-12)
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-8)
+    far = make_workers(planted(X, "column", 1e200), y, np.ones(len(y)), [4, 30])
+    with pytest.raises(ValueError, match=r"^Column 'x0' has numbers"):
+        fit_on(far, **parameters)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("dictionary", ["gauss", "relu", "polynomial", "tree"])
+def test_wild_entries_are_clipped_alike_on_a_device(dictionary: str) -> None:
+    torch = pytest.importorskip("torch")
+    X, y = make_rows()
+    X[3, 1] = 1e200
+    here, there = (make(dictionary, device=device).fit(X, y) for device in ("cpu", "torch"))
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-8)
+    for size in SIZES:
+        decision = there.decision_function(torch.tensor(planted(X, "row", size)))
+        assert bool(decision.isfinite().all())
 
 
 def test_columns_without_wild_entries_have_no_limits() -> None:
