@@ -59,7 +59,8 @@ def check_walk(dictionary: Any, place: str, sizes: list[float], **parameters: An
     for size in sizes:
         rows, is_usual = planted(X, place, size), 1e-150 < size < 1e150
         clf = make(dictionary, **parameters)
-        if place in ("all", "column") and not (is_usual or takes_any):
+        is_refused = place in ("all", "column") or (place in ("offset", "constant") and size > 1.0)
+        if is_refused and not (is_usual or takes_any):
             with pytest.raises(ValueError, match=r"^Column 'x0' (has numbers beyond|spans less)"):
                 clf.fit(rows, y)
             continue
@@ -128,6 +129,8 @@ def test_errors_name_columns_as_a_table_does() -> None:
         make("auto").fit(table, y)
     with pytest.raises(ValueError, match=r"^Column 'x0' spans less than 1e-150"):
         make("relu").fit(sparse.csr_array(planted(X, "column", 1e-200)), y)
+    with pytest.raises(ValueError, match=r"^Column 'x1' has numbers"):
+        make("compact").fit(np.where([False, True, False], 1e200 * (3.0 + X), X), y)
     with pytest.raises(ValueError, match=r"^Column 'x0' has numbers"):
         FCGBoostClassifierCV({"relu": {}}, cv=2).fit(planted(X, "column", 1e200), y)
 
@@ -151,6 +154,7 @@ def fences(values: list[float]) -> tuple[float, float]:
         ([999.0, -1e6], (-4.0, 8.0)),
         ([1.79e308, -1.79e308, 999.0, 1e6], (-4.0, 8.0)),
         ([1e3, 1e4, 1e5, 1e6, 1e7], (-FAR, FAR)),
+        ([1e300 * i for i in range(6, 12)], (-FAR, FAR)),
     ],
 )
 def test_a_few_values_far_from_the_range_of_all_others_are_wild(wild, expected) -> None:

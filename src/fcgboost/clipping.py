@@ -132,13 +132,15 @@ def fences_of(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
     low, high = np.full(len(columns), -FAR), np.full(len(columns), FAR)
     for j, own in zip(np.flatnonzero(columns), zip(*ends, strict=True), strict=True):
         values = np.unique(np.concatenate(own)) / 2.0  # of halves all differences are finite
-        for n in range(1, min(_N_WILD, len(values) - 2) + 1):
+        ordered, gaps = values.tolist(), np.diff(values).tolist()
+        for n in range(1, min(_N_WILD, len(ordered) - 2) + 1):
             for first in range(n + 1):
-                below, rest, above = np.split(values, [first, len(values) - n + first])
-                size, gaps = np.ptp(rest), (*(rest[0] - below[-1:]), *(above[:1] - rest[-1]))
-                if NEAR < size < min(gaps) / _TIMES:
-                    low[j], high[j] = 2.0 * (rest[0] - size), 2.0 * (rest[-1] + size)
-    return Limits(np.maximum(low, -FAR), np.minimum(high, FAR))
+                last = len(ordered) - n + first - 1
+                least, most = ordered[first], ordered[last]
+                away = min(gaps[first - 1 : first] + gaps[last : last + 1])
+                if NEAR < most - least < away / _TIMES and max(-least, most) < FAR / 8.0:
+                    low[j], high[j] = 4.0 * least - 2.0 * most, 4.0 * most - 2.0 * least
+    return Limits(low, high)
 
 
 def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:

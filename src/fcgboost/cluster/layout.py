@@ -205,8 +205,7 @@ def _lay_out(
         inputs, has_missing = _see(dictionary, train, readers, classes.tolist())
         dictionary = inputs.dictionary(dictionary)
         medians = _medians(train) if has_missing else None
-    standardize = settings.standardize
-    totals = train.ask("class_totals", len(classes))
+    totals, standardize = train.ask("class_totals", len(classes)), settings.standardize
     per_class = class_weights(settings.class_weight, classes, totals)
 
     def moments_within(limits: Any) -> Any:

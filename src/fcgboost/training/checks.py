@@ -343,7 +343,7 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
 def check_columns(layout: Any) -> Any:
     """Return rows that are laid out, but refuse columns of sizes that only trees can take."""
     frame, inputs = layout.design.frame, layout.inputs
-    is_far = (np.maximum(-frame.low, frame.high) >= FAR) & (frame.deviation > 0.0)
+    is_far = np.maximum(-frame.low, frame.high) >= FAR
     is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))
     if is_odd.any() and views_of(layout.design.dictionary)[0]:
         column = int(is_odd.argmax())

@@ -144,8 +144,7 @@ def make_validator(
 
     def evaluate(atoms: Any) -> Any:
         here = device.put(atoms) if device.is_torch else atoms
-        own = lambda X: dictionary.evaluate(X, here, units)  # noqa: E731 - shorter
-        return over_rows(lambda some: bounded(own, some, scale))
+        return over_rows(lambda X: bounded(lambda Z: dictionary.evaluate(Z, here, units), X, scale))
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
