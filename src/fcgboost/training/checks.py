@@ -95,13 +95,13 @@ def check_number(
     """Raise a ValueError unless a parameter is a finite number that is large enough."""
     kind = numbers.Integral if whole else numbers.Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    value = value.item() if isinstance(value, np.generic) else value
     high = 2**31 - 1 if whole else float(np.finfo(np.float64).max)
     if is_number and (value > low if strict else value >= low) and value <= high:
         return
     bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
     bound = f" of at most {high:,}" if is_number and value > high else bound
-    article = "a whole number" if whole else "a number"
-    raise ValueError(f"{name} must be {article}{bound}, got {value!r}.")
+    raise ValueError(f"{name} must be a {'whole ' * whole}number{bound}, got {value!r}.")
 
 
 def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
