@@ -6,6 +6,7 @@ zero, so what a sparse matrix does not store stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,12 @@ from fcgboost.arrays import Array, beside, namespace
 Flags = NDArray[np.bool_]
 
 _LARGEST = float(np.finfo(np.float64).max)
+#: Larger numbers, and smaller differences, have no squares.
+FAR, NEAR = 1e150, 1e-150
+# So few values are wild if they lie more than so many times the range of all others away.
+_N_WILD, _TIMES = 4, 10.0
+# Values beyond it count as infinite; inputs are then at most so many units: atoms may be powers.
+_INFINITE, _REACHES = 1e200, [2.0**power for power in (480, 240, 120, 60, 30, 15, 0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,3 +114,43 @@ def limits_of(
     least = np.where(has_zero, np.minimum(least, 0.0), least)
     most = np.where(has_zero, np.maximum(most, 0.0), most)
     return Limits(least, most)
+
+
+def ends_of(X: Any, columns: Flags) -> list[list[Array]]:
+    """Return the least and the largest values of some columns; those of parts of rows add up."""
+    X, found = X.tocsc() if sparse.issparse(X) else X, list[Array]()
+    for j in np.flatnonzero(columns):
+        own = X.data[X.indptr[j] : X.indptr[j + 1]] if sparse.issparse(X) else X[:, j]
+        gaps = np.zeros(int(len(own) < X.shape[0]))
+        values = np.unique(np.append(own[~np.isnan(own)], gaps))
+        found.append(np.append(values[: _N_WILD + 1], values[-_N_WILD - 1 :]))
+    return [found]
+
+
+def fences_of(columns: Flags, ends: Sequence[Sequence[Array]]) -> Limits:
+    """Return limits that leave out the wild values of some columns, and all that is too large."""
+    low, high = np.full(len(columns), -FAR), np.full(len(columns), FAR)
+    for j, own in zip(np.flatnonzero(columns), zip(*ends, strict=True), strict=True):
+        values = np.unique(np.concatenate(own)) / 2.0  # of halves all differences are finite
+        ordered, gaps = values.tolist(), np.diff(values).tolist()
+        for n in range(1, min(_N_WILD, len(ordered) - 2) + 1):
+            for first in range(n + 1):
+                last = len(ordered) - n + first - 1
+                least, most = ordered[first], ordered[last]
+                away = min(gaps[first - 1 : first] + gaps[last : last + 1])
+                if NEAR < most - least < away / _TIMES and max(-least, most) < FAR / 8.0:
+                    low[j], high[j] = 4.0 * least - 2.0 * most, 4.0 * most - 2.0 * least
+    return Limits(low, high)
+
+
+def bounded(function: Callable[[Any], Any], X: Any, scale: Array) -> Any:
+    """Return finite values of a function: rows too far away count as fewer and fewer units away."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = function(X)
+        for reach in _REACHES:
+            is_sound = (abs(values) < _INFINITE).all(1)
+            if bool(is_sound.all()):
+                break
+            near = function(clip(X, beside(-reach * scale, X), beside(reach * scale, X)))
+            values = namespace(values).where(is_sound[:, None], values, near)
+    return values

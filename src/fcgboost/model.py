@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost.arrays import beside, host, is_tensor
-from fcgboost.clipping import Limits, clip
+from fcgboost.clipping import Limits, bounded, clip
 from fcgboost.dictionaries import Array, Dictionary, UnionDictionary
 from fcgboost.dictionaries.planes import PRODUCTS_ON_ONE_THREAD
 from fcgboost.threads import cached
@@ -81,12 +81,12 @@ class Model:
         """Return the values of a function of rows, block after block."""
         n_samples, size = X.shape[0], self._rows_at_once(X)
         if n_samples <= size:
-            return function(X)
-        first = function(X[:size])
+            return bounded(function, X, self.scale)
+        first = bounded(function, X[:size], self.scale)
         values = _empty(first, n_samples, first.shape[1])
         values[:size] = first
         for start in range(size, n_samples, size):
-            values[start : start + size] = function(X[start : start + size])
+            values[start : start + size] = bounded(function, X[start : start + size], self.scale)
         return values
 
     def _rows_at_once(self, X: Any) -> int:

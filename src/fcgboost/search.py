@@ -37,6 +37,7 @@ from fcgboost.threads import blas
 from fcgboost.training.attributes import all_or_nothing, fitted_attributes
 from fcgboost.training.checks import (
     Array,
+    check_columns,
     check_number,
     check_word,
     make_part,
@@ -319,7 +320,7 @@ def _score_fold(
             # What atoms see, and what is clipped, depends on the dictionary by these alone.
             given = views_of(dictionary), dictionary.categories(X.shape[1]).tobytes()
             other, before = layout if given == before else None, given
-            layout = lay_out(ridges[0], parts, other)
+            layout = check_columns(lay_out(ridges[0], parts, other))
             traces = _fit_ridges(layout, ridges)
             scores += [_score_steps(trace, ridges[0], layout) for trace in traces]
     return scores

@@ -122,7 +122,7 @@ def lay(workers: Workers, dictionary: Any, standardize: bool, n_classes: int) ->
     """Lay a dictionary over the rows of workers whose labels are codes."""
     rows, ones = Rows(workers, 0), np.ones(n_classes)
     rows = rows._replace(n_rows=rows.ask("encode", np.arange(n_classes)).n_rows)
-    moments, totals = rows.ask("moments", ones, None), rows.ask("class_totals", n_classes)
+    moments, totals = rows.ask("moments", ones, None, None), rows.ask("class_totals", n_classes)
     question = (2**20, standardize, None, dictionary, moments, ones, False)
     n_unscreened = workers.round("lay", 0, *question)
     return ClusterDesign(rows, dictionary, moments, standardize, totals, n_unscreened == 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fcgboost.calibration import HeldOut
 from fcgboost.cluster.design import ClusterDesign, count_distinct, first_rows, merged
 from fcgboost.cluster.workers import Rows, Workers
 from fcgboost.designs.base import Array
+from fcgboost.designs.moments import find_limits
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.path import StepScore
 from fcgboost.greedy.schemes import FullyCorrective
@@ -33,7 +35,7 @@ from fcgboost.tables.inputs import (
     words_of,
 )
 from fcgboost.tables.learning import NumberFacts
-from fcgboost.training.checks import check_labels, class_weights, warn_of_shares
+from fcgboost.training.checks import check_columns, check_labels, class_weights, warn_of_shares
 from fcgboost.training.dataset import can_be_split, check_some_weight, check_two_classes
 from fcgboost.training.fit import Fit, Layout
 from fcgboost.training.resume import FitState, find_state
@@ -86,7 +88,7 @@ def prepare(
         train, validation = _set_aside(whole, len(classes), fraction, state.key)
         workers.round("forget", [whole.place], owner=(whole.place,))
     known = None if is_sparse else readers
-    layout = _lay_out(settings, classes, train, validation, known)
+    layout = check_columns(_lay_out(settings, classes, train, validation, known))
     return Fit.of(settings, layout, state)
 
 
@@ -204,15 +206,15 @@ def _lay_out(
         inputs, has_missing = _see(dictionary, train, readers, classes.tolist())
         dictionary = inputs.dictionary(dictionary)
         medians = _medians(train) if has_missing else None
-    standardize, limits = settings.standardize, None
-    totals = train.ask("class_totals", len(classes))
+    totals, standardize = train.ask("class_totals", len(classes)), settings.standardize
     per_class = class_weights(settings.class_weight, classes, totals)
-    moments = train.ask("moments", per_class, medians)
-    if settings.clip is not None:
-        limits = moments.limits(settings.clip, train.ask("zeros"))
-        limits = limits.without(dictionary.categories(len(moments.mean)))
-        medians = None if medians is None else limits.apply(medians[None])[0]
-        moments = train.ask("moments", per_class, medians, limits)
+
+    def moments_within(limits: Any) -> Any:
+        filled = medians if medians is None or limits is None else limits.apply(medians[None])[0]
+        return train.ask("moments", per_class, filled, limits)
+
+    verbs = moments_within, partial(train.ask, "ends"), partial(train.ask, "zeros")
+    limits, moments = find_limits(settings.clip, dictionary, *verbs)
     budget = int(sklearn.get_config()["working_memory"] * 2**20)
     keeps_rows = settings.chooses and validation is None
     question = (budget, standardize, limits, dictionary, moments, per_class, keeps_rows)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcgboost import hashing
-from fcgboost.clipping import Flags, Limits, zeros_in
+from fcgboost.clipping import Flags, Limits, ends_of, zeros_in
 from fcgboost.cluster.sums import Pieces
 from fcgboost.designs.base import Array, Divisor, Point, Sums
 from fcgboost.designs.columns import RowColumns
@@ -32,10 +32,9 @@ from fcgboost.dictionaries.growth import HostRows, Weights, steps_of
 from fcgboost.model import Model
 from fcgboost.stopping import Step
 from fcgboost.tables.columns import Column
-from fcgboost.tables.inputs import Facts, Inputs, facts_of
+from fcgboost.tables.inputs import Facts, Inputs, encode, facts_of
 from fcgboost.threads import blas
 from fcgboost.training.dataset import LEAST_ROWS, DataSet
-from fcgboost.training.fit import encode
 from fcgboost.training.scoring import make_sums
 from fcgboost.training.validation import Validator, make_validator
 
@@ -143,17 +142,19 @@ class Partition:
         self._laid = replace(self._data, X=X)
         return int(self._laid.has_missing)
 
-    def moments(
-        self, per_class: Array, medians: Array | None, limits: Limits | None = None
-    ) -> Moments:
+    def moments(self, per_class: Array, medians: Array | None, limits: Limits | None) -> Moments:
         """Return the moments of the rows within limits, with medians for missing values."""
         data = self._laid
         X = data.within(limits).imputed(medians)
         return moments_of(X, data.weights * per_class[data.codes])
 
-    def zeros(self) -> Flags:
-        """Say which columns hold a zero."""
-        return zeros_in(self._laid.X)
+    def ends(self, columns: Flags) -> list[list[Array]]:
+        """Return the ends of some columns."""
+        return ends_of(self._laid.X, columns)
+
+    def zeros(self, limits: Limits | None) -> Flags:
+        """Say which columns hold a zero within limits."""
+        return zeros_in(self._laid.within(limits).X)
 
     def lay(
         self,

@@ -21,11 +21,11 @@ from fcgboost.dask.collections import Features, check_whole_rows, find_features,
 from fcgboost.dask.tables import known_readers, learn_readers
 from fcgboost.dask.workers import DaskWorkers, find_client
 from fcgboost.estimators import FCGBoostClassifier
+from fcgboost.tables.inputs import encode
 from fcgboost.training.attributes import all_or_nothing, fitted_attributes
 from fcgboost.training.callbacks import with_callbacks
 from fcgboost.training.checks import takes_missing
 from fcgboost.training.dataset import readers_of
-from fcgboost.training.fit import encode
 from fcgboost.training.scoring import has_probability, winners
 from fcgboost.training.settings import resolve
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Columns, and numbers, that room is taken for at once; more is only found by copying. Memory that
 # is not written on costs nothing.
-_ROOM, _ENTRIES = 128, 1 << 25
+_ROOM, _ENTRIES, _MOST = 128, 1 << 25, 1 << 12
 # Margins this close to a kink of the loss stand at it.
 _AT_A_KINK = 1e-9
 # A Gram matrix follows rows that are no more than this share of all. It is made anew after so many
@@ -143,10 +143,10 @@ class MemoryColumns(RowColumns):
         super().__init__(design, targets, loss, has_constant)
         self._capacity = capacity + int(has_constant)
         #: Column after column, of shape (room, n_rows).
-        room = min(self._capacity, max(_ROOM, _ENTRIES // design.n_rows))
+        room = min(self._capacity, max(_ROOM, min(_MOST, _ENTRIES // design.n_rows)))
         self._storage = self._device.empty(room, design.n_rows)
-        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, capacity).
-        self._facts: Array = np.empty((2 + self.n_outputs, self._capacity))
+        #: Factors, norms and first gradients of the columns, of shape (2 + n_outputs, room).
+        self._facts: Array = np.empty((2 + self.n_outputs, room))
         self._n_read = 0
         #: Those that were not waited for yet.
         self._unread: list[Any] = []
@@ -198,6 +198,7 @@ class MemoryColumns(RowColumns):
             larger = self._device.empty(room, design.n_rows)
             larger[:first] = self._storage[:first]
             self._storage = larger
+            self._facts = np.pad(self._facts, [(0, 0), (0, room - self._facts.shape[1])])
             for sums in self._sums:
                 sums.resize(larger)
         self._storage[first : self.n_columns] = values.T

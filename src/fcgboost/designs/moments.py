@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from fcgboost.clipping import Flags, Limits, limits_of
+from fcgboost.clipping import FAR, NEAR, Flags, Limits, fences_of, limits_of
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
-from fcgboost.dictionaries import Sample
+from fcgboost.dictionaries import Dictionary, Sample
+from fcgboost.tables.inputs import views_of
 
 # Small enough for the cache.
 _BLOCK_ENTRIES = 1 << 17
+# Values so many deviations from the mean may be wild, and constants so large would hide others.
+_ODD, _LARGEST_CONSTANT = 4.0, 2.0**20
 
 
 @dataclass(frozen=True)
 class Moments:
     """What standardisation knows of all rows.
 
-    The variance of every column is zero where its spread between `low` and `high` is mere rounding.
+    The variance of a column is zero where it spreads over mere rounding, or too little to square.
     """
 
     total_weight: float
@@ -34,8 +37,11 @@ class Moments:
     def __post_init__(self) -> None:
         # A unit scale must not blow up rounding.
         size = np.maximum(np.abs(self.low), np.abs(self.high))
-        is_constant = self.high - self.low <= 8.0 * np.finfo(np.float64).eps * size
-        object.__setattr__(self, "variance", np.where(is_constant, 0.0, self.variance))
+        half = self.high / 2.0 - self.low / 2.0  # the whole may be infinite
+        is_constant = half <= np.maximum(4.0 * np.finfo(np.float64).eps * size, NEAR)
+        variance = np.nan_to_num(self.variance, nan=FAR**2, posinf=FAR**2)
+        object.__setattr__(self, "variance", np.where(is_constant, 0.0, variance))
+        object.__setattr__(self, "mean", np.nan_to_num(self.mean))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both."""
@@ -63,18 +69,39 @@ class Frame:
         #: A point in the middle of the data.
         self.center = np.where(variance > 0.0, mean, self.low)
         if standardize:
-            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), 1.0)
+            unit = np.where(np.abs(self.low) > _LARGEST_CONSTANT, np.abs(self.low), 1.0)
+            self.shift, self.scale = mean, np.where(variance > 0.0, np.sqrt(variance), unit)
         else:
             self.shift, self.scale = np.zeros_like(mean), np.ones_like(mean)
         self.deviation = np.sqrt(variance)
-        self.variance = float(np.mean(variance / self.scale**2))
-        self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
+        with np.errstate(over="ignore"):  # where there are trees alone, which do not ask
+            self.variance = float(np.mean(variance / self.scale**2))
+            self.mean_square = float(np.sum((variance + (mean - self.shift) ** 2) / self.scale**2))
 
     def sample(self, rows: Any) -> Sample:
         """Return what a dictionary may look at."""
         return Sample(
             rows, self.shift, self.scale, self.low, self.high, self.variance, self.mean_square
         )
+
+
+def find_limits(
+    clip: float | None, dictionary: Dictionary, *asked: Callable[[Any], Any]
+) -> tuple[Limits | None, Moments]:
+    """Return what rows are clipped to, if to anything, and the moments of what is left."""
+    moments_within, ends_of, zeros_within = asked
+    limits, moments = None, moments_within(None)
+    categories, ends = dictionary.categories(len(moments.mean)), (moments.low, moments.high)
+    half = np.abs(np.divide(ends, 2.0) - moments.mean / 2.0).max(axis=0)
+    is_odd = (half > _ODD / 2.0 * np.sqrt(moments.variance)) | (np.abs(ends).max(axis=0) > FAR)
+    if is_odd.any() and views_of(dictionary)[0]:  # wild values do no harm to trees
+        fences = fences_of(is_odd, ends_of(is_odd)).without(categories)
+        if (ends[0] < fences.low).any() or (ends[1] > fences.high).any():
+            limits, moments = fences, moments_within(fences)
+    if clip is not None:
+        limits = moments.limits(clip, zeros_within(limits)).without(categories)
+        moments = moments_within(limits)
+    return limits, moments
 
 
 def moments_of(X: Any, weights: Array) -> Moments:

@@ -138,6 +138,11 @@ class Inputs:
         return {j: facts[j] for j in np.unique(self.sources[self._are_shares]).tolist()}
 
 
+def encode(inputs: Inputs | None, X: Any) -> Any:
+    """Return what atoms see of rows that were read."""
+    return X if inputs is None else inputs.encode(X)
+
+
 def views_of(dictionary: Dictionary) -> tuple[bool, bool]:
     """Say whether some family sees numbers only, and whether some takes what is missing."""
     families = dictionary.families if isinstance(dictionary, UnionDictionary) else [dictionary]

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _get_feature_names, column_or_1d, validate_data
 
 from fcgboost.arrays import is_tensor, namespace
+from fcgboost.clipping import FAR, NEAR
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.elimination import Removal
 from fcgboost.greedy.schemes import Scheme
@@ -28,6 +29,7 @@ from fcgboost.solvers import Solver
 from fcgboost.tables.cells import Cells, read_column
 from fcgboost.tables.columns import Column, NumberColumn
 from fcgboost.tables.encoder import Table, as_array, is_table, open_table
+from fcgboost.tables.inputs import views_of
 from fcgboost.tables.learning import learn_reader, wanted_kinds
 
 Array = NDArray[np.float64]
@@ -42,6 +44,7 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 
 #: A mean weight below it is hardly meant as a count.
 _LEAST_COUNT = 0.5
+_LARGEST_WEIGHT = 1e75  # and the smallest one is its inverse
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",
@@ -92,11 +95,13 @@ def check_number(
     """Raise a ValueError unless a parameter is a finite number that is large enough."""
     kind = numbers.Integral if whole else numbers.Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if is_number and np.isfinite(value) and (value > low if strict else value >= low):
+    value = value.item() if isinstance(value, np.generic) else value
+    high = 2**31 - 1 if whole else float(np.finfo(np.float64).max)
+    if is_number and (value > low if strict else value >= low) and value <= high:
         return
     bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
-    article = "a whole number" if whole else "a number"
-    raise ValueError(f"{name} must be {article}{bound}, got {value!r}.")
+    bound = f" of at most {high:,}" if is_number and value > high else bound
+    raise ValueError(f"{name} must be a {'whole ' * whole}number{bound}, got {value!r}.")
 
 
 def check_word(name: str, value: Any, words: tuple[Any, ...]) -> None:
@@ -325,6 +330,12 @@ def check_weights(weights: Any, n_samples: int, name: str = "sample_weight") -> 
         raise ValueError(f"{name} has shape {weights.shape}, expected ({n_samples},).")
     if (weights < 0).any():
         raise ValueError(f"{name} has negative values; weights are counts.")
+    is_odd = (weights > _LARGEST_WEIGHT) | ((weights < 1.0 / _LARGEST_WEIGHT) & (weights > 0.0))
+    if is_odd.any():
+        raise ValueError(
+            f"{name} has a weight of {weights[is_odd][0]:.3g}; weights are counts, which are 0 or "
+            f"from {1.0 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}. Divide all by the largest."
+        )
     return np.asarray(weights, dtype=np.float64)
 
 
@@ -355,4 +366,18 @@ def class_weights(setting: Any, classes: NDArray[Any], totals: Array) -> Array:
         )
     for label, weight in setting.items():
         check_number(f"class_weight of {label!r}", weight, 0, strict=True)
-    return np.array([float(setting.get(label, 1.0)) for label in classes.tolist()])
+    weights = [float(setting.get(label, 1.0)) for label in classes.tolist()]
+    return check_weights(weights, len(classes), "class_weight")
+
+
+def check_columns(layout: Any) -> Any:
+    """Return rows that are laid out, but refuse columns of sizes that only trees can take."""
+    frame, inputs = layout.design.frame, layout.inputs
+    is_far = np.maximum(-frame.low, frame.high) >= FAR
+    is_odd = is_far | ((frame.low < frame.high) & (frame.high < frame.low + NEAR))
+    if is_odd.any() and views_of(layout.design.dictionary)[0]:
+        column = int(is_odd.argmax())
+        name = f"x{column}" if inputs is None else inputs.columns[inputs.sources[column]].name
+        what = f"has numbers beyond {FAR:g}" if is_far[column] else f"spans less than {NEAR:g}"
+        raise ValueError(f"Column {name!r} {what}: rescale it, or use dictionary='tree'.")
+    return layout

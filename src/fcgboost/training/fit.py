@@ -17,11 +17,11 @@ from scipy import sparse
 from fcgboost import threads
 from fcgboost.arrays import host
 from fcgboost.calibration import HeldOut, PowerLink, fit_link
-from fcgboost.clipping import Limits, zeros_in
+from fcgboost.clipping import Limits, ends_of, zeros_in
 from fcgboost.designs.base import Design
 from fcgboost.designs.devices import find_device
 from fcgboost.designs.memory import MemoryDesign
-from fcgboost.designs.moments import moments_of
+from fcgboost.designs.moments import find_limits, moments_of
 from fcgboost.dictionaries import Dictionary
 from fcgboost.greedy.choice import Recipe
 from fcgboost.greedy.loop import Watcher, fit_path, fit_ridges
@@ -33,6 +33,7 @@ from fcgboost.stopping import NoImprovement, Status, StoppingRule, theory_steps
 from fcgboost.tables.columns import Column
 from fcgboost.tables.inputs import (
     Inputs,
+    encode,
     facts_of,
     has_categories,
     learn_inputs,
@@ -41,7 +42,7 @@ from fcgboost.tables.inputs import (
     plain_inputs,
     words_of,
 )
-from fcgboost.training.checks import Array, class_weights
+from fcgboost.training.checks import Array, check_columns, class_weights
 from fcgboost.training.dataset import Data, DataSet, can_be_split, split_data, thinned
 from fcgboost.training.progress import Progress
 from fcgboost.training.resume import FitState, Writer, find_state
@@ -141,11 +142,6 @@ def lay_out(settings: Settings, data: Data, other: MemoryLayout | None = None) -
     return replace(layout, validator=layout.judge(validation, make_score(*how, validation)))
 
 
-def encode(inputs: Inputs | None, X: Any) -> Any:
-    """Return what atoms see of rows that were read."""
-    return X if inputs is None else inputs.encode(X)
-
-
 def _make_inputs(dictionary: Dictionary, data: Data) -> tuple[Inputs | None, Dictionary, DataSet]:
     """Learn what the families of a dictionary see; return it, the dictionary, and these rows."""
     train, readers = data.train, data.readers
@@ -165,27 +161,30 @@ def _make_design(
     settings: Settings, dictionary: Dictionary, train: DataSet, weights: Array
 ) -> tuple[Limits | None, MemoryDesign]:
     """Clip rows and lay a dictionary over them."""
-    limits = None
-    if settings.clip is not None:
-        limits = moments_of(train.imputed(), weights).limits(settings.clip, zeros_in(train.X))
-        limits = limits.without(dictionary.categories(train.X.shape[1]))
-        train = train.within(limits)
-    if sparse.issparse(train.X) and settings.device != "cpu":
+    limits, moments = find_limits(
+        settings.clip,
+        dictionary,
+        lambda limits: moments_of(train.within(limits).imputed(), weights),
+        lambda columns: ends_of(train.X, columns),
+        lambda limits: zeros_in(train.within(limits).X),
+    )
+    rows = train.within(limits)
+    if sparse.issparse(rows.X) and settings.device != "cpu":
         raise ValueError(
             f"X is sparse, and device={settings.device!r} takes dense arrays only: use "
             "device='cpu', or X.toarray() if there is room for it."
         )
-    dictionary.check_rows(train.X)
+    dictionary.check_rows(rows.X)
     return limits, MemoryDesign(
         dictionary,
-        train.X,
+        rows.X,
         weights,
         standardize=settings.standardize,
         memory_budget=int(sklearn.get_config()["working_memory"] * 2**20),
         n_threads=threads.allowed(joblib.effective_n_jobs(settings.n_jobs)),
         device=find_device(settings.device),
         words=train.words,
-        moments=moments_of(train.imputed(), weights) if train.has_missing else None,
+        moments=moments,
     )
 
 
@@ -379,4 +378,4 @@ def prepare(settings: Settings, data: Data, last: FitState | None) -> Fit:
     if settings.validation_fraction is not None:
         train, validation = split_data(train, settings.validation_fraction, state.key)
         data = data._replace(train=train, validation=validation)
-    return Fit.of(settings, lay_out(settings, data), state)
+    return Fit.of(settings, check_columns(lay_out(settings, data)), state)

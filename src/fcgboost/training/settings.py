@@ -315,7 +315,7 @@ def describe(value: Any, depth: int = _DEPTH) -> str:
         return f"{value.__module__}.{value.__qualname__}"
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     # What was drawn from a generator is the key of the path.
-    if isinstance(value, np.random.RandomState) or depth == 0:
+    if isinstance(value, np.random.RandomState | types.ModuleType) or depth == 0:
         return name
     if isinstance(value, dict):
         items = sorted(f"{inside(key)}: {inside(item)}" for key, item in value.items())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from fcgboost.clipping import bounded
 from fcgboost.designs.base import Array
 from fcgboost.designs.blocks import row_blocks
 from fcgboost.designs.devices import Host
@@ -143,7 +144,7 @@ def make_validator(
 
     def evaluate(atoms: Any) -> Any:
         here = device.put(atoms) if device.is_torch else atoms
-        return over_rows(lambda some: dictionary.evaluate(some, here, units))
+        return over_rows(lambda X: bounded(lambda Z: dictionary.evaluate(Z, here, units), X, scale))
 
     if isinstance(dictionary, TreeDictionary) and dictionary.corrects_leaves:
         trees = dictionary
