@@ -114,7 +114,8 @@ def fit_on(
     model = FCGBoostClassifier(**parameters)
     model.n_features_in_, model._readers_ = workers.n_columns, readers
     settings = resolve(model, has_validation_data)
-    model._follow(prepare(settings, workers, readers_of(model), has_validation_data, last), {})
+    fit = prepare(settings, workers, readers_of(model), has_validation_data, last)
+    model._follow(fit, {"estimator": model})
     return model
 
 
