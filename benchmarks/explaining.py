@@ -25,7 +25,7 @@ from fcgboost import FCGBoostClassifier, shapley
 STEPS = {"max_iter": 200, "l2": 1e-3}
 MODELS: dict[str, dict[str, Any]] = {
     "default": {},
-    "default, 200 atoms": STEPS,
+    "default, 200 steps": STEPS,
     **{name: {"dictionary": name, "max_iter": 200} for name in ("relu", "gauss", "tree")},
 }
 N_COLUMNS = 30
