@@ -84,11 +84,22 @@ def load_comparison(path: str | os.PathLike[str]) -> Comparison:
         rows = []
         for row in found["rows"]:
             scores = {str(name): Score.from_dict(one) for name, one in row["scores"].items()}
-            size, note = str(row["size"]), str(row["note"])
-            rows.append(Row(str(row["method"]), scores, float(row["seconds"]), size, note))
-        return Comparison(dict(found["data"]), tuple(rows))
+            size, note, seconds = str(row["size"]), str(row["note"]), float(row["seconds"])
+            numbers = [seconds, *(end for one in scores.values() for end in (one.value, one.low))]
+            if not np.isfinite(numbers).all() or (scores and "accuracy" not in scores):
+                raise ValueError(f"what is said of {row['method']!r} is no result")
+            rows.append(Row(str(row["method"]), scores, seconds, size, note))
+        return Comparison(_checked(dict(found["data"])), tuple(rows))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is not a comparison that fcgboost stored: {error!r}.") from error
+
+
+def _checked(data: dict[str, Any]) -> dict[str, Any]:
+    """Return facts about data whose counts are whole numbers, and whose shares are numbers."""
+    wrong = [name for name in data if name.startswith("n_") and type(data[name]) is not int]
+    if wrong or not np.isfinite([float(one) for one in data.get("classes", {}).values()]).all():
+        raise ValueError(f"{', '.join(wrong) or 'a share'} must be a number")
+    return data
 
 
 @dataclass(frozen=True)

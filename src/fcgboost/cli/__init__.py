@@ -13,6 +13,7 @@ from typing import Any
 from fcgboost import __version__
 from fcgboost.cli import (
     compare,
+    console,
     datasets,
     evaluate,
     export,
@@ -76,7 +77,7 @@ def run_command(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except faults as error:
-        print(f"{program}: {_sentence_of(error)}", file=sys.stderr)
+        console.note(f"{program}: {console.in_one_line(_sentence_of(error))}")
         return _status_of(error)
     return status
 

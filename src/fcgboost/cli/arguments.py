@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ def add_data(parser: Any, target: str | None = None, *, is_optional: bool = Fals
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
+    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 20 times DATA's size)"
+    parser.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
     if target is not None:
         help_ = f"the column with the classes{target}"
         parser.add_argument("--target", metavar="COL", help=help_)
@@ -73,6 +76,15 @@ whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
 share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
 seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
+
+
+def size(text: str) -> int:
+    """Read a number of bytes: 500MB, 8GiB, or 8G, which is the same."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([kmgt])(i?b)?|b)?", text.lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"must be a size such as 500MB or 8GiB, got {text!r}")
+    number, unit, end = found.groups()
+    return int(float(number) * (1000 if end == "b" else 1024) ** (" kmgt".index(unit or " ")))
 
 
 def removal(text: str) -> str | float:

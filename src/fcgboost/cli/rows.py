@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
+from fcgboost.cli.guards import explained
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
@@ -33,17 +34,18 @@ def read_rows(
 
     With `table`, a file that rows are to be written to, sparse ones are refused.
     """
-    with open_rows(options.data, format=options.format) as rows:
+    with open_rows(options.data, format=options.format, max_bytes=options.max_bytes) as rows:
         if table is not None and rows.is_sparse:
             raise ValueError(f"{table} cannot be written: the rows of {rows.name} are sparse.")
         target = _target_of(rows, options.target)
         rows.check_columns(options.drop)
         X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
-    is_there = _is_there(y)
-    if not is_there.all():
-        _tell_left_out(int((~is_there).sum()))
-        X, y = X[is_there], y[is_there]
-    return X, _classes_of(y, target), rows.first_index
+    with explained(rows.name):
+        is_there = _is_there(y)
+        if not is_there.all():
+            _tell_left_out(int((~is_there).sum()))
+            X, y = X[is_there], y[is_there]
+        return X, _classes_of(y, target), rows.first_index
 
 
 def _target_of(rows: RowFile, target: str | None) -> str | None:
@@ -99,7 +101,8 @@ def open_for(model: Any, options: argparse.Namespace) -> AbstractContextManager[
     about = split_model(model)[1].about_.get("data")  # users may have put anything there
     first = about.get("first_index") if isinstance(about, dict) else None
     is_known = first in (0, 1)
-    return open_rows(options.data, format=options.format, first_index=first if is_known else None)
+    known: dict[str, Any] = {"first_index": first} if is_known else {}
+    return open_rows(options.data, format=options.format, max_bytes=options.max_bytes, **known)
 
 
 def model_batches(
@@ -109,10 +112,12 @@ def model_batches(
     target: str | None = None,
     keep: Sequence[str] = (),
     n_rows: int = 65_536,
+    is_whole: bool = False,
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield decision values, rows as a model takes them, and columns as the file has them.
 
-    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
+    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None. The
+    limit of memory is that of a batch or, if the caller keeps what comes, of all rows.
     """
     before, classifier = split_model(model)
     if rows.is_sparse:
@@ -126,7 +131,7 @@ def model_batches(
     known = [column.name for column in (before or classifier).columns_]
     in_file = dict(zip(known, names, strict=False))
     needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
-    for X, kept in rows.batches(needed, keep, n_rows):
+    for X, kept in rows.batches(needed, keep, n_rows, is_whole=is_whole):
         X = X.reindex(columns=names)
         try:
             taken = _as_taken(model, encoder, X)
@@ -190,11 +195,13 @@ def labelled_batches(
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
-        for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
-            y = rows.labels if target is None else rows.labels_in(kept[target])
-            is_there = _is_there(y)
-            lost["rows_without_target"] += int((~is_there).sum())
-            labels, is_known = _match(y[is_there], classifier.classes_, known)
+        batches = model_batches(model, rows, target=target, keep=keep, is_whole=True)
+        for decision, X, kept in batches:
+            with explained(rows.name):
+                y = rows.labels if target is None else rows.labels_in(kept[target])
+                is_there = _is_there(y)
+                lost["rows_without_target"] += int((~is_there).sum())
+                labels, is_known = _match(y[is_there], classifier.classes_, known)
             lost["unknown_labels"].update(map(text_of, pd.unique(labels[~is_known]).tolist()))
             n_known += int(is_known.sum())
             if is_there.any():
