@@ -62,7 +62,7 @@ def add_split(parser: Any, test_size: float) -> None:
 
 def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
     def parse(text: str) -> T:
-        with suppress(ValueError):
+        with suppress(ValueError, LookupError):
             value = read(text)
             if is_valid(value):
                 return value
@@ -71,20 +71,17 @@ def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str)
     return parse
 
 
+def _bytes(text: str) -> int:
+    number, unit, end = re.findall(r"^([\d.]+) ?([kmgt]?)(i?b)?$", text.lower())[0]
+    return int(float(number) * (1000 if end == "b" else 1024) ** " kmgt".index(unit or " "))
+
+
 count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
 whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
 share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
+size = _number(_bytes, lambda n: n >= 1, "a size such as 500MB or 8GiB")
 seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
-
-
-def size(text: str) -> int:
-    """Read a number of bytes: 500MB, 8GiB, or 8G, which is the same."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([kmgt])(i?b)?|b)?", text.lower())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"must be a size such as 500MB or 8GiB, got {text!r}")
-    number, unit, end = found.groups()
-    return int(float(number) * (1000 if end == "b" else 1024) ** (" kmgt".index(unit or " ")))
 
 
 def removal(text: str) -> str | float:

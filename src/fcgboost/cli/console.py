@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, TextIO
 
 Rows = Sequence[Sequence[str]]
@@ -21,7 +22,6 @@ Rows = Sequence[Sequence[str]]
 _UNSHOWN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_LONGEST = 2000
 
 
 def shown(text: str) -> str:
@@ -29,15 +29,15 @@ def shown(text: str) -> str:
     return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def in_one_line(text: str) -> str:
-    """Return a text as a line that is not too long."""
-    text = " ".join(text.split())
-    return shown(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")
-
-
 def say(text: str) -> None:
     """Print a result, or a part of it."""
     print(shown(text))
+
+
+def output() -> Any:
+    """Return what takes the bytes of a result: standard output, and on a terminal as above."""
+    seen = SimpleNamespace(write=lambda data: sys.stdout.write(shown(data.decode())))
+    return seen if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def note(text: str) -> None:

@@ -106,21 +106,20 @@ class _Joined(io.RawIOBase):
     """A file, and bytes after it."""
 
     def __init__(self, file: IO[bytes], rest: bytes) -> None:
-        self._file, self._rest = file, io.BytesIO(rest)
-        self._lock, self._is_over = threading.Lock(), False
+        self._file, self._rest, self._lock = file, io.BytesIO(rest), threading.Lock()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         with self._lock:
-            data = b"" if self._is_over else self._file.read(size)
+            data = self._file.read(size)
             return data + self._rest.read(size - len(data))
 
     def end(self) -> None:
         """Wait for Arrow's thread, which reads ahead: Python cannot end while it does."""
         with self._lock:
-            self._is_over = True
+            self._file = self._rest = io.BytesIO()
 
 
 def _not_utf8(encoding: str) -> str:

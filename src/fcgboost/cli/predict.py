@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ Predict the class of every row of a file, in the order of the rows.
 The file is read and written in batches, so that it may be larger than the
 memory. The result has one line per row: the label and, unless the loss
 determines none, the probability of every class. Without --out it is CSV on
-standard output.
+standard output. If a spreadsheet will open it, use --escape-formulas.
 
 examples:
   fcgboost predict model.json new.csv
@@ -35,21 +34,24 @@ def add_arguments(parser: Any) -> None:
     arguments.add_repeated(parser, "--keep", "COL", "a column of DATA to repeat in the result")
     parser.add_argument("--decision", action="store_true", help="also write decision values")
     parser.add_argument("--no-proba", action="store_true", help="leave the probabilities out")
+    help_ = "put an apostrophe before texts that spreadsheets would run as formulas"
+    parser.add_argument("--escape-formulas", action="store_true", help=help_)
     help_ = "rows at a time (default: %(default)s)"
     parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
 
 
 def run(options: argparse.Namespace) -> None:
     """Predict batch after batch."""
-    from fcgboost.cli.writing import check_outputs, write_csv, write_rows
+    from fcgboost.cli.writing import check_outputs, without_formulas, write_csv, write_rows
     from fcgboost.io import load_model
 
     if options.json and options.out is None:
         raise ValueError("--json tells about the file written: give --out, too.")
     check_outputs([options.out], [options.model, options.data], tables=[options.out])
-    tables = predictions(load_model(options.model), options)
+    tables: Iterator[Any] = predictions(load_model(options.model), options)
+    tables = map(without_formulas, tables) if options.escape_formulas else tables
     if options.out is None:
-        write_csv(sys.stdout.buffer, tables)
+        write_csv(console.output(), tables)
         return
     n_rows = write_rows(options.out, tables)
     facts = {"out": str(options.out), "n_rows": n_rows}

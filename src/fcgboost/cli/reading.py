@@ -9,7 +9,7 @@ import struct
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -36,9 +36,10 @@ _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
-#: The bytes of long texts that are written out at a time.
-_PIECE = 2**26
-#: The bytes that a row, or an entry, of a sparse matrix takes while it is read.
+#: What rows may fill at once, if that is more than so many times the size of their file.
+_MUCH = 2**30
+_MANY_TIMES = 20
+#: The bytes of a row, or an entry, of a sparse matrix while it is read.
 _PER_ENTRY = 32
 
 
@@ -58,31 +59,24 @@ def open_rows(
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file:
-        limit = Limit.of(name, file.seek(0, 2), max_bytes)
-        file.seek(0)
+        limit = Limit(name, max_bytes or max(_MUCH, _MANY_TIMES * file.seek(0, 2)))
         with explained(name):
-            rows = _open(path, file, limit, format, first_index)
+            file.seek(0)
+            is_packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            text: Any = gzip.GzipFile(fileobj=file) if is_packed else file
+            suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+            format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
+            text.seek(0)
+            if format == "svmlight":
+                rows = _open_svmlight(limit, text, first_index)
+            elif format == "npz":
+                rows = _open_npz(limit, file)
+            elif format in ("parquet", "arrow"):
+                rows = _open_typed(limit, file, format == "parquet")
+            else:
+                rows = open_delimited(limit, text, "\t" if format == "tsv" else None)
         yield rows
-
-
-def _open(
-    path: Path, file: IO[bytes], limit: Limit, format: str | None, first_index: int | None
-) -> RowFile:
-    is_packed = file.read(2) == b"\x1f\x8b"
-    file.seek(0)
-    text: Any = gzip.GzipFile(fileobj=file) if is_packed else file
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    format = format or _SUFFIXES.get(suffix) or _sniff(limit.name, text)
-    text.seek(0)
-    if format == "svmlight":
-        return _open_svmlight(text, limit, first_index)
-    if format == "npz":
-        return _open_npz(file, limit)
-    if format == "parquet":
-        return _open_parquet(file, limit)
-    if format == "arrow":
-        return _open_arrow(file, limit)
-    return open_delimited(limit, text, "\t" if format == "tsv" else None)
 
 
 @contextmanager
@@ -114,101 +108,17 @@ def _sniff(name: str, file: Any) -> str:
     return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
-def _open_parquet(file: IO[bytes], limit: Limit) -> RowFile:
-    about = parquet.ParquetFile(file)
-    schema, groups = about.schema_arrow, about.metadata
-    # A long text that many rows share is in the file, and is read, once.
-    texts = [
-        one.name for one in schema if one.type in (pa.string(), pa.large_string(), pa.binary())
-    ]
-    source = parquet.ParquetFile(file, metadata=groups, read_dictionary=texts)
-    roots = [groups.schema.column(j).path.partition(".")[0] for j in range(groups.num_columns)]
+def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
+    """Open a file that knows the types of its columns: Parquet, or Arrow's file or stream."""
+    schema, batches = (_parquet if is_parquet else _arrow)(limit, file)
 
     def blocks(wanted: list[str]) -> Iterator[Any]:
-        leaves = [j for j, root in enumerate(roots) if root in wanted]
-        for group in map(groups.row_group, range(groups.num_row_groups)):
-            limit.check(sum(group.column(j).total_uncompressed_size for j in leaves))
-        n_rows = limit.n_bytes // (8 * sum(_width(schema.field(one).type) for one in wanted) + 1)
-        for batch in source.iter_batches(min(_N_ROWS, n_rows + 1), columns=wanted):
-            yield from _written_out(_checked(batch, wanted), schema)
+        plain = pa.schema([schema.field(name) for name in wanted])
+        for batch in batches(wanted):
+            batch.validate(full=True)  # a damaged one may point outside its memory
+            limit.check(size_of(batch.select(wanted)))
+            yield from pa.Table.from_batches([batch]).select(wanted).cast(plain).to_batches()
 
-    return _typed(limit, schema, blocks)
-
-
-def _width(kind: Any) -> int:
-    return max(kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0, 8)
-
-
-def _written_out(batch: Any, schema: Any) -> Iterator[Any]:
-    """Yield a batch in the types of a schema, a few rows at a time where texts are long."""
-    half = batch.num_rows // 2
-    if half and size_of(batch) > _PIECE:
-        yield from _written_out(batch.slice(0, half), schema)
-        yield from _written_out(batch.slice(half), schema)
-        return
-    types = [schema.field(name).type for name in batch.schema.names]
-    columns = [
-        column if column.type == kind else column.dictionary_decode().cast(kind)
-        for column, kind in zip(batch.columns, types, strict=True)
-    ]
-    yield pa.record_batch(columns, names=batch.schema.names)
-
-
-def _open_arrow(file: IO[bytes], limit: Limit) -> RowFile:
-    """Open Arrow's stream, or its file, which is a stream between two marks."""
-    mark = b"ARROW1"
-    start = 8 if file.read(len(mark)) == mark else 0
-    if start:
-        file.seek(-len(mark), 2)
-        if file.read() != mark:
-            raise EOFError("its end is missing")
-    file.seek(start)
-    for message in ipc.MessageReader.open_stream(file):
-        limit.check(_unpacked(message))
-    file.seek(start)
-    source = ipc.open_stream(file)
-    return _typed(
-        limit, source.schema, lambda wanted: (_checked(batch, wanted) for batch in source)
-    )
-
-
-def _unpacked(message: Any) -> int:
-    """Return how many bytes the buffers of a message are, unpacked, by the words of the file.
-
-    In Arrow's format a field of a table is found through a list of places that begins the table;
-    packed buffers begin with their length.
-    """
-    about, body = bytes(message.metadata), message.body
-
-    def field(table: int, number: int) -> int:
-        places = table - struct.unpack_from("<i", about, table)[0]
-        end, place = struct.unpack_from("<H", about, places)[0], 4 + 2 * number
-        there = place < end and struct.unpack_from("<H", about, places + place)[0]
-        return table + there if there else 0
-
-    def follow(place: int) -> int:
-        return place + int(struct.unpack_from("<I", about, place)[0])
-
-    if message.type not in ("record batch", "dictionary"):
-        return 0
-    batch = follow(field(follow(0), 2))
-    batch = follow(field(batch, 1)) if message.type == "dictionary" else batch
-    buffers = follow(field(batch, 2))
-    total = body.size
-    if field(batch, 3):
-        for i in range(struct.unpack_from("<I", about, buffers)[0]):
-            start, size = struct.unpack_from("<qq", about, buffers + 4 + 16 * i)
-            total += max(0, struct.unpack_from("<q", body, start)[0]) if size else 0
-    return int(total)
-
-
-def _checked(batch: Any, wanted: list[str]) -> Any:
-    batch.validate(full=True)  # a damaged one may point outside its memory
-    return batch.select(wanted)
-
-
-def _typed(limit: Limit, schema: Any, blocks: Any) -> RowFile:
-    """Return a file that knows the types of its columns."""
     about = schema.pandas_metadata or {}
     # In columns of the index pandas keeps the names of rows, which are no features.
     index, known = about.get("index_columns", []), about.get("columns", [])
@@ -217,7 +127,73 @@ def _typed(limit: Limit, schema: Any, blocks: Any) -> RowFile:
     return RowFile(limit, columns, blocks, categories=tuple(categories))
 
 
-def _open_npz(file: IO[bytes], limit: Limit) -> RowFile:
+def _parquet(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:
+    source = parquet.ParquetFile(file)
+    schema, about = source.schema_arrow, source.metadata
+    # A long text that many rows share is there once, and is to be read once.
+    texts = [one.name for one in schema if one.type in (pa.string(), pa.large_string())]
+    source = parquet.ParquetFile(file, metadata=about, read_dictionary=texts)
+    roots = [about.schema.column(j).path.partition(".")[0] for j in range(about.num_columns)]
+
+    def batches(wanted: list[str]) -> Any:
+        leaves = [j for j, root in enumerate(roots) if root in wanted]
+        for group in map(about.row_group, range(about.num_row_groups)):
+            limit.check(sum(group.column(j).total_uncompressed_size for j in leaves))
+        kinds = [schema.field(name).type for name in wanted]
+        widths = [kind.byte_width if pa.types.is_fixed_size_binary(kind) else 8 for kind in kinds]
+        n_rows = limit.n_bytes // (8 * sum(widths) + 64) + 1
+        return source.iter_batches(min(_N_ROWS, n_rows), columns=wanted)
+
+    return schema, batches
+
+
+def _arrow(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:
+    # Arrow's file is a stream between two marks.
+    mark = file.read(6)
+    if start := 8 * (mark == b"ARROW1"):
+        file.seek(-6, 2)
+        if file.read() != mark:
+            raise EOFError("its end is missing")
+    file.seek(start)
+    for message in ipc.MessageReader.open_stream(file):
+        limit.check(_unpacked(message))
+    file.seek(start)
+    source = ipc.open_stream(file)
+    return source.schema, lambda wanted: source
+
+
+def _unpacked(message: Any) -> int:
+    """Return the bytes that a message of Arrow says its packed buffers have, which comes first.
+
+    A field is found in a list of places, to which the first bytes of its table point.
+    """
+    about, body = bytes(message.metadata), message.body
+
+    def at(kind: str, place: int, data: Any = about) -> int:
+        return int(struct.unpack_from(kind, data, place)[0])
+
+    def field(table: int, number: int) -> int:
+        places, place = table - at("<i", table), 4 + 2 * number
+        return table + at("<H", places + place) if place < at("<H", places) else table
+
+    def below(table: int, number: int) -> int:
+        place = field(table, number)
+        return place + at("<I", place)
+
+    if message.type not in ("record batch", "dictionary"):
+        return 0
+    batch = below(at("<I", 0), 2)
+    batch = below(batch, 1) if message.type == "dictionary" else batch
+    if field(batch, 3) == batch:  # not packed
+        return int(body.size)
+    buffers = below(batch, 2)
+    filled = [
+        buffers + 4 + 16 * i for i in range(at("<I", buffers)) if at("<q", buffers + 12 + 16 * i)
+    ]
+    return sum(max(0, at("<q", at("<q", place), body)) for place in filled)
+
+
+def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
     """Open arrays of NumPy's, or the parts of one sparse matrix."""
     with zipfile.ZipFile(file) as archive:
         limit.check(sum(member.file_size for member in archive.infolist()))
@@ -237,7 +213,7 @@ def _open_arrays(limit: Limit, arrays: Mapping[str, Any]) -> RowFile:
     X = arrays.get("X", np.empty(0))
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
-    limit.check(X.nbytes, X.shape[1])
+    limit.check(0, X.shape[1])
     columns = [*map(str, arrays.get("feature_names", [f"x{i}" for i in range(X.shape[1])]))]
     values, target = list(X.T), None
     if "y" in arrays:
@@ -250,28 +226,15 @@ def _open_arrays(limit: Limit, arrays: Mapping[str, Any]) -> RowFile:
     )
 
 
-class _Lines:
-    """The lines of a file of sparse rows, as long as their numbers are not too many."""
-
-    def __init__(self, file: Any, limit: Limit) -> None:
-        self._file, self._limit = file, limit
-        self.read = file.read  # for scikit-learn a sign that this is a file
-
-    def __iter__(self) -> Iterator[bytes]:
-        n_bytes, longest = 0, self._limit.n_bytes // _PER_ENTRY
-        while line := self._file.readline(longest + 1):
-            n_bytes += _PER_ENTRY * (1 + line.count(b":"))
-            self._limit.check(max(n_bytes, _PER_ENTRY * len(line)))
-            yield line
-
-
-def _open_svmlight(file: Any, limit: Limit, first_index: int | None) -> RowFile:
-    name = limit.name
+def _open_svmlight(limit: Limit, file: Any, first_index: int | None) -> RowFile:
+    name, n_bytes, longest = limit.name, 0, limit.n_bytes // _PER_ENTRY
+    while line := file.readline(longest + 1):
+        n_bytes += _PER_ENTRY * (1 + line.count(b":"))
+        limit.check(max(n_bytes, _PER_ENTRY * len(line)))
+    file.seek(0)
     try:
-        X, y = load_svmlight_file(_Lines(file, limit), zero_based=True)
+        X, y = load_svmlight_file(file, zero_based=True)
     except (ValueError, OverflowError) as error:
-        if name in str(error):
-            raise
         raise ValueError(f"{name} cannot be read as svmlight: {error}") from error
     if not np.isfinite(y).all():
         raise ValueError(f"{name} has a label that is not a finite number.")

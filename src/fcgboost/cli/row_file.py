@@ -22,7 +22,7 @@ _MISSING = pa.array(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
 )
 _EMPTY = pa.array([""])
-_N_SHOWN, _LONGEST = 20, 60
+_N_SHOWN, _LONGEST, _N_ROWS = 20, 60, 65_536
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -70,8 +70,7 @@ class RowFile:
         self.check_columns([target, *drop])
         if target in drop:
             raise ValueError(f"The target {target!r} cannot be dropped.")
-        dropped = set(drop)
-        wanted = [column for column in self.columns if column not in dropped]
+        wanted = [column for column in self.columns if column not in set(drop)]
         with explained(self.name):
             table = pa.Table.from_batches(list(self._rows(wanted, is_whole=True)))
             if self.decimal is not None:
@@ -88,23 +87,19 @@ class RowFile:
         return X, y
 
     def batches(
-        self,
-        columns: Mapping[str, Column],
-        keep: Sequence[str],
-        n_rows: int,
-        *,
-        is_whole: bool = False,
+        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int | None
     ) -> Iterator[tuple[Any, Any]]:
         """Yield the columns of a model as data frames, and columns as the file has them.
 
         Types are those of the model's columns, whatever the rows of a batch look like. The limit
-        is that of a batch, or, if the caller keeps them, of all.
+        is that of a batch; with `n_rows` None, of all batches, which the caller may keep.
         """
         self.check_columns([*columns, *keep])
         kept = list(dict.fromkeys(keep))
         wanted = [*columns, *(name for name in kept if name not in columns)]
         with explained(self.name):
-            for table in _recut(self._rows(wanted, is_whole=is_whole), n_rows, self.limit):
+            rows = self._rows(wanted, is_whole=n_rows is None)
+            for table in _recut(rows, n_rows or _N_ROWS, self.limit):
                 values = {name: table[name] for name in columns}
                 if self.decimal is not None:
                     values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
@@ -147,8 +142,7 @@ class RowFile:
     def _rows(self, wanted: list[str], *, is_whole: bool) -> Iterator[Any]:
         n_rows = n_bytes = 0
         for block in self.blocks(wanted):
-            cells = 8 * block.num_rows * block.num_columns
-            n_bytes += max(block.nbytes, cells) if is_whole else 0
+            n_bytes += max(block.nbytes, 8 * block.num_rows * len(wanted)) if is_whole else 0
             self.limit.check(n_bytes)
             yield block
             n_rows += block.num_rows
@@ -158,15 +152,14 @@ class RowFile:
 
 def size_of(batch: Any) -> int:
     """Return the bytes of a record batch whose cells are written out, each of them 8 at least."""
-    return sum(max(8 * len(column), _bytes_of(column)) for column in batch.columns)
-
-
-def _bytes_of(column: Any) -> int:
-    kind = column.type
-    if pa.types.is_dictionary(kind) and kind.value_type in (pa.string(), pa.large_string()):
-        lengths = compute.binary_length(column.dictionary).cast(pa.int64())
-        return column.nbytes + (compute.sum(lengths.take(column.indices)).as_py() or 0)
-    return int(column.nbytes)
+    n_bytes = 0
+    for column in batch.columns:
+        size, kind = int(column.nbytes), column.type
+        if pa.types.is_dictionary(kind) and kind.value_type in (pa.string(), pa.large_string()):
+            lengths = compute.binary_length(column.dictionary).cast(pa.int64())
+            size += compute.sum(lengths.take(column.indices)).as_py() or 0
+        n_bytes += max(size, 8 * len(column))
+    return n_bytes
 
 
 def _recut(batches: Iterable[Any], n_rows: int, limit: Limit) -> Iterator[Any]:

@@ -111,13 +111,12 @@ def model_batches(
     *,
     target: str | None = None,
     keep: Sequence[str] = (),
-    n_rows: int = 65_536,
-    is_whole: bool = False,
+    n_rows: int | None = None,
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield decision values, rows as a model takes them, and columns as the file has them.
 
-    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None. The
-    limit of memory is that of a batch or, if the caller keeps what comes, of all rows.
+    These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
+    With `n_rows` None the limit of memory is that of all rows, not of a batch.
     """
     before, classifier = split_model(model)
     if rows.is_sparse:
@@ -131,7 +130,7 @@ def model_batches(
     known = [column.name for column in (before or classifier).columns_]
     in_file = dict(zip(known, names, strict=False))
     needed = {column.name: column for column in encoder.columns_ if column.n_outputs}
-    for X, kept in rows.batches(needed, keep, n_rows, is_whole=is_whole):
+    for X, kept in rows.batches(needed, keep, n_rows):
         X = X.reindex(columns=names)
         try:
             taken = _as_taken(model, encoder, X)
@@ -195,8 +194,7 @@ def labelled_batches(
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
-        batches = model_batches(model, rows, target=target, keep=keep, is_whole=True)
-        for decision, X, kept in batches:
+        for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
             with explained(rows.name):
                 y = rows.labels if target is None else rows.labels_in(kept[target])
                 is_there = _is_there(y)

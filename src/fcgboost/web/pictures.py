@@ -21,7 +21,7 @@ from fcgboost.web.path import PathRecord
 from fcgboost.web.plane import Plane
 from fcgboost.web.svg import drawing, markup, raster
 from fcgboost.web.tables import influence_words
-from fcgboost.web.text import count, label, percent, quoted, shortened
+from fcgboost.web.text import count, label, percent, quoted, shortened, shown
 
 _MOST_ROWS = 5000
 _MOST_POINTS = 600
@@ -103,9 +103,10 @@ def _of_model(model: FittedModel) -> Iterator[Picture]:
         height = 2.4 + 0.13 * min(_MOST_ATOMS, model.classifier.n_atoms_)
         with drawing(model.has_dollars, height) as ax:
             display = plotting.AtomDisplay.from_estimator(model.classifier, ax=ax)
-        if list(display.names) != model.feature_names:
+        names = list(map(shown, model.feature_names))
+        if list(display.names) != names:
             # A classifier behind an encoder does not know the names of its features.
-            display.names = model.feature_names
+            display.names = names
             with drawing(model.has_dollars, height) as ax:
                 display.plot(ax)
         caption = "What the atoms look at: each row is an atom, each column a feature."
