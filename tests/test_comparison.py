@@ -238,6 +238,29 @@ def test_a_file_that_is_no_comparison_is_refused(tmp_path: Path, text: str) -> N
         load_comparison(tmp_path / "c.json")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"accuracy"', '"auc2"'),
+        ('"n_train": 75', '"n_train": "75"'),
+        ('"n_train": 75', '"n_train": 1e999'),
+        ('"no": ', '"no": "x", "a": '),
+        ('"seconds": ', '"seconds": NaN, "s": '),
+        ('"value": ', '"value": 1e999, "v": '),
+        ('"scores": {', '"scores": [{'),
+    ],
+)
+def test_a_comparison_with_impossible_values_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    path = tmp_path / "c.json"
+    save_comparison(compare(*make_rows(100), methods=[]), path)
+    load_comparison(path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(ValueError, match=r"c\.json is not a comparison that fcgboost stored"):
+        load_comparison(path)
+
+
 def test_unknown_and_missing_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = make_rows(50)
     with pytest.raises(ValueError, match="Did you mean 'LightGBM'"):

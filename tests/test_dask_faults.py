@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 from suites.clusters import cluster_of, in_chunks, noisy
@@ -359,6 +360,27 @@ def test_validation_and_patience_survive_the_loss_of_a_worker():
             model.fit(*in_chunks(*noisy(), (100, 250, 250)))
     assert_same_model(model, here)
     assert here.status_ is Status.VALIDATION
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.filterwarnings("ignore:.*rows are loaded again:RuntimeWarning")
+def test_rows_that_lay_on_a_lost_worker_alone_are_an_error_that_says_so(is_before):
+    X, y = noisy()
+    with cluster_of(1) as client:
+        futures = client.scatter([X, y])
+        shapes = ((600, 2), (600,))
+        dX, dy = (
+            da.from_delayed(dask.delayed(future), shape=shape, dtype=float)
+            for future, shape in zip(futures, shapes, strict=True)
+        )
+        model = make(client).set_callbacks(lambda step: kill_one(client) if step.k == 3 else None)
+        if is_before:
+            kill_one(client)
+            deadline = time.monotonic() + HANG
+            while futures[0].status == "finished" and time.monotonic() < deadline:
+                time.sleep(0.1)
+        with pytest.raises(RuntimeError, match=r"gone with the Dask worker .* call fit again"):
+            model.fit(dX, dy)
 
 
 class Killer:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,18 @@ def load_comparison(path: str | os.PathLike[str]) -> Comparison:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         if found["format"] != _FORMAT:
             raise ValueError("it holds something else")
-        rows = []
+        rows, data = [], dict(found["data"])
+        numbers: list[float] = [index(n) for name, n in data.items() if name.startswith("n_")]
+        numbers += map(float, data.get("classes", {}).values())
         for row in found["rows"]:
             scores = {str(name): Score.from_dict(one) for name, one in row["scores"].items()}
-            size, note = str(row["size"]), str(row["note"])
-            rows.append(Row(str(row["method"]), scores, float(row["seconds"]), size, note))
-        return Comparison(dict(found["data"]), tuple(rows))
+            size, note, seconds = str(row["size"]), str(row["note"]), float(row["seconds"])
+            rows.append(Row(str(row["method"]), scores, seconds, size, note))
+            numbers += [seconds, *(end for one in scores.values() for end in (one.value, one.low))]
+            numbers += [scores["accuracy"].high] if scores else []
+        if not np.isfinite(numbers).all():
+            raise ValueError("a number is not finite")
+        return Comparison(data, tuple(rows))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} is not a comparison that fcgboost stored: {error!r}.") from error
 

@@ -183,9 +183,9 @@ def test_arrays_without_names(tmp_path) -> None:
         ({"Z": np.eye(2)}, "must be an array X of two dimensions"),
         ({"X": np.ones(3)}, "must be an array X of two dimensions"),
         ({"X": np.ones((0, 3))}, "must be an array X of two dimensions"),
-        ({"X": np.eye(2), "y": np.ones(3)}, "cannot be read"),
+        ({"X": np.eye(2), "y": np.ones(3)}, "not all the same length"),
         ({"X": np.eye(2), "y": np.eye(2)}, "1-dimensional"),
-        ({"X": np.eye(2), "feature_names": np.array(["a"])}, "cannot be read"),
+        ({"X": np.eye(2), "feature_names": np.array(["a"])}, "cannot be used"),
         ({"X": np.eye(2), "feature_names": np.array(["a", "a"])}, "two columns are named 'a'"),
         ({"X": np.array([[1, None]], dtype=object)}, "Object arrays cannot be loaded"),
     ],
@@ -219,11 +219,11 @@ def write_header(path: Path, shape: tuple[int, int], data: bytes) -> None:
 
 def test_archives_that_promise_or_hold_too_much_are_refused(tmp_path, monkeypatch) -> None:
     write_header(tmp_path / "a.npz", (10**9, 10), b"\0" * 800)
-    with pytest.raises(ValueError, match=r"a\.npz cannot be read"):
+    with pytest.raises(ValueError, match=r"a\.npz (cannot be used|is damaged)"):
         read(tmp_path / "a.npz")
     monkeypatch.setattr("fcgboost.cli.reading._MUCH", 2**20)
     write_header(tmp_path / "a.npz", (2**18, 2), b"\0" * 2**22)
-    with pytest.raises(ValueError, match="is refused: it would unpack to"):
+    with pytest.raises(ValueError, match=r"asks for more than the 0\.0009"):
         read(tmp_path / "a.npz")
 
 
@@ -309,7 +309,7 @@ def test_damaged_sparse_matrices_are_refused(tmp_path) -> None:
         {"data": [1.0, np.inf], "indices": [0, 1]},
     ):
         np.savez(tmp_path / "a.npz", **{**parts, **change})
-        message = r"cannot be read|has no rows|finite numbers"
+        message = r"cannot be used|is damaged|has no rows|finite numbers"
         with pytest.raises(ValueError, match=message), open_rows(tmp_path / "a.npz"):
             pass
 

@@ -15,6 +15,7 @@ from suites.pages import Reader, Show, grid_values, labelled, mixed, path_of
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.io import load_model, save_model, split_model
+from fcgboost.web import write_model_report
 from fcgboost.web.atoms import describe_atoms
 from fcgboost.web.effects import find_dependences, find_importances
 from fcgboost.web.models import evaluate_model, take_apart
@@ -52,6 +53,22 @@ def test_without_data_the_page_shows_what_the_model_file_knows(
     assert [float(row[2].replace("\N{MINUS SIGN}", "-")) for row in rows] == pytest.approx(
         clf.atom_coef_[0], rel=1e-3
     )
+
+
+@pytest.mark.parametrize("odd", ["\x1b[31m", "\0", "\x9b", "\ufffe", "\uffff", "\ud800"])
+def test_names_that_no_drawing_can_hold_are_shown_with_a_sign(tmp_path: Path, odd: str) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=80).astype(object), rng.choice([f"u{odd}", "v"], 80)])
+    y = np.array([f"no{odd}", "yes"], dtype=object)[(X[:, 0] > 0.0).astype(int)]
+    if odd != "\ud800":  # which pandas refuses
+        X = pd.DataFrame(X, columns=[f"a{odd}", "b"])
+    model = FCGBoostClassifier("gauss", max_iter=3, random_state=0).fit(X, y)
+    path = write_model_report(tmp_path / "page.html", model, X, y, title=f"A {odd}")
+    text = path.read_text(encoding="utf-8")
+    assert odd not in text
+    assert odd[0] not in text
+    assert "no\N{REPLACEMENT CHARACTER}" in text
+    assert "<svg" in text
 
 
 def test_a_file_without_its_path_gives_a_page_without_one(

@@ -64,5 +64,5 @@ def kept(path: Path, names: list[str], n_rows: int = 4) -> pa.Table:
 
 
 def classes(path: Path) -> list[Any]:
-    options = argparse.Namespace(data=path, format=None, target="y", drop=[])
+    options = argparse.Namespace(data=path, format=None, max_bytes=None, target="y", drop=[])
     return read_rows(options)[1].tolist()

@@ -13,6 +13,7 @@ from typing import Any
 from fcgboost import __version__
 from fcgboost.cli import (
     compare,
+    console,
     datasets,
     evaluate,
     export,
@@ -27,6 +28,7 @@ from fcgboost.cli.arguments import JSON
 # Their modules load little: what does the work is loaded when a command runs.
 _COMMANDS: Any = (fit, predict, evaluate, inspect, report, export, compare, playground, datasets)
 _FAILED, _USAGE, _DATA, _MODEL, _EXTRA, _INTERRUPTED, _TERMINATED = 1, 2, 3, 4, 5, 130, 143
+_LONGEST = 2000  # in a sentence about a fault: cells of damaged files may be endless
 # What is not the program's fault needs no traceback.
 _FAULTS: tuple[type[Exception], ...] = (OSError, ImportError, ValueError)
 
@@ -76,7 +78,7 @@ def run_command(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except faults as error:
-        print(f"{program}: {_sentence_of(error)}", file=sys.stderr)
+        console.note(f"{program}: {' '.join(_sentence_of(error)[:_LONGEST].split())}")
         return _status_of(error)
     return status
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ def add_data(parser: Any, target: str | None = None, *, is_optional: bool = Fals
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
+    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 20 times DATA's size)"
+    parser.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
     if target is not None:
         help_ = f"the column with the classes{target}"
         parser.add_argument("--target", metavar="COL", help=help_)
@@ -59,7 +62,7 @@ def add_split(parser: Any, test_size: float) -> None:
 
 def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str) -> Any:
     def parse(text: str) -> T:
-        with suppress(ValueError):
+        with suppress(ValueError, LookupError):
             value = read(text)
             if is_valid(value):
                 return value
@@ -68,10 +71,16 @@ def _number(read: Callable[[str], T], is_valid: Callable[[T], bool], words: str)
     return parse
 
 
+def _bytes(text: str) -> int:
+    number, unit, end = re.findall(r"^([\d.]+) ?([kmgt]?)(i?b)?$", text.lower())[0]
+    return int(float(number) * (1000 if end == "b" else 1024) ** " kmgt".index(unit or " "))
+
+
 count = _number(int, lambda n: n >= 1, "a whole number of at least 1")
 whole = _number(int, lambda n: 0 <= n < 2**32, "a whole number from 0 to 4294967295")
 fraction = _number(float, lambda x: 0.0 < x < 1.0, "a number between 0 and 1")
 share = _number(float, lambda x: 0.0 <= x <= 1.0, "a share from 0 to 1")
+size = _number(_bytes, lambda n: n >= 1, "a size such as 500MB or 8GiB")
 seconds = _number(float, lambda x: 0.0 <= x < float("inf"), "a number of seconds")
 
 

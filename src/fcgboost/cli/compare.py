@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         _print(comparison)
         if options.report is not None:
-            print(f"\nReport: {options.report}")
+            console.say(f"\nReport: {options.report}")
 
 
 def _print(comparison: Any) -> None:
@@ -76,7 +76,7 @@ def _print(comparison: Any) -> None:
 
     data = comparison.data
     threads = "one thread" if data["n_threads"] == 1 else f"{data['n_threads']} threads"
-    print(
+    console.say(
         f"{data['n_train']} rows to fit, {data['n_test']} to score. Every method has {threads}. "
         f"fcgboost is given the {data['n_columns']} columns\nof the data, all others the "
         f"{data['n_features']} columns of numbers made from them."

@@ -8,24 +8,46 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any, TextIO
 
 Rows = Sequence[Sequence[str]]
+# What may steer a terminal, turn the direction of its text, or is half a character.
+_UNSHOWN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def shown(text: str) -> str:
+    """Return a text in which whatever may steer a terminal is an escape, as in JSON."""
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def say(text: str) -> None:
+    """Print a result, or a part of it."""
+    print(shown(text))
+
+
+def output() -> Any:
+    """Return what takes the bytes of a result: standard output, and on a terminal as above."""
+    seen = SimpleNamespace(write=lambda data: sys.stdout.write(shown(data.decode())))
+    return seen if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def note(text: str) -> None:
     """Print something that is not the result."""
-    print(text, file=sys.stderr)
+    print(shown(text), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
     """Print data for a program."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None:
@@ -33,11 +55,13 @@ def print_result(options: argparse.Namespace, facts: Any, sentence: str) -> None
     if options.json:
         print_json(facts)
     else:
-        print(sentence)
+        say(sentence)
 
 
 def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None:
     """Print a table; the first `n_labels` columns are words, the others numbers."""
+    # A name may have several lines, a row of a table has one.
+    rows = [[shown(" ".join(text.split())) for text in row] for row in rows]
     if _is_rich(sys.stdout):
         from rich import box
         from rich.console import Console
@@ -55,8 +79,6 @@ def print_table(header: Sequence[str], rows: Rows, *, n_labels: int = 1) -> None
 
 
 def _plain(header: Sequence[str], rows: Rows, n_labels: int) -> Iterator[str]:
-    # A name may have several lines, a row of a table has one.
-    rows = [[" ".join(text.split()) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         cells = (

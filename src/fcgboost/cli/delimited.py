@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import IO, Any
@@ -13,6 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from fcgboost.cli.guards import Limit
 from fcgboost.cli.row_file import RowFile
 
 _SEPARATORS = ",;\t|"
@@ -24,41 +26,46 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.IGNORE
 _END = "\x1c"
 
 
-def open_delimited(name: str, file: IO[bytes], separator: str | None) -> RowFile:
+def open_delimited(limit: Limit, file: IO[bytes], separator: str | None) -> RowFile:
     """Open a file of text; a separator of None is found out."""
+    name = limit.name
     head = _read_head(name, file)
     separator = separator or max(_SEPARATORS, key=lambda one: _fit(head, one))
     header = [column.strip() for column in next(_records(head, separator), [])]
     are_numbered = len(set(header)) == len(header) and all(map(str.isdecimal, header))
     if all(map(_NUMBER.fullmatch, header)) and not are_numbered:
         raise ValueError(f"{name}: the first line holds numbers, not names; add a header line.")
+    limit.check(0, len(header))
     columns = [column or f"Unnamed: {i}" for i, column in enumerate(header)]
     # The header, and blank lines before it.
     n_skipped = 1 + len(head[: len(head) - len(head.lstrip("\r\n"))].splitlines())
     options = arrow_csv.ReadOptions(
         use_threads=False,
         # A row must fit into a block; few are many times as long as the header.
-        block_size=max(_BLOCK, 16 * len("".join(columns))),
+        block_size=max(_BLOCK, min(16 * len("".join(columns)), limit.n_bytes // 16)),
         column_names=columns,
         skip_rows_after_names=n_skipped,
     )
 
     def blocks(wanted: list[str]) -> Iterator[Any]:
         file.seek(0)
+        end = "\n" + separator.join([_END] * len(columns)) + "\n"
+        joined = _Joined(file, end.encode())
         try:
-            yield from _without_end(_read_texts(file, options, separator, wanted), n_skipped)
+            yield from _without_end(_read_texts(joined, options, separator, wanted), n_skipped)
         except pa.ArrowInvalid as error:
             problem = _explain(str(error), n_skipped)
             raise ValueError(f"{name}, {problem}") from None
+        finally:
+            joined.end()
 
-    return RowFile(name, tuple(columns), blocks, decimal="," if separator == ";" else ".")
+    return RowFile(limit, tuple(columns), blocks, decimal="," if separator == ";" else ".")
 
 
-def _read_texts(file: IO[bytes], options: Any, separator: str, wanted: list[str]) -> Any:
-    """Open a reader of columns as the texts they are, and of a line put after the last one."""
-    end = "\n" + separator.join([_END] * len(options.column_names)) + "\n"
+def _read_texts(file: _Joined, options: Any, separator: str, wanted: list[str]) -> Any:
+    """Open a reader of columns as the texts they are."""
     return arrow_csv.open_csv(
-        pa.PythonFile(_Joined(file, end.encode()), mode="r"),
+        pa.PythonFile(file, mode="r"),
         read_options=options,
         parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
@@ -99,14 +106,20 @@ class _Joined(io.RawIOBase):
     """A file, and bytes after it."""
 
     def __init__(self, file: IO[bytes], rest: bytes) -> None:
-        self._file, self._rest = file, io.BytesIO(rest)
+        self._file, self._rest, self._lock = file, io.BytesIO(rest), threading.Lock()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        return data + self._rest.read(size - len(data))
+        with self._lock:
+            data = self._file.read(size)
+            return data + self._rest.read(size - len(data))
+
+    def end(self) -> None:
+        """Wait for Arrow's thread, which reads ahead: Python cannot end while it does."""
+        with self._lock:
+            self._file = self._rest = io.BytesIO()
 
 
 def _not_utf8(encoding: str) -> str:

@@ -60,25 +60,25 @@ def _in_one_line(part: Any) -> str:
 def print_facts(facts: dict[str, Any], fitted: FittedModel, top: int) -> None:
     """Print what there is to say, and the first few of the features and atoms."""
     classifier = fitted.classifier
-    print(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
+    console.say(f"{_families(facts)} tell apart {', '.join(facts['classes'])}.")
     is_chosen = (classifier.l2, classifier.max_iter) == ("auto", "auto")
     has_preset = preset_of(classifier.dictionary) is not None
     ended = "ridge and steps chosen on rows set aside." if has_preset and is_chosen else ""
     ended = ended or f"ended {facts['status']}"
-    print(f"Loss {facts['loss']}; ridge {facts['l2']:.3g}; {facts['n_steps']} steps; {ended}")
+    console.say(f"Loss {facts['loss']}; ridge {facts['l2']:.3g}; {facts['n_steps']} steps; {ended}")
     if classifier.link_ is not None:
         link = "slope {slope:g}, power {power:g}".format(**facts["link"])
-        print(f"Probabilities from a link fitted to rows set aside: {link}.")
+        console.say(f"Probabilities from a link fitted to rows set aside: {link}.")
     if "limits" in facts:
-        print("Inputs are clipped to limits taken from the training rows.")
+        console.say("Inputs are clipped to limits taken from the training rows.")
     _print_about(fitted)
     if not isinstance(fitted.inputs, PlainInputs):
-        print("\nColumns:")
+        console.say("\nColumns:")
         rows = [(one.name, kind_of(one), treatment_of(one)) for one in fitted.columns]
         console.print_table(("column", "kind", "how it is encoded"), rows, n_labels=3)
     if "influence" in facts:
         ordered = sorted(facts["influence"].items(), key=lambda item: -item[1])
-        print("\nColumns that matter:")
+        console.say("\nColumns that matter:")
         shares = [(name, f"{100 * value:.1f} %") for name, value in ordered[:top]]
         console.print_table(("column", "influence"), shares)
     _print_atoms(fitted, top)
@@ -96,10 +96,10 @@ def _print_about(fitted: FittedModel) -> None:
     """Print what `fcgboost fit` recorded; only --json shows what others did."""
     data, test, ended = map(fitted.about_part, ("data", "test", "ended"))
     if data:
-        print(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
+        console.say(f"Fitted to {data.get('n_samples', '?')} rows of {data.get('file', '?')}.")
     if ended:
         seconds = _number(ended.get("seconds"))
-        print(f"The fit ended after {seconds} s: {ended.get('reason', '?')}")
+        console.say(f"The fit ended after {seconds} s: {ended.get('reason', '?')}")
     found = test.get("scores")
     scores: dict[str, Any] = found if isinstance(found, dict) else {}
     rows = [
@@ -108,7 +108,7 @@ def _print_about(fitted: FittedModel) -> None:
         if isinstance(score, dict)
     ]
     if rows:
-        print(f"\nOn {test.get('n_samples', '?')} rows held out then:")
+        console.say(f"\nOn {test.get('n_samples', '?')} rows held out then:")
         console.print_table(("score", "value", "low", "high"), rows)
 
 
@@ -120,9 +120,9 @@ def _print_atoms(fitted: FittedModel, top: int) -> None:
     model = fitted.classifier.model_
     order = np.argsort(-np.abs(model.coef).max(axis=0, initial=0.0), kind="stable")[:top]
     if len(order) == 0:
-        print("\nThe model is a constant.")
+        console.say("\nThe model is a constant.")
         return
-    print(f"\nThe {len(order)} largest atoms:")
+    console.say(f"\nThe {len(order)} largest atoms:")
     # Not every terminal has the minus sign of pages.
     texts = [text.replace("−", "-") for text in describe_atoms(fitted, model.atoms[order])]
     coefs = [" ".join(f"{value:+.4g}" for value in coef) for coef in model.coef.T[order]]

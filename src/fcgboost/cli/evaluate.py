@@ -55,5 +55,5 @@ def run(options: argparse.Namespace) -> None:
         facts = {**lost, "unknown_labels": sorted(lost["unknown_labels"])}
         console.print_json({"n_rows": len(y), "scores": as_data(scores), **facts})
     else:
-        print(f"{len(y):,} rows of {options.data}:\n")
+        console.say(f"{len(y):,} rows of {options.data}:\n")
         console.print_scores(scores)

@@ -135,13 +135,13 @@ def _facts(classifier: Any, out: Path) -> dict[str, Any]:
 def _print(options: argparse.Namespace, facts: dict[str, Any], scores: dict[str, Any]) -> None:
     data, ended = facts["data"], facts["ended"]
     names = ", ".join(f"{name} ({n})" for name, n in data["class_counts"].items())
-    print(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']} rows: {names}.")
+    console.say(f"Fitted {facts['n_atoms']} atoms to {data['n_samples']} rows: {names}.")
     chosen = {**facts["parameters"], "l2": f"{facts['parameters']['l2']:.3g}"}
-    print(", ".join(f"{name} {value}" for name, value in chosen.items()))
+    console.say(", ".join(f"{name} {value}" for name, value in chosen.items()))
     steps = "1 step" if ended["steps"] == 1 else f"{ended['steps']} steps"
-    print(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
-    print(f"On {facts['test']['n_samples']} rows held out:\n")
+    console.say(f"Ended after {ended['seconds']:.2f} s and {steps}: {ended['reason']}")
+    console.say(f"On {facts['test']['n_samples']} rows held out:\n")
     console.print_scores(scores)
-    print(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")
+    console.say(f"\nModel: {facts['model']} ({facts['bytes']:,} bytes)")
     rows = "" if options.test_out is None else f" {options.test_out}"
-    print(f"For a page about it: fcgboost report {facts['model']}{rows}")
+    console.say(f"For a page about it: fcgboost report {facts['model']}{rows}")

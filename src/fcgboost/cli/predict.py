@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ Predict the class of every row of a file, in the order of the rows.
 The file is read and written in batches, so that it may be larger than the
 memory. The result has one line per row: the label and, unless the loss
 determines none, the probability of every class. Without --out it is CSV on
-standard output.
+standard output. If a spreadsheet will open it, use --escape-formulas.
 
 With --explain the column "base" and, for every column of DATA that the model uses,
 "contribution(COL)" add up to the decision value: of two classes that of the second,
@@ -44,13 +43,15 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument("--explain", action="store_true", help=help_)
     help_ = "rows of training data to explain against, if MODEL holds none; at most 100 are used"
     parser.add_argument("--background", **arguments.FILE, help=help_)
+    help_ = "put an apostrophe before texts that spreadsheets would run as formulas"
+    parser.add_argument("--escape-formulas", action="store_true", help=help_)
     help_ = "rows at a time (default: %(default)s)"
     parser.add_argument("--batch", type=arguments.count, default=65_536, metavar="N", help=help_)
 
 
 def run(options: argparse.Namespace) -> None:
     """Predict batch after batch."""
-    from fcgboost.cli.writing import check_outputs, write_csv, write_rows
+    from fcgboost.cli.writing import check_outputs, without_formulas, write_csv, write_rows
     from fcgboost.io import load_model
 
     if options.json and options.out is None:
@@ -59,9 +60,10 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--background is what rows are explained against: add --explain, too.")
     inputs = [options.model, options.data, options.background]
     check_outputs([options.out], inputs, tables=[options.out])
-    tables = predictions(load_model(options.model), options)
+    tables: Iterator[Any] = predictions(load_model(options.model), options)
+    tables = map(without_formulas, tables) if options.escape_formulas else tables
     if options.out is None:
-        write_csv(sys.stdout.buffer, tables)
+        write_csv(console.output(), tables)
         return
     n_rows = write_rows(options.out, tables)
     facts = {"out": str(options.out), "n_rows": n_rows}
@@ -74,7 +76,7 @@ def predictions(model: Any, options: argparse.Namespace) -> Iterator[Any]:
     from fcgboost.io import split_model
 
     _, classifier = split_model(model)
-    with open_for(model, options.data, options.format) as rows:
+    with open_for(model, options) as rows:
         reasons = _explainer(model, rows, options) if options.explain else lambda *_: {}
         # Rows that are explained take their time.
         n_rows = min(options.batch, 256) if options.explain else options.batch
@@ -94,7 +96,7 @@ def _explainer(
 
     (encoder, classifier), background = split_model(model), None
     if options.background is not None:
-        with open_for(model, options.background) as file:
+        with open_for(model, options, options.background) as file:
             background = next(model_batches(model, file))[1]
     elif classifier._background() is None:
         raise ValueError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
+import struct
 import sys
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +21,8 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from fcgboost.cli.delimited import open_delimited
-from fcgboost.cli.row_file import RowFile
+from fcgboost.cli.guards import Limit, explained
+from fcgboost.cli.row_file import RowFile, size_of
 
 #: The formats by the ends of names.
 _SUFFIXES = {
@@ -35,36 +36,47 @@ _MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 _LABEL = re.compile(rb"(\s|#.*\n)*[-+]?[.\d][-+.\deE,]*\s")
 _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
-#: What an archive may unpack to, if that is more than so many times its own size.
+#: What rows may fill at once, if that is more than so many times the size of their file.
 _MUCH = 2**30
-_MANY_TIMES = 200
+_MANY_TIMES = 20
+#: The bytes of a row, or an entry, of a sparse matrix while it is read.
+_PER_ENTRY = 32
 
 
 @contextmanager
 def open_rows(
-    path: Path, *, format: str | None = None, first_index: int | None = None
+    path: Path,
+    *,
+    format: str | None = None,
+    first_index: int | None = None,
+    max_bytes: int | None = None,
 ) -> Iterator[RowFile]:
     """Open a file or a pipe of rows, to be read once; "-" is the standard input.
 
     A format of None is what the end of the name says, else what the first bytes do. The indices of
-    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file.
+    sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are
+    held at once may fill `max_bytes`; None is 1 GiB, or 20 times the file's size if that is more.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
-    with _seekable(path) as file, _explained(name):
-        is_packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        text: Any = gzip.GzipFile(fileobj=file) if is_packed else file
-        suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-        format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
-        text.seek(0)
-        if format == "svmlight":
-            yield _open_svmlight(name, text, first_index)
-        elif format == "npz":
-            yield _open_npz(name, file)
-        elif format in ("parquet", "arrow"):
-            yield _open_typed(name, file, format == "parquet")
-        else:
-            yield open_delimited(name, text, "\t" if format == "tsv" else None)
+    with _seekable(path) as file:
+        limit = Limit(name, max_bytes or max(_MUCH, _MANY_TIMES * file.seek(0, 2)))
+        with explained(name):
+            file.seek(0)
+            is_packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            text: Any = gzip.GzipFile(fileobj=file) if is_packed else file
+            suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+            format = format or _SUFFIXES.get(suffix) or _sniff(name, text)
+            text.seek(0)
+            if format == "svmlight":
+                rows = _open_svmlight(limit, text, first_index)
+            elif format == "npz":
+                rows = _open_npz(limit, file)
+            elif format in ("parquet", "arrow"):
+                rows = _open_typed(limit, file, format == "parquet")
+            else:
+                rows = open_delimited(limit, text, "\t" if format == "tsv" else None)
+        yield rows
 
 
 @contextmanager
@@ -79,17 +91,6 @@ def _seekable(path: Path) -> Iterator[IO[bytes]]:
             shutil.copyfileobj(file, copy)
             copy.seek(0)
             yield copy
-
-
-@contextmanager
-def _explained(name: str) -> Iterator[None]:
-    """Turn what libraries say about damaged files into a ValueError that names the file."""
-    try:
-        yield
-    except (pa.ArrowException, EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ValueError(f"{name} is damaged, or not of its format: {error}") from error
 
 
 def _sniff(name: str, file: Any) -> str:
@@ -107,57 +108,112 @@ def _sniff(name: str, file: Any) -> str:
     return found[0] if found else "svmlight" if is_sparse else "csv"
 
 
-def _open_typed(name: str, file: IO[bytes], is_parquet: bool) -> RowFile:
+def _open_typed(limit: Limit, file: IO[bytes], is_parquet: bool) -> RowFile:
     """Open a file that knows the types of its columns: Parquet, or Arrow's file or stream."""
-    is_stream = not is_parquet and file.read(6) != b"ARROW1"
-    file.seek(0)
-    open_ = parquet.ParquetFile if is_parquet else ipc.open_stream if is_stream else ipc.open_file
-    source: Any = open_(file)
+    schema, batches = (_parquet if is_parquet else _arrow)(limit, file)
 
     def blocks(wanted: list[str]) -> Iterator[Any]:
-        if is_parquet:
-            batches = source.iter_batches(_N_ROWS, columns=wanted)
-        elif is_stream:
-            batches = source
-        else:
-            batches = map(source.get_batch, range(source.num_record_batches))
-        for batch in batches:
+        plain = pa.schema([schema.field(name) for name in wanted])
+        for batch in batches(wanted):
             batch.validate(full=True)  # a damaged one may point outside its memory
-            yield batch.select(wanted)
+            limit.check(size_of(batch.select(wanted)))
+            yield from pa.Table.from_batches([batch]).select(wanted).cast(plain).to_batches()
 
-    schema = source.schema_arrow if is_parquet else source.schema
     about = schema.pandas_metadata or {}
     # In columns of the index pandas keeps the names of rows, which are no features.
     index, known = about.get("index_columns", []), about.get("columns", [])
     columns = tuple(column for column in schema.names if column not in index)
     categories = [one.get("name") for one in known if one.get("pandas_type") == "categorical"]
-    return RowFile(name, columns, blocks, categories=tuple(categories))
+    return RowFile(limit, columns, blocks, categories=tuple(categories))
 
 
-def _open_npz(name: str, file: IO[bytes]) -> RowFile:
+def _parquet(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:
+    source = parquet.ParquetFile(file)
+    schema, about = source.schema_arrow, source.metadata
+    # A long text that many rows share is there once, and is to be read once.
+    texts = [one.name for one in schema if one.type in (pa.string(), pa.large_string())]
+    source = parquet.ParquetFile(file, metadata=about, read_dictionary=texts)
+    roots = [about.schema.column(j).path.partition(".")[0] for j in range(about.num_columns)]
+
+    def batches(wanted: list[str]) -> Any:
+        leaves = [j for j, root in enumerate(roots) if root in wanted]
+        for group in map(about.row_group, range(about.num_row_groups)):
+            limit.check(sum(group.column(j).total_uncompressed_size for j in leaves))
+        kinds = [schema.field(name).type for name in wanted]
+        widths = [kind.byte_width if pa.types.is_fixed_size_binary(kind) else 8 for kind in kinds]
+        n_rows = limit.n_bytes // (8 * sum(widths) + 64) + 1
+        return source.iter_batches(min(_N_ROWS, n_rows), columns=wanted)
+
+    return schema, batches
+
+
+def _arrow(limit: Limit, file: IO[bytes]) -> tuple[Any, Callable[[list[str]], Any]]:
+    # Arrow's file is a stream between two marks.
+    mark = file.read(6)
+    if start := 8 * (mark == b"ARROW1"):
+        file.seek(-6, 2)
+        if file.read() != mark:
+            raise EOFError("its end is missing")
+    file.seek(start)
+    for message in ipc.MessageReader.open_stream(file):
+        limit.check(_unpacked(message))
+    file.seek(start)
+    source = ipc.open_stream(file)
+    return source.schema, lambda wanted: source
+
+
+def _unpacked(message: Any) -> int:
+    """Return the bytes that a message of Arrow says its packed buffers have, which comes first.
+
+    A field is found in a list of places, to which the first bytes of its table point.
+    """
+    about, body = bytes(message.metadata), message.body
+
+    def at(kind: str, place: int, data: Any = about) -> int:
+        return int(struct.unpack_from(kind, data, place)[0])
+
+    def field(table: int, number: int) -> int:
+        places, place = table - at("<i", table), 4 + 2 * number
+        return table + at("<H", places + place) if place < at("<H", places) else table
+
+    def below(table: int, number: int) -> int:
+        place = field(table, number)
+        return place + at("<I", place)
+
+    if message.type not in ("record batch", "dictionary"):
+        return 0
+    batch = below(at("<I", 0), 2)
+    batch = below(batch, 1) if message.type == "dictionary" else batch
+    if field(batch, 3) == batch:  # not packed
+        return int(body.size)
+    buffers = below(batch, 2)
+    filled = [
+        buffers + 4 + 16 * i for i in range(at("<I", buffers)) if at("<q", buffers + 12 + 16 * i)
+    ]
+    return sum(max(0, at("<q", at("<q", place), body)) for place in filled)
+
+
+def _open_npz(limit: Limit, file: IO[bytes]) -> RowFile:
     """Open arrays of NumPy's, or the parts of one sparse matrix."""
     with zipfile.ZipFile(file) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > max(_MUCH, _MANY_TIMES * file.seek(0, 2)):
-        raise ValueError(f"{name} is refused: it would unpack to {unpacked / 2**30:.1f} GiB.")
-    try:
-        file.seek(0)
-        arrays = np.load(file)
-        if not {"format", "shape", "data"} <= set(arrays):
-            return _open_arrays(name, arrays)
-        file.seek(0)
-        matrix = sparse.load_npz(file)
-        if matrix.format in ("csr", "csc", "bsr"):  # a damaged one may point outside its memory
-            matrix.check_format(full_check=True)
-    except (ValueError, KeyError, TypeError, MemoryError) as error:
-        raise ValueError(f"{name} cannot be read: {error}") from error
-    return _open_sparse(name, matrix.tocsr())
+        limit.check(sum(member.file_size for member in archive.infolist()))
+    file.seek(0)
+    arrays = np.load(file)
+    if not {"format", "shape", "data"} <= set(arrays):
+        return _open_arrays(limit, arrays)
+    file.seek(0)
+    matrix = sparse.load_npz(file)
+    if matrix.format in ("csr", "csc", "bsr"):  # a damaged one may point outside its memory
+        matrix.check_format(full_check=True)
+    limit.check(_PER_ENTRY * (matrix.nnz + sum(matrix.shape)))
+    return _open_sparse(limit, matrix.tocsr())
 
 
-def _open_arrays(name: str, arrays: Mapping[str, Any]) -> RowFile:
+def _open_arrays(limit: Limit, arrays: Mapping[str, Any]) -> RowFile:
     X = arrays.get("X", np.empty(0))
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError("the rows must be an array X of two dimensions, their labels an array y")
+    limit.check(0, X.shape[1])
     columns = [*map(str, arrays.get("feature_names", [f"x{i}" for i in range(X.shape[1])]))]
     values, target = list(X.T), None
     if "y" in arrays:
@@ -166,14 +222,19 @@ def _open_arrays(name: str, arrays: Mapping[str, Any]) -> RowFile:
         values.append(arrays[target])
     batch = pa.record_batch(list(map(pa.array, values)), names=columns)
     return RowFile(
-        name, tuple(columns), lambda wanted: [batch.select(wanted)], default_target=target
+        limit, tuple(columns), lambda wanted: [batch.select(wanted)], default_target=target
     )
 
 
-def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
+def _open_svmlight(limit: Limit, file: Any, first_index: int | None) -> RowFile:
+    name, n_bytes, longest = limit.name, 0, limit.n_bytes // _PER_ENTRY
+    while line := file.readline(longest + 1):
+        n_bytes += _PER_ENTRY * (1 + line.count(b":"))
+        limit.check(max(n_bytes, _PER_ENTRY * len(line)))
+    file.seek(0)
     try:
         X, y = load_svmlight_file(file, zero_based=True)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{name} cannot be read as svmlight: {error}") from error
     if not np.isfinite(y).all():
         raise ValueError(f"{name} has a label that is not a finite number.")
@@ -182,14 +243,15 @@ def _open_svmlight(name: str, file: Any, first_index: int | None) -> RowFile:
     if least < first:
         raise ValueError(f"{name} has the index 0, but its indices should count from 1.")
     shape = (len(y), max(X.shape[1] - first, 1))
+    limit.check(_PER_ENTRY * shape[1])
     matrix = sparse.csr_matrix((X.data, X.indices - first, X.indptr), shape=shape)
     labels = y.astype(np.int64) if (y == np.floor(y)).all() else y
-    return _open_sparse(name, matrix, labels=labels, first_index=first)
+    return _open_sparse(limit, matrix, labels=labels, first_index=first)
 
 
-def _open_sparse(name: str, matrix: Any, **known: Any) -> RowFile:
+def _open_sparse(limit: Limit, matrix: Any, **known: Any) -> RowFile:
     if matrix.shape[0] == 0:
-        raise ValueError(f"{name} has no rows.")
+        raise ValueError(f"{limit.name} has no rows.")
     if matrix.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
-        raise ValueError(f"{name} holds something other than finite numbers.")
-    return RowFile(name, matrix=matrix, **known)
+        raise ValueError(f"{limit.name} holds something other than finite numbers.")
+    return RowFile(limit, matrix=matrix, **known)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyarrow import compute
 from scipy import sparse
 
+from fcgboost.cli.guards import Limit, explained
 from fcgboost.tables import CategoryColumn, Column, NumberColumn
 from fcgboost.tables.encoder import closest
 
@@ -21,7 +22,7 @@ _MISSING = pa.array(
     ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None"]
 )
 _EMPTY = pa.array([""])
-_N_SHOWN, _LONGEST = 20, 60
+_N_SHOWN, _LONGEST, _N_ROWS = 20, 60, 65_536
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -30,8 +31,7 @@ _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 class RowFile:
     """An opened file of rows: a table, or sparse rows."""
 
-    #: What messages call it.
-    name: str
+    limit: Limit
     columns: tuple[str, ...] = ()
     #: Takes names of columns and yields their values as Arrow's record batches.
     blocks: Callable[[list[str]], Iterable[Any]] = lambda wanted: ()
@@ -47,9 +47,15 @@ class RowFile:
     first_index: int | None = None
 
     def __post_init__(self) -> None:
+        self.limit.check(0, len(self.columns))
         column, n = Counter(self.columns).most_common(1)[0] if self.columns else ("", 1)
         if n > 1:
             raise ValueError(f"{self.name}: two columns are named {column!r}.")
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.limit.name
 
     @property
     def is_sparse(self) -> bool:
@@ -65,11 +71,12 @@ class RowFile:
         if target in drop:
             raise ValueError(f"The target {target!r} cannot be dropped.")
         wanted = [column for column in self.columns if column not in set(drop)]
-        table = pa.Table.from_batches(list(self._rows(wanted)))
-        if self.decimal is not None:
-            values = {c: _values(table[c], self.decimal) for c in wanted if c != target}
-            table = pa.table({**values, target: _labels(table[target])})
-        X = table.to_pandas(ignore_metadata=True)
+        with explained(self.name):
+            table = pa.Table.from_batches(list(self._rows(wanted, is_whole=True)))
+            if self.decimal is not None:
+                values = {c: _values(table[c], self.decimal) for c in wanted if c != target}
+                table = pa.table({**values, target: _labels(table[target])})
+            X = table.to_pandas(ignore_metadata=True)
         X = X.astype({c: "category" for c in self.categories if c in X})
         y = X.pop(target).to_numpy()
         for column in X.columns[[dtype.kind == "f" for dtype in X.dtypes]]:
@@ -80,20 +87,23 @@ class RowFile:
         return X, y
 
     def batches(
-        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int
+        self, columns: Mapping[str, Column], keep: Sequence[str], n_rows: int | None
     ) -> Iterator[tuple[Any, Any]]:
         """Yield the columns of a model as data frames, and columns as the file has them.
 
-        Types are those of the model's columns, whatever the rows of a batch look like.
+        Types are those of the model's columns, whatever the rows of a batch look like. The limit
+        is that of a batch; with `n_rows` None, of all batches, which the caller may keep.
         """
         self.check_columns([*columns, *keep])
         kept = list(dict.fromkeys(keep))
-        blocks = self._rows([*columns, *(name for name in kept if name not in columns)])
-        for table in _recut(blocks, n_rows):
-            values = {name: table[name] for name in columns}
-            if self.decimal is not None:
-                values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
-            yield pa.table(values).to_pandas(), table.select(kept)
+        wanted = [*columns, *(name for name in kept if name not in columns)]
+        with explained(self.name):
+            rows = self._rows(wanted, is_whole=n_rows is None)
+            for table in _recut(rows, n_rows or _N_ROWS, self.limit):
+                values = {name: table[name] for name in columns}
+                if self.decimal is not None:
+                    values = {c: _values_for(columns[c], table[c], self.decimal) for c in columns}
+                yield pa.table(values).to_pandas(), table.select(kept)
 
     def with_features(self, n_features: int) -> Any:
         """Return sparse rows with as many features as wanted."""
@@ -129,23 +139,40 @@ class RowFile:
         hint = " (is a quote in the header opened and never closed?)" if is_odd else ""
         return ", ".join(names[:n_shown]) + ", ..." * (names[:n_shown] != names) + hint
 
-    def _rows(self, wanted: list[str]) -> Iterator[Any]:
-        n_rows = 0
+    def _rows(self, wanted: list[str], *, is_whole: bool) -> Iterator[Any]:
+        n_rows = n_bytes = 0
         for block in self.blocks(wanted):
+            n_bytes += max(block.nbytes, 8 * block.num_rows * len(wanted)) if is_whole else 0
+            self.limit.check(n_bytes)
             yield block
             n_rows += block.num_rows
         if n_rows == 0:
             raise ValueError(f"{self.name} has no rows.")
 
 
-def _recut(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+def size_of(batch: Any) -> int:
+    """Return the bytes of a record batch whose cells are written out, each of them 8 at least."""
+    n_bytes = 0
+    for column in batch.columns:
+        size, kind = int(column.nbytes), column.type
+        if pa.types.is_dictionary(kind) and kind.value_type in (pa.string(), pa.large_string()):
+            lengths = compute.binary_length(column.dictionary).cast(pa.int64())
+            size += compute.sum(lengths.take(column.indices)).as_py() or 0
+        n_bytes += max(size, 8 * len(column))
+    return n_bytes
+
+
+def _recut(batches: Iterable[Any], n_rows: int, limit: Limit) -> Iterator[Any]:
     """Yield batches as tables that have as many rows as wanted, but for the last."""
-    held = None
+    held, n_bytes = None, 0
     for batch in batches:
         table = pa.Table.from_batches([batch])
         held = table if held is None else pa.concat_tables([held, table])
+        n_bytes += size_of(batch)
+        limit.check(n_bytes)
         while held.num_rows >= n_rows:
             yield held.slice(0, n_rows)
+            n_bytes = n_bytes * (held.num_rows - n_rows) // held.num_rows
             held = held.slice(n_rows)
     if held is not None and held.num_rows:
         yield held

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fcgboost import TableEncoder
 from fcgboost.cli import console
+from fcgboost.cli.guards import explained
 from fcgboost.cli.reading import open_rows
 from fcgboost.cli.row_file import RowFile
 from fcgboost.io import split_model
@@ -33,17 +34,18 @@ def read_rows(
 
     With `table`, a file that rows are to be written to, sparse ones are refused.
     """
-    with open_rows(options.data, format=options.format) as rows:
+    with open_rows(options.data, format=options.format, max_bytes=options.max_bytes) as rows:
         if table is not None and rows.is_sparse:
             raise ValueError(f"{table} cannot be written: the rows of {rows.name} are sparse.")
         target = _target_of(rows, options.target)
         rows.check_columns(options.drop)
         X, y = (rows.matrix, rows.labels) if target is None else rows.read(target, options.drop)
-    is_there = _is_there(y)
-    if not is_there.all():
-        _tell_left_out(int((~is_there).sum()))
-        X, y = X[is_there], y[is_there]
-    return X, _classes_of(y, target), rows.first_index
+    with explained(rows.name):
+        is_there = _is_there(y)
+        if not is_there.all():
+            _tell_left_out(int((~is_there).sum()))
+            X, y = X[is_there], y[is_there]
+        return X, _classes_of(y, target), rows.first_index
 
 
 def _target_of(rows: RowFile, target: str | None) -> str | None:
@@ -94,12 +96,16 @@ def _classes_of(y: Any, target: str | None) -> NDArray[Any]:
     return labels
 
 
-def open_for(model: Any, path: Path, format: str | None = None) -> AbstractContextManager[RowFile]:
-    """Open the rows that a model is to judge."""
+def open_for(
+    model: Any, options: argparse.Namespace, path: Path | None = None
+) -> AbstractContextManager[RowFile]:
+    """Open the rows that a model is to judge, or those of another file."""
     about = split_model(model)[1].about_.get("data")  # users may have put anything there
     first = about.get("first_index") if isinstance(about, dict) else None
     is_known = first in (0, 1)
-    return open_rows(path, format=format, first_index=first if is_known else None)
+    known: dict[str, Any] = {"first_index": first} if is_known else {}
+    known |= {"format": options.format} if path is None else {}
+    return open_rows(path or options.data, max_bytes=options.max_bytes, **known)
 
 
 def model_batches(
@@ -108,11 +114,12 @@ def model_batches(
     *,
     target: str | None = None,
     keep: Sequence[str] = (),
-    n_rows: int = 65_536,
+    n_rows: int | None = None,
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield decision values, rows as a model takes them, and columns as the file has them.
 
     These, the columns of `keep`, are an Arrow table; sparse rows come at once, and with None.
+    With `n_rows` None the limit of memory is that of all rows, not of a batch.
     """
     before, classifier = split_model(model)
     if rows.is_sparse:
@@ -185,16 +192,17 @@ def labelled_batches(
     known = {text_of(value): value for value in classifier.classes_.tolist()}
     lost.update(rows_without_target=0, unknown_labels=set())
     n_known = 0
-    with open_for(model, options.data, options.format) as rows:
+    with open_for(model, options) as rows:
         about = classifier.about_.get("target")
         is_told = isinstance(about, str) and not rows.is_sparse
         target = _target_of(rows, options.target or (about if is_told else None))
         keep = [] if target is None else [target]
         for decision, X, kept in model_batches(model, rows, target=target, keep=keep):
-            y = rows.labels if target is None else rows.labels_in(kept[target])
-            is_there = _is_there(y)
-            lost["rows_without_target"] += int((~is_there).sum())
-            labels, is_known = _match(y[is_there], classifier.classes_, known)
+            with explained(rows.name):
+                y = rows.labels if target is None else rows.labels_in(kept[target])
+                is_there = _is_there(y)
+                lost["rows_without_target"] += int((~is_there).sum())
+                labels, is_known = _match(y[is_there], classifier.classes_, known)
             lost["unknown_labels"].update(map(text_of, pd.unique(labels[~is_known]).tolist()))
             n_known += int(is_known.sum())
             if is_there.any():

@@ -69,8 +69,9 @@ def split(X: Any, y: Any, options: argparse.Namespace) -> Any:
     except ValueError:
         values, counts = np.unique(y, return_counts=True)
         raise ValueError(
-            f"{len(y)} rows are too few to hold out {share:g} of them with all {len(values)} "
-            f"classes on both sides (the class {values[counts.argmin()]!s} has {counts.min()}); "
+            f"{options.data}: {len(y)} rows are too few to hold out {share:g} of them with all "
+            f"{len(values)} classes on both sides (the class {values[counts.argmin()]!s} has "
+            f"{counts.min()}); "
             "use more rows, or another --test-size."
         ) from None
 

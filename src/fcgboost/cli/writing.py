@@ -15,6 +15,9 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _KNOWN = (*_SEPARATORS, ".parquet", ".arrow", ".feather", ".ipc")
 _N_ROWS = 16_384
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
+# What spreadsheets run or calculate when it begins a cell, and what is only a number.
+_FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"
+_NUMBER = r"^[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 
 
 def check_outputs(
@@ -136,6 +139,23 @@ def _fields(values: Any, name: str, separator: str) -> Any:
         return texts
     doubled = compute.replace_substring(texts, '"', '""')
     return compute.replace_substring_regex(doubled, f"(?s)^(.*{special}.*)$", r'"\1"')
+
+
+def without_formulas(table: Any) -> Any:
+    """Return an Arrow table with an apostrophe before texts that a spreadsheet would run."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    columns = [pa.array(table.column_names, pa.string()), *table.columns]
+    for i, values in enumerate(columns):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if kind in (pa.string(), pa.large_string(), pa.string_view()):
+            texts = values.cast(pa.string())
+            is_number = compute.match_substring_regex(texts, _NUMBER)
+            is_run = compute.and_not(compute.match_substring_regex(texts, _FORMULA), is_number)
+            quoted = compute.binary_join_element_wise("'", texts, "")
+            columns[i] = compute.if_else(is_run, quoted, texts)
+    return pa.table(columns[1:], names=columns[0].to_pylist())
 
 
 def _write_typed(file: IO[bytes], tables: Iterable[Any], is_parquet: bool) -> int:

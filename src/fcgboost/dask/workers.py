@@ -7,6 +7,7 @@ import ctypes
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -240,6 +241,14 @@ def await_all(client: Client, futures: Sequence[Future], workers: Sequence[str] 
             break
         except TimeoutError:
             reason = _why_stuck(client, workers)
+        except CancelledError as cancelled:
+            if "lost dependencies" not in str(cancelled):
+                raise
+            raise RuntimeError(
+                "Rows are gone with the Dask worker that held them, and Dask does not know how to "
+                "make them again: they were scattered, or lay only there. Scatter, or persist, "
+                "them again and call fit again."
+            ) from cancelled
         if reason is None:
             moved = time.monotonic()
         elif time.monotonic() - moved > _PATIENCE:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from fcgboost.colors import CLASS_COLORS, custom_properties
 from fcgboost.files import write_whole
 from fcgboost.web.blocks import Card, Explorer, Section
+from fcgboost.web.text import shown
 
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='{0}' "
@@ -38,9 +39,8 @@ def write_page(
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"The folder for the report {path} does not exist.")
-    # Half a pair of surrogates in somebody's names is no text that a file could hold.
     page = _render(title=title, lead=lead, cards=cards, sections=sections)
-    write_whole(path, page.encode("utf-8", "replace"))
+    write_whole(path, shown(page))
     return path
 
 

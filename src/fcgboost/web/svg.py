@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from fcgboost.colors import LIGHT, PALETTE
+from fcgboost.web.text import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +82,7 @@ def inline(drawing: str, name: str, summary: str) -> str:
     their own. Colours become those of the page; ids get a prefix, names lose their namespaces,
     coordinates the digits that nobody sees.
     """
-    root = ElementTree.fromstring(drawing)
+    root = ElementTree.fromstring(shown(drawing))
     _clean(root, name)
     size = root.get("viewBox", "0 0 1 1")
     root.attrib.clear()
@@ -150,5 +151,6 @@ def drawing(has_dollars: bool, height: float = 3.6) -> Iterator[Any]:
         FigureCanvasAgg(figure)
         yield figure.add_subplot()
         for text in figure.findobj(Text):
+            text.set_text(shown(text.get_text()))
             if _FORMULA.search(text.get_text()):
                 text.set_parse_math(True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,13 @@ from fcgboost.scores import TITLES, Score
 
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _LONGEST = 60
+# What no XML, and so no drawing, can hold; and what HTML, in which it could stand, does not show.
+_UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def shown(text: str) -> str:
+    """Return a text with the replacement sign for all that a page cannot show."""
+    return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def count(n: float, noun: str = "") -> str:
@@ -107,7 +115,7 @@ def quoted(value: Any) -> str:
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
     """Return a text that is not too long for a line."""
-    text = " ".join(text.split()) or text
+    text = shown(" ".join(text.split()) or text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
