@@ -31,7 +31,7 @@ def add_data(parser: Any, target: str | None = None, *, is_optional: bool = Fals
     formats = ("csv", "tsv", "parquet", "arrow", "npz", "svmlight")
     help_ = "the format of DATA, if neither its name nor its first bytes tell"
     add_choice(parser, "--format", formats, help_)
-    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 20 times DATA's size)"
+    help_ = "the memory that rows may fill, such as 8GiB (default: 1GiB, or 40 times DATA's size)"
     parser.add_argument("--max-bytes", type=size, metavar="SIZE", help=help_)
     if target is not None:
         help_ = f"the column with the classes{target}"

@@ -38,7 +38,7 @@ _STANDARD_INPUT = "-"
 _N_ROWS = 65_536
 #: What rows may fill at once, if that is more than so many times the size of their file.
 _MUCH = 2**30
-_MANY_TIMES = 20
+_MANY_TIMES = 40
 #: The bytes of a row, or an entry, of a sparse matrix while it is read.
 _PER_ENTRY = 32
 
@@ -55,7 +55,7 @@ def open_rows(
 
     A format of None is what the end of the name says, else what the first bytes do. The indices of
     sparse rows count from `first_index`; None is 1 unless index 0 occurs in the file. Rows that are
-    held at once may fill `max_bytes`; None is 1 GiB, or 20 times the file's size if that is more.
+    held at once may fill `max_bytes`; None is 1 GiB, or 40 times the file's size if that is more.
     """
     name = "standard input" if str(path) == _STANDARD_INPUT else str(path)
     with _seekable(path) as file:

@@ -23,6 +23,8 @@ _MISSING = pa.array(
 )
 _EMPTY = pa.array([""])
 _N_SHOWN, _LONGEST, _N_ROWS = 20, 60, 65_536
+#: The bytes that a field of text takes at least, until it is known what its column holds.
+_PER_TEXT = 32
 _TRUTHS = pa.array(["true", "false", None])
 _TIMES = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -141,8 +143,9 @@ class RowFile:
 
     def _rows(self, wanted: list[str], *, is_whole: bool) -> Iterator[Any]:
         n_rows = n_bytes = 0
+        per_row = (8 if self.decimal is None else _PER_TEXT) * len(wanted)
         for block in self.blocks(wanted):
-            n_bytes += max(block.nbytes, 8 * block.num_rows * len(wanted)) if is_whole else 0
+            n_bytes += max(block.nbytes, per_row * block.num_rows) if is_whole else 0
             self.limit.check(n_bytes)
             yield block
             n_rows += block.num_rows
