@@ -178,7 +178,6 @@ def test_other_numbers_are_refused_or_give_finite_answers(
         ("gauss", ("atoms", 0, "row", 3), 1e-200),
         ("gauss", ("intercept", 0), 1.7e308),
         ("polynomial", ("atoms", 0, "row", 0), 1e200),
-        ("sparse", ("scale", 1), 1e-200),
         ("leaves", ("atoms", 0, "row", 5), 1.7e308),
         ("trees", ("atoms", 0, "coef", 0), 1e308),
     ],

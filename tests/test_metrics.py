@@ -246,3 +246,18 @@ def test_routing_transforms_validation_rows(is_frame: bool) -> None:
     auc = get_scorer("roc_auc")(pipe, rows[50:], y[50:])
     found = pipe[-1].trace_.metrics["validation"]["roc_auc"]
     assert found[pipe[-1].n_iter_ - 1] == pytest.approx(auc)
+
+
+def test_a_metric_that_fails_in_the_end_costs_no_fit():
+    X, y = make_simulation(60, random_state=0)
+
+    def moody(classifier, X, y):
+        if np.ptp(classifier.decision_function(X)) > 0.0:
+            raise ZeroDivisionError("not today")
+        return 0.5
+
+    classifier = FCGBoostClassifier("tree", max_iter=3, random_state=0, metrics={"moody": moody})
+    with pytest.warns(UserWarning, match=r"metrics of the train rows are NaN: .*not today"):
+        classifier.fit(X, y)
+    assert np.isnan(classifier.trace_.metrics["train"]["moody"]).all()
+    assert classifier.n_atoms_ > 0

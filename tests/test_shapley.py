@@ -157,6 +157,29 @@ def test_orders_end_where_a_function_is_wild(monkeypatch):
     np.testing.assert_allclose(total, classifier.decision_function(X[:1]), atol=1e-12)
 
 
+class Slower(GaussDictionary):
+    """Bells with other values."""
+
+    def evaluate(self, X, atoms, scale):
+        return np.sqrt(super().evaluate(X, atoms, scale))
+
+    def prepared(self, atoms, scale):
+        return lambda X: self.evaluate(X, atoms, scale)
+
+
+class Bent(LinearDictionary):
+    """Lines with another profile."""
+
+    def profile(self, z):
+        return z**2
+
+
+@pytest.mark.parametrize("family", [Slower(), Bent()])
+def test_a_class_derived_from_ours_has_its_own_values(family):
+    X, y = make_classification(150, 4, n_informative=3, n_redundant=1, random_state=3)
+    check(FCGBoostClassifier(family, max_iter=6, random_state=0).fit(X, y), X)
+
+
 def test_columns_that_do_not_matter_have_the_value_zero():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 20))

@@ -30,8 +30,8 @@ class Explanation:
         The rows as they were given.
     feature_names : list of str
     errors : ndarray of shape (n_samples,)
-        Three standard errors of the value that is known worst, at most one per cent of the largest;
-        0 where all are exact.
+        Three standard errors of the least certain value, at most one per cent of the largest unless
+        100,000 orders were not enough; 0 where all are exact.
     """
 
     values: Array

@@ -52,7 +52,7 @@ _FUNCTIONS = {
     "gauss_values": "-iiaiaaa",
     "shapley_trees": "-iiaiiaaaiaiaa",
     "shapley_products": "-iiiaaiaaaa",
-    "shapley_walks": "-iiaiaaiaaipa",
+    "shapley_walks": "-iiaiaaiaaiipaa",
 }
 
 

@@ -251,13 +251,15 @@ FCG_API void fcg_shapley_products(int64_t n_background, int64_t n_players, int64
                                   const double *points, const double *weights, double *room,
                                   double *phi);
 /* Change sums z, of shape (n_walks, n_atoms), move by move: p > 0 adds what player p - 1 changes,
- * -p takes it back. That is gaps @ weights over its inputs first[p - 1], ..., first[p] - 1; gaps have
- * the shape (n_walks, n_inputs). Written are the sums before and behind all moves, of shape
- * (n_walks, n_moves + 1, n_atoms), or, of shape (.., n_outputs), max(0, z) @ coef^T if there are
- * coefficients, (n_outputs, n_atoms). */
+ * -p takes it back. That is gaps @ weights over its inputs first[p - 1], ..., first[p] - 1; gaps
+ * have the shape (n_walks, n_inputs). Written are the sums before all moves and after each, of
+ * shape (n_walks, n_moves + 1, n_atoms), or, of shape (.., n_outputs), profile(z) @ coef^T if
+ * there are coefficients, (n_outputs, n_atoms). There is room for n_atoms numbers. */
+enum { FCG_RAMP = 0, FCG_STEP = 1, FCG_SIGMOID = 2 };
 FCG_API void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves,
                                int64_t n_inputs, const int64_t *first, const double *gaps,
-                               int64_t n_atoms, const double *weights, double *z,
-                               int64_t n_outputs, const double *coef, double *values);
+                               int64_t n_atoms, const double *weights, double *z, int64_t profile,
+                               int64_t n_outputs, const double *coef, double *room,
+                               double *values);
 
 #endif

@@ -1,4 +1,5 @@
 /* Shapley values of trees and of products, and sums that change player by player. */
+#include "exp.h"
 #include "walk.h"
 
 enum { LANES = 8 };
@@ -88,22 +89,34 @@ void fcg_shapley_products(int64_t n_background, int64_t n_players, int64_t n_ato
         }
 }
 
-/* Return the sum over atoms of coef max(0, z), in the same order on every machine. */
-static double rectified(int64_t n, const double *coef, const double *z) {
+/* Write the values of atoms with sums z. */
+static void apply(int64_t profile, int64_t n, const double *z, double *values) {
+    if (profile == FCG_RAMP)
+        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? z[a] : 0.0;
+    else if (profile == FCG_STEP)
+        for (int64_t a = 0; a < n; a++) values[a] = z[a] > 0.0 ? 1.0 : 0.0;
+    else
+        for (int64_t a = 0; a < n; a++) {
+            double small = exp_of(-fabs(z[a])), large = 1.0 / (1.0 + small);
+            values[a] = z[a] > 0.0 ? large : small * large;
+        }
+}
+
+/* Return a product of vectors, added up in the same order on every machine. */
+static double dot(int64_t n, const double *x, const double *y) {
     double sums[LANES] = {0.0}, total = 0.0;
     int64_t a = 0;
     for (; a + LANES <= n; a += LANES)
-        for (int64_t l = 0; l < LANES; l++)
-            sums[l] += coef[a + l] * (z[a + l] > 0.0 ? z[a + l] : 0.0);
-    for (int64_t l = 0; a < n; a++, l++) sums[l] += coef[a] * (z[a] > 0.0 ? z[a] : 0.0);
+        for (int64_t l = 0; l < LANES; l++) sums[l] += x[a + l] * y[a + l];
+    for (int64_t l = 0; a < n; a++, l++) sums[l] += x[a] * y[a];
     for (int64_t l = 0; l < LANES; l++) total += sums[l];
     return total;
 }
 
 void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, int64_t n_inputs,
                        const int64_t *first, const double *gaps, int64_t n_atoms,
-                       const double *weights, double *z, int64_t n_outputs, const double *coef,
-                       double *values) {
+                       const double *weights, double *z, int64_t profile, int64_t n_outputs,
+                       const double *coef, double *room, double *values) {
     for (int64_t i = 0; i < n_walks; i++, gaps += n_inputs, z += n_atoms)
         for (int64_t k = 0; k <= n_moves; k++, values += coef ? n_outputs : n_atoms) {
             if (k > 0) {
@@ -115,7 +128,8 @@ void fcg_shapley_walks(int64_t n_walks, int64_t n_moves, const int64_t *moves, i
                 }
             }
             for (int64_t a = 0; !coef && a < n_atoms; a++) values[a] = z[a];
+            if (coef) apply(profile, n_atoms, z, room);
             for (int64_t o = 0; coef && o < n_outputs; o++)
-                values[o] = rectified(n_atoms, coef + o * n_atoms, z);
+                values[o] = dot(n_atoms, coef + o * n_atoms, room);
         }
 }

@@ -37,18 +37,25 @@ def of_products(own: Array, others: Array, points: Array, weights: Array) -> Arr
 
 
 def walk(
-    moves: Rows, first: Rows, gaps: Array, weights: Array, start: Array, coef: Array | None
+    moves: Rows,
+    first: Rows,
+    gaps: Array,
+    weights: Array,
+    start: Array,
+    profile: int | None,
+    coef: Array,
 ) -> Array:
-    """Return sums before and behind every move, of shape (n_walks, n_moves + 1, n_atoms).
+    """Return sums before all moves and after each, of shape (n_walks, n_moves + 1, n_atoms).
 
     They begin at `start`, which is overwritten. A move p > 0 adds what player p - 1 changes, -p
-    takes it back: gaps @ weights over the inputs from first[p - 1] to first[p]. With coefficients,
-    of shape (n_outputs, n_atoms), return what these make of positive parts instead, of shape
-    (n_walks, n_moves + 1, n_outputs).
+    takes it back: gaps @ weights over the inputs from first[p - 1] to first[p]. With a profile, one
+    of `kernels.h`, return the values of atoms times coefficients of shape (n_outputs, n_atoms)
+    instead, of shape (n_walks, n_moves + 1, n_outputs).
     """
-    width = start.shape[1] if coef is None else len(coef)
-    values = np.empty((len(moves), moves.shape[1] + 1, width))
-    where = None if coef is None else ArrayPointer.from_param(coef)
+    width = weights.shape[1] if profile is None else len(coef)
+    values, room = np.empty((len(moves), moves.shape[1] + 1, width)), np.empty(weights.shape[1])
+    where = None if profile is None else ArrayPointer.from_param(coef)
     inputs = gaps.shape[1], first, gaps, weights.shape[1], weights, start
-    library().fcg_shapley_walks(*moves.shape, moves, *inputs, width, where, values)
+    outputs = profile or 0, width, where, room, values
+    library().fcg_shapley_walks(*moves.shape, moves, *inputs, *outputs)
     return values

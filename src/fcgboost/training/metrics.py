@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,11 @@ def with_metrics(fit: Fit, trace: Trace, link: PowerLink | None) -> Trace:
     """Return a path with its metrics, probabilities by the link of the model."""
     found, names = {}, [*fit.settings.metrics]
     for rows, layout, data, score in _scores(fit, link):
-        values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
+        try:
+            values = layout.judge(data, score).scores(trace, trace.atoms) if len(trace) else []
+        except Exception as error:  # a function of the user's may raise anything
+            warnings.warn(f"The metrics of the {rows} rows are NaN: {error}", stacklevel=4)
+            values = [[np.nan] * len(names)] * len(trace)
         found[rows] = dict(zip(names, np.reshape(values, (-1, len(names))).T.copy(), strict=True))
     return replace(trace, metrics=found) if found else trace
 

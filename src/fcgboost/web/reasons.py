@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fcgboost.dictionaries import LinearProfile, TreeDictionary
 from fcgboost.explanation import Explanation, explain
+from fcgboost.model import by_family
 from fcgboost.plotting.contributions import cells_of
 from fcgboost.tables import CategoryColumn
 from fcgboost.web.models import Array, Evaluation, FittedModel
@@ -32,7 +34,10 @@ class Reasons:
 def find_reasons(model: FittedModel, evaluation: Evaluation, row: int | None) -> Reasons | None:
     """Explain the worst mistakes and a row, or the worst; None where it would take too long."""
     classifier, X = model.classifier, evaluation.X
-    if len(model.columns) ** 2 * classifier.n_atoms_ > _MOST_WORK:
+    # Trees and linear atoms take next to no time.
+    members = by_family(classifier.model_.dictionary, classifier.atoms_, len(model.feature_names))
+    slow = [one for one in members if not isinstance(one.family, TreeDictionary | LinearProfile)]
+    if len(model.columns) ** 2 * sum(len(one.places) for one in slow) > _MOST_WORK:
         return None
     worst = evaluation.mistakes[:MOST_MISTAKES]
     row = int(np.append(worst, 0)[0]) if row is None else row
