@@ -41,7 +41,7 @@ print(f"{X.nnz / np.prod(X.shape):.1%} of the entries are not zero")
 # Gauss and polynomial atoms sit on training rows, here documents; ReLU and sigmoid atoms are
 # random directions, and in 400 dimensions few of those point anywhere useful. Counts have a
 # common unit already, so ``standardize=False`` leaves rare words as small as they are.
-# The default makes directions over all words and trees of the most usual ones in turn.
+# In every step the default takes a direction over all words or a tree of the most usual ones.
 dictionaries = {
     "auto": "auto",
     "gauss": GaussDictionary(),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import page, tables
+from benchmarks import page, tables, text
 from benchmarks.figures import FIGURES
 from benchmarks.figures.growth import point
 from benchmarks.measure import (
@@ -220,3 +220,13 @@ def test_the_stored_results_are_the_table_of_the_page() -> None:
     for file in page.TABLES:
         if (page.STORED / file).exists():
             assert page.section(load(page.STORED / file)) in text
+
+
+def test_a_line_of_words_has_paired_differences_and_ratios_of_time() -> None:
+    accuracies = np.array([[90.0, 88.0, 91.0], [92.0, 91.0, 91.0]])
+    seconds = np.array([[2.0, 1.0, 4.0], [4.0, 1.0, 8.0]])
+    cells = text.line("some", accuracies, seconds).strip("| ").split(" | ")
+    assert cells == ["some", "91.00", "89.50", "91.00", "+1.50 ± 0.50, 3 ×", "+0.00 ± 1.00, 0.5 ×"]
+    X, y, X_test, y_test = text.CASES["counts, 2 words"](0)
+    assert X.shape == X_test.shape == (text.N, text.N_WORDS)
+    assert len(y) == len(y_test) == text.N

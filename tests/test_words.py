@@ -63,7 +63,7 @@ def test_the_informative_words_are_the_important_ones(fitted):
     assert set(order[:8]) <= set(range(N_INFORMATIVE))
 
 
-def test_one_or_the_other_of_two_columns_is_learned_better_than_by_a_linear_model():
+def test_one_or_the_other_of_two_columns_is_learned():
     rng = np.random.default_rng(0)
     X = rng.random((2_000, 300)) < 0.04
     X[:, :2] = rng.random((2_000, 2)) < 0.3
@@ -71,7 +71,7 @@ def test_one_or_the_other_of_two_columns_is_learned_better_than_by_a_linear_mode
     X = sparse.csr_array(X, dtype=float)
     train, test = (X[:1_000], y[:1_000]), (X[1_000:], y[1_000:])
     linear = LogisticRegression().fit(*train)
-    assert make().fit(*train).score(*test) > linear.score(*test) + 0.1
+    assert make().fit(*train).score(*test) > 0.98 > 0.85 > linear.score(*test)
 
 
 def test_rows_are_never_made_dense_as_a_whole(monkeypatch):
@@ -140,6 +140,18 @@ def test_sparse_and_dense_rows_have_the_same_direction():
     X, y = documents()
     residual = 2.0 * y - 1.0 - (2.0 * y - 1.0).mean()
     np.testing.assert_allclose(grown(X, residual), grown(X.toarray(), residual), atol=1e-9)
+
+
+def test_families_that_grow_their_atoms_compete():
+    """Whichever gains more enters, in any order of the families."""
+    X, y = documents()
+    families = [DirectionDictionary(), TreeDictionary(2)]
+    chosen = []
+    for order in (families, families[::-1]):
+        model = make(dictionary=UnionDictionary(order), max_iter=4).fit(X, y)
+        chosen.append([type(order[int(row[0])]) for row in model.trace_.atoms])
+    assert chosen[0] == chosen[1]
+    assert chosen[0][0] is DirectionDictionary
 
 
 def test_there_is_no_direction_in_noise():

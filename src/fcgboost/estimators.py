@@ -40,11 +40,11 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         validation data of their own or given to fit: "auto" of several families in turn, the
         average of three paths up to 5,000 rows (times classes, if more than two), of eight up to
         10,000 where some columns are categories, from 10,000 rows on deep trees whose leaves are
-        corrected, and of sparse rows with more than 256 columns, such as counts of words, small
-        trees and linear directions over all columns in turn; "compact" for much smaller models.
-        "gauss", "polynomial", "sigmoid" and "relu" are the paper's families; "linear", "step",
-        "tree" and "direction" are others. Objects such as `GaussDictionary(width=0.5)` or
-        `UnionDictionary([...])` give full control.
+        corrected, and of sparse rows with more than 256 columns, such as counts of words, the
+        better of a tree and a linear direction over all columns in every step; "compact" for much
+        smaller models. "gauss", "polynomial", "sigmoid" and "relu" are the paper's families;
+        "linear", "step", "tree" and "direction" are others. Objects such as
+        `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         What is minimised. All but the hinge determine probabilities (see `link`).
     scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \

@@ -20,6 +20,8 @@ Positions = NDArray[np.intp]
 class UnionDictionary(Dictionary):
     """Atoms of several families, which take turns; a row is (number of the family, its row, zeros).
 
+    Where all of them grow their atoms, all propose one in every step, and the best of these enters.
+
     Parameters
     ----------
     families : sequence of Dictionary

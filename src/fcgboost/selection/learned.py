@@ -110,6 +110,7 @@ class _Learner:
         self._subsample = design.subsample(n_rows, key)
         data = _Data(self._subsample.rows, frame, self._subsample.weights)
         self._families = []
+        self._are_grown = all(isinstance(family, GrownDictionary) for family in families)
         for number, family in enumerate(families):
             own = data
             if isinstance(dictionary, UnionDictionary):
@@ -118,21 +119,24 @@ class _Learner:
             self._families.append(kind(family, selection, own))
 
     def choose(self, design: Design, request: Request) -> list[Choice | None]:
-        """Let a family propose, and take the best on all rows.
+        """Let a family propose, and take the best on all rows; all where all grow their atoms.
 
         For outputs that have all of that already, the next family proposes.
         """
         residuals, active = self._subsample.residuals(request.points)
         chosen: list[Choice | None] = [None] * len(request.points)
-        for turn in range(len(self._families)):
-            number = (request.k - 1 + turn) % len(self._families)
+        n = len(self._families)
+        turns = [[(request.k - 1 + turn) % n] for turn in range(n)]
+        # One atom of each says all of families that grow theirs, and costs little.
+        for numbers in [range(n)] if self._are_grown else turns:
             proposals, owners = [], list[int]()
             for c in (c for c, choice in enumerate(chosen) if choice is None):
-                key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
-                learned = residuals[:, c], active[:, c], request.gains[c], key
-                rows = self._families[number].propose(*learned)
-                proposals.append(wrapped(number, rows) if self._is_union else rows)
-                owners += [c] * rows.shape[0]
+                for number in numbers:
+                    key = hashing.derive(self._key, (request.k << 32) + (c << 16) + number)
+                    learned = residuals[:, c], active[:, c], request.gains[c], key
+                    rows = self._families[number].propose(*learned)
+                    proposals.append(wrapped(number, rows) if self._is_union else rows)
+                    owners += [c] * rows.shape[0]
             if not owners:
                 continue
             atoms = stack_rows(proposals)

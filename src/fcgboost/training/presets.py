@@ -30,7 +30,7 @@ class Preset:
     """A set-up."""
 
     name: str
-    #: They take turns in this order.
+    #: They take turns in this order, or compete if all grow their atoms.
     families: tuple[Dictionary, ...] = ()
     selection: LearnedCandidates | None = None
     #: Of the ridge, strongest first: of equal scores the simpler model wins.
@@ -104,7 +104,7 @@ WORDS = Preset(
     strength=0.1,
     clip=None,
     limit=2,
-    max_steps=16,
+    max_steps=12,
     leader=0,
     solver=NewtonSolver(),
     n_parts=16,
