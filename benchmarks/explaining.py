@@ -26,7 +26,8 @@ STEPS = {"max_iter": 200, "l2": 1e-3}
 MODELS: dict[str, dict[str, Any]] = {
     "default": {},
     "default, 200 steps": STEPS,
-    **{name: {"dictionary": name, "max_iter": 200} for name in ("relu", "sigmoid", "gauss", "tree")},
+    **{name: {"dictionary": name, "max_iter": 200} for name in ("relu", "sigmoid", "gauss")},
+    "tree": {"dictionary": "tree", "max_iter": 200},
 }
 N_COLUMNS = 30
 
