@@ -49,10 +49,11 @@ def test_the_contributions_are_those_of_python_and_add_up(
     found = explained(capsys, folder / "m.json", few, "--batch", 4, "--keep", "id")
     names = ["contribution(age)", "contribution(town)", "contribution(income)"]
     # The model does not use the column "id".
-    assert list(found) == ["id", "label", "decision", "base", *names]
+    assert list(found) == ["id", "label", "decision", "base", *names, "error"]
     expected = load_model(folder / "m.json").explain(read_exactly(few).drop(columns="churned"))
     assert expected.feature_names == ["id", "age", "town", "income"]
     np.testing.assert_allclose(found["base"], expected.base_values, rtol=1e-12)
+    np.testing.assert_allclose(found["error"], expected.errors)
     np.testing.assert_allclose(found[names], expected.values[:, 1:], atol=1e-12)
     np.testing.assert_allclose(found["base"] + found[names].sum(axis=1), found["decision"])
 

@@ -101,7 +101,7 @@ def test_without_data_no_row_is_explained(
     assert "One row explained" not in show(model).text
     with pytest.raises(ValueError, match=r"row=250: there are 250 rows of data, which count from"):
         write_model_report(tmp_path / "page.html", model, *judged, row=250)
-    with pytest.raises(ValueError, match=r"row=0: there are 0 rows of data"):
+    with pytest.raises(ValueError, match=r"row=0: there are no data to explain a row of"):
         write_model_report(tmp_path / "page.html", model, row=0)
 
 

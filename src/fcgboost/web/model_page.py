@@ -84,9 +84,10 @@ def write_model_report(
     if X is not None:
         evaluation = evaluate_model(fitted, X, y)
         fitted = evaluation.model
-    n_rows = 0 if evaluation is None else len(evaluation)
-    if row is not None and not 0 <= row < n_rows:
-        raise ValueError(f"row={row}: there are {n_rows} rows of data, which count from 0.")
+    if row is not None and evaluation is None:
+        raise ValueError(f"row={row}: there are no data to explain a row of; give them, too.")
+    if row is not None and not 0 <= row < len(evaluation or ()):
+        raise ValueError(f"row={row}: there are {len(y)} rows of data, which count from 0.")
     target = fitted.classifier.about_.get("target")
     known = f"A model of {shortened(target)}" if isinstance(target, str) else "A fitted model"
     lead, cards = _lead(fitted, evaluation), _cards(fitted, evaluation)
@@ -208,6 +209,8 @@ def _row(model: FittedModel, evaluation: Evaluation, reasons: Reasons | None) ->
         return ["The model is too large to explain a row in short time."]
     truth, found = evaluation.y[reasons.row], evaluation.labels[reasons.row]
     words = f"Row {reasons.row} is predicted as {quoted(found)}; its class is {quoted(truth)}."
+    if error := reasons.explanation.errors[-1]:
+        words += f" Contributions are known to ± {text.number(float(f'{error:.1g}'))}."
     if not reasons.is_from_training:
         words += " The model has no training rows, so it is explained against rows given here."
     return [words, [draw_row(model, reasons, found)]]
