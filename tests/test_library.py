@@ -15,7 +15,9 @@ from fcgboost.selection.gain import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "fcgboost" / "_kernels"
-SUITES = tuple(f"tests/test_{name}.py" for name in ("propose", "newton", "kernels", "trees"))
+SUITES = tuple(
+    f"tests/test_{name}.py" for name in ("propose", "newton", "kernels", "trees", "shapley")
+)
 
 
 def load_builder():
