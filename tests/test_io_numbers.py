@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier, PolynomialDictionary
 from fcgboost.dictionaries import LinearDictionary, StepDictionary, TreeDictionary, UnionDictionary
+from fcgboost.documents.answers import check_answers
 from fcgboost.io import ModelFileError, load_model, save_model
 from fcgboost.tables import TableEncoder
 
@@ -193,6 +194,24 @@ def test_numbers_without_answers_are_refused(
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ModelFileError, match=r"model\.json.*\$\.model has numbers that make"):
         load_model(tmp_path / "model.json")
+
+
+def test_coefficients_that_cancel_are_refused_all_the_same(tmp_path: Path) -> None:
+    """Far away from the training rows they do not."""
+    document = json.loads(texts("far", tmp_path)[1])
+    for atom, coef in zip(document["model"]["atoms"], (1e301, -1e301), strict=False):
+        atom["row"][0], atom["coef"][0] = 2e6, coef
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
+        load_model(tmp_path / "model.json")
+
+
+def test_rows_whose_values_are_all_missing_have_an_answer() -> None:
+    X, y = rows(), rows()[:, 1] > 0.5
+    model = FCGBoostClassifier("linear", max_iter=3, random_state=0).fit(X, y).model_
+    check_answers(model, [0.5, 0.5, 0.5], X)
+    with pytest.raises(ValueError, match="has numbers that make"):
+        check_answers(model, [1e302, -1e302, 3e302], X)
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 5, 6, 9, 12])
