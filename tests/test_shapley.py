@@ -305,16 +305,15 @@ def test_as_many_columns_as_can_be_looked_at_are_exact(monkeypatch):
     for n_columns, is_exact in ((4, True), (5, False)):
         rows = X[:, :n_columns]
         classifier = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(rows, y)
-        assert (classifier.explain(rows[:1]).errors[0] == 0.0) is is_exact
+        assert (classifier.explain(rows[:1]).errors[0] == 0.0) == is_exact
 
 
 def thresholds(sign):
     """Give walks of one row: the worth is one as soon as the first three columns are there."""
 
     def worth(moves):
-        n_walks, n_moves = moves.shape
         is_there = (moves[:, None, :] == np.arange(1, 4)[:, None]).cumsum(axis=2).all(axis=1)
-        return sign * np.column_stack([np.zeros(n_walks), is_there])[:, :, None]
+        return sign * np.column_stack([np.zeros(len(moves)), is_there])[:, :, None]
 
     return worth
 

@@ -17,8 +17,8 @@ def fit_with(preset: Preset, n_rows: float) -> Any:
     fit = SimpleNamespace(
         settings=SimpleNamespace(preset=preset), layout=SimpleNamespace(validation_weight=n_rows)
     )
-    fit.error = lambda score: Fit.error(fit, score)  # type: ignore[arg-type]
-    fit.slack = lambda score: Fit.slack(fit, score)  # type: ignore[arg-type]
+    fit.error = lambda score: Fit.error(fit, score)
+    fit.slack = lambda score: Fit.slack(fit, score)
     return fit
 
 
@@ -37,14 +37,14 @@ def test_the_strongest_ridge_within_the_slack_is_chosen() -> None:
     fit = fit_with(AUTO, 100.0)  # 0.01 below 0.8
     for first, best in ((0.7895, 1), (0.7905, 0)):
         traces = [SimpleNamespace(scores=np.array([s])) for s in (first, 0.795, 0.8)]
-        assert tuning._best(fit, traces) == best  # type: ignore[arg-type]
+        assert tuning._best(fit, traces) == best
 
 
 def test_of_small_models_the_fewest_steps_within_the_slack_are_chosen() -> None:
     fit = fit_with(COMPACT, 100.0)  # 0.02 below 0.8
     scores = np.array([[0.7795, 0.781, 0.8], [0.779, 0.785, 0.79]])
     assert tuning._winner(fit, scores) == (1, 1)
-    assert tuning._winner(fit, scores + [[0.001, 0.0, 0.0]]) == (0, 0)
+    assert tuning._winner(fit, scores + np.array([0.001, 0.0, 0.0])) == (0, 0)
     assert tuning._winner(fit_with(AUTO, 100.0), scores) == (0, 2)
 
 
@@ -83,5 +83,5 @@ def test_a_score_of_the_users_needs_every_class(scoring: str | None) -> None:
         k0=7,
         with_ridge=lambda *given: given,
     )
-    assert tuning.tune(fit, []) == (0.125, 35)  # type: ignore[arg-type]
+    assert tuning.tune(fit, []) == (0.125, 35)
     assert asked == [scoring is not None]

@@ -191,15 +191,14 @@ def test_a_limit_may_be_reached_and_columns_count() -> None:
 
 @pytest.mark.parametrize("error", [OSError("cut off"), OSError(errno.EINVAL, "bad argument")])
 def test_a_library_that_cannot_read_a_file_says_it_is_damaged(error: OSError) -> None:
-    with pytest.raises(ValueError, match=r"rows\.arrow is damaged, or not of its format: "):
-        with explained("rows.arrow"):
-            raise error
+    match = r"rows\.arrow is damaged, or not of its format: "
+    with pytest.raises(ValueError, match=match), explained("rows.arrow"):
+        raise error
 
 
 def test_a_fault_of_the_machine_is_not_one_of_the_file() -> None:
     for filename in (None, "/tmp/other"):
-        with pytest.raises(OSError, match="No space left") as told:
-            with explained("rows.arrow"):
-                raise OSError(errno.ENOSPC, "No space left", filename)
+        with pytest.raises(OSError, match="No space left") as told, explained("rows.arrow"):
+            raise OSError(errno.ENOSPC, "No space left", filename)
         assert told.value.errno == errno.ENOSPC
         assert told.value.filename == (filename or "rows.arrow")
