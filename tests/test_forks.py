@@ -248,7 +248,6 @@ def test_nothing_of_an_earlier_fit_is_left():
     pd = pytest.importorskip("pandas")
     classifier = FCGBoostClassifier("tree", max_iter=2, random_state=0)
     classifier.fit(pd.DataFrame(X).add_prefix("column "), Y)
-    classifier.earlier_ = 1
     assert hasattr(classifier, "feature_names_in_")
     classifier.own = 2
     classifier.fit(X, Y)

@@ -197,12 +197,16 @@ def test_a_shift_of_the_columns_does_not_turn_a_direction():
     np.testing.assert_allclose(moved[:-1], atom[:-1], rtol=1e-7, atol=1e-9)
 
 
-def test_a_constant_column_has_no_weight():
+def test_a_constant_column_has_no_weight(monkeypatch):
+    told, inner = [], directions._directions
+    monkeypatch.setattr(directions, "_directions", lambda z, u: told.append(u) or inner(z, u))
     rng = np.random.default_rng(0)
     X = np.hstack([rng.standard_normal((400, 5)), np.tile(1e3 + rng.random(40), (400, 1))])
     (atom,) = grown(X, X[:, 0] - X[:, 0].mean(), rng.uniform(0.5, 2.0, 400))
     assert atom[0] > 0.0
     assert not atom[5:-1].any()
+    # However it is rounded, the variance of a constant is none.
+    assert all(np.isfinite(u[:5]).all() and np.isinf(u[5:]).all() for u in told)
 
 
 def test_correlations_of_noise_are_in_standard_errors(monkeypatch):
