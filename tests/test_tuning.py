@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fcgboost.cluster.layout import ClusterLayout
 from fcgboost.training import tuning
 from fcgboost.training.dataset import LEAST_ROWS, can_be_split
 from fcgboost.training.fit import Fit
@@ -85,3 +86,16 @@ def test_a_score_of_the_users_needs_every_class(scoring: str | None) -> None:
     )
     assert tuning.tune(fit, []) == (0.125, 35)
     assert asked == [scoring is not None]
+
+
+def test_rows_on_several_workers_are_counted_once() -> None:
+    parts = [
+        [np.array([1, 2]), np.array([2, 3, 4])],
+        [np.array([5, 6, 7]), np.array([8])],
+        [np.array([9, 9]), np.array([9, 1, 1])],
+    ]
+    layout = SimpleNamespace(classes=[0, 1, 2], train=SimpleNamespace(ask=lambda *_: parts))
+    assert ClusterLayout.can_be_split(layout, needs_all=False)
+    assert not ClusterLayout.can_be_split(layout, needs_all=True)
+    parts[0].pop()
+    assert not ClusterLayout.can_be_split(layout, needs_all=False)
