@@ -172,3 +172,33 @@ def test_the_residual_is_the_larger_of_primal_and_dual() -> None:
     solution = AdmmSolver().solve(problem, np.zeros(4))
     assert set(solution.parts) == {"primal", "dual"}
     assert solution.residual == max(solution.parts.values())
+
+
+def test_the_primal_residual_is_relative_to_the_split_by_weights() -> None:
+    """|v - A u| / |v|, both in the norm that the weights give."""
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((50, 4)), rng.choice([-1.0, 1.0], 50)
+    s = rng.choice([1.0, 2.0, 40.0], 50)
+    found = solve(AdmmSolver(max_iter=3), make_problem(Square(), 3.0 * A, y, 0.01, s))
+    u, v, w, A = np.zeros(4), y, np.zeros(50), 3.0 * A
+    for _ in range(3):
+        system = (A.T * s) @ A + 1.02 * np.eye(4)
+        u = np.linalg.solve(system, A.T @ (s * (v + w)) + u)
+        v = y * Square().prox(y * (A @ u - w), s.sum())
+        w = w + v - A @ u
+    primal = np.sqrt((s * (v - A @ u) ** 2).sum() / (s * v**2).sum())
+    assert found.parts["primal"] == pytest.approx(primal, rel=1e-8)
+
+
+class Silent(SquaredHinge):
+    """A loss whose proximal map forgets where it is."""
+
+    def prox(self, z, tau):
+        return 0.0 * z
+
+
+def test_a_split_of_zero_has_a_residual() -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((50, 4)), rng.choice([-1.0, 1.0], 50)
+    found = solve(AdmmSolver(max_iter=1), make_problem(Silent(), A, y, 0.0))
+    assert found.parts["primal"] == pytest.approx(np.linalg.norm(A @ found.coef))

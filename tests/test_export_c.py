@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -364,3 +365,13 @@ def test_names_of_plain_inputs_are_told(tmp_path: Path) -> None:
     text = to_c(model)
     assert ' * x[1] is "*\\/"\n * x[2] is "SIZES"\n' in text
     compile_c(tmp_path, f"{text}int main(void) {{ return 0; }}\n")
+
+
+@needs_compiler
+def test_a_model_without_a_decision_predicts_the_first_class(tmp_path: Path) -> None:
+    X, y = blobs(2, 3)
+    model = FCGBoostClassifier("relu", max_iter=1, random_state=0).fit(X, y)
+    model.model_ = replace(model.model_, coef=np.zeros((1, 1)), intercept=np.zeros(1))
+    assert set(model.predict(X)) == {model.classes_[0]}
+    program = "int main(void) { const double x[3] = {1.0, 2.0, 3.0}; return m_predict(x); }\n"
+    assert subprocess.run([compile_c(tmp_path, to_c(model, name="m") + program)]).returncode == 0

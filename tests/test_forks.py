@@ -244,6 +244,17 @@ def test_a_failed_fit_leaves_the_last_one():
     assert vars(classifier) == before
 
 
+def test_nothing_of_an_earlier_fit_is_left():
+    pd = pytest.importorskip("pandas")
+    classifier = FCGBoostClassifier("tree", max_iter=2, random_state=0)
+    classifier.fit(pd.DataFrame(X).add_prefix("column "), Y)
+    assert hasattr(classifier, "feature_names_in_")
+    classifier.own = 2
+    classifier.fit(X, Y)
+    assert not hasattr(classifier, "feature_names_in_")
+    assert classifier.own == 2
+
+
 @pytest.mark.slow
 def test_all_at_random_breaks_nothing():
     """The short version of `make soak`."""

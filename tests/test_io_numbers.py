@@ -10,6 +10,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from sklearn.pipeline import make_pipeline
 
 from fcgboost import FCGBoostClassifier, PolynomialDictionary
 from fcgboost.dictionaries import LinearDictionary, StepDictionary, TreeDictionary, UnionDictionary
+from fcgboost.documents.answers import check_answers
+from fcgboost.documents.checking import DocumentError
 from fcgboost.io import ModelFileError, load_model, save_model
 from fcgboost.tables import TableEncoder
 
@@ -193,6 +196,25 @@ def test_numbers_without_answers_are_refused(
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ModelFileError, match=r"model\.json.*\$\.model has numbers that make"):
         load_model(tmp_path / "model.json")
+
+
+def test_coefficients_that_cancel_are_refused_all_the_same(tmp_path: Path) -> None:
+    """Far away from the training rows they do not."""
+    document = json.loads(texts("far", tmp_path)[1])
+    for atom, coef in zip(document["model"]["atoms"], (1e301, -1e301), strict=False):
+        atom["row"][0], atom["coef"][0] = 2e6, coef
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"\$\.model has numbers that make"):
+        load_model(tmp_path / "model.json")
+
+
+def test_a_row_whose_values_are_all_missing_has_an_answer() -> None:
+    X, y = rows() + 1.0, rows()[:, 1] > 0.5
+    model = FCGBoostClassifier("relu", max_iter=1, random_state=0).fit(X, y).model_
+    model = replace(model, atoms=np.array([[-1e305, 0.0, 0.0, 0.5e305]]), coef=np.ones((1, 1)))
+    check_answers(model, [1.0, 1.0, 1.0], X)
+    with pytest.raises(DocumentError, match="has numbers that make"):
+        check_answers(model, [0.0, 1.0, 1.0], X)
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 5, 6, 9, 12])

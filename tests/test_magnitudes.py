@@ -9,7 +9,7 @@ from scipy import sparse
 from suites.workers import fit_on, make_workers
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, ReluDictionary, TreeDictionary
-from fcgboost.clipping import FAR, ends_of, fences_of
+from fcgboost.clipping import FAR, bounded, ends_of, fences_of
 
 SIZES = [1e-320, 1e-300, 1e-200, 1e-170, 1e-155, 1e-100, 1.0]
 SIZES += [1e100, 1e155, 1e160, 1e200, 1e300, 1.79e308]
@@ -150,6 +150,8 @@ def fences(values: list[float]) -> tuple[float, float]:
     [
         ([], (-FAR, FAR)),
         ([40.0], (-FAR, FAR)),
+        ([44.0], (-FAR, FAR)),
+        ([44.5], (-4.0, 8.0)),
         ([999.0], (-4.0, 8.0)),
         ([999.0, -1e6], (-4.0, 8.0)),
         ([1.79e308, -1.79e308, 999.0, 1e6], (-4.0, 8.0)),
@@ -164,6 +166,19 @@ def test_a_few_values_far_from_the_range_of_all_others_are_wild(wild, expected) 
 def test_values_that_are_alike_have_no_wild_ones() -> None:
     for values in ([0.0, 1.0, 0.0], [5.0] * 4, [0.0, 1e-200, 1.0], [np.nan, 1.0, 2.0]):
         assert fences(values) == (-FAR, FAR)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_values_that_have_hardly_a_square_are_not_limited_by_their_range(sign: float) -> None:
+    values = [sign * x for x in (0.5e150, 0.52e150, 0.55e150, 0.6e150)]
+    assert fences([*values, -sign * 1e153]) == (-FAR, FAR)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_rows_too_far_away_count_as_so_many_units_away_on_both_sides(scale: float) -> None:
+    X = scale * np.array([[1e100], [-1e100], [2.0], [-2.0]])
+    found = bounded(lambda X: (X / scale) ** 3, X, np.array([scale]))
+    np.testing.assert_allclose(found[:, 0], [2.0**360, -(2.0**360), 8.0, -8.0])
 
 
 @pytest.mark.parametrize("value", [999.0, 1e6, -1.79e308])

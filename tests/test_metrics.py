@@ -16,6 +16,8 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, TreeDictionary, load_model
 from fcgboost.datasets import make_simulation
+from fcgboost.losses import SquaredHinge
+from fcgboost.training.scoring import Metric, PrecomputedClassifier
 
 
 def noisy(n_rows: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -261,3 +263,16 @@ def test_a_metric_that_fails_in_the_end_costs_no_fit():
         classifier.fit(X, y)
     assert np.isnan(classifier.trace_.metrics["train"]["moody"]).all()
     assert classifier.n_atoms_ > 0
+
+
+def refusing(estimator: Any, X: Any, y: Any) -> float:
+    raise ValueError("I count to three")
+
+
+def test_what_the_users_own_metric_refuses_is_an_error_also_where_a_class_is_missing() -> None:
+    decision = np.array([[0.5, 0.25, 0.0]] * 4)
+    found = PrecomputedClassifier(SquaredHinge(), np.arange(3), decision)
+    X, y = np.zeros((4, 1)), np.array([0, 1, 1, 0])
+    with pytest.raises(ValueError, match="cannot score these rows: I count to three"):
+        Metric(refusing)(found, X, y)
+    assert np.isnan(Metric("roc_auc_ovr")(found, X, y))

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from strategies import Data, training_sets
 
-from fcgboost.designs.moments import moments_of
+from fcgboost.clipping import FAR, Limits, ends_of, zeros_in
+from fcgboost.designs.moments import find_limits, moments_of
+from fcgboost.dictionaries import Dictionary, ReluDictionary
 
 
 @given(training_sets(), st.lists(st.integers(0, 30), max_size=4), st.randoms())
@@ -56,3 +58,47 @@ def test_a_constant_column_has_no_variance_and_a_tiny_weight_still_counts() -> N
     assert moments.variance[1] == 0.0
     assert moments.total_weight == pytest.approx(2.0 + 1e-12, rel=1e-15)
     assert moments.mean[0] == pytest.approx((1e-12 + 2.0 + 4.0) / (2.0 + 1e-12), rel=1e-15)
+
+
+class Marked(ReluDictionary):
+    """Atoms of columns the last of which has categories."""
+
+    def categories(self, n_features: int) -> np.ndarray:
+        return np.arange(n_features) == n_features - 1
+
+
+def limits_within(X: np.ndarray, dictionary: Dictionary, clip: float | None = None) -> Limits:
+    def within(limits: Limits | None) -> np.ndarray:
+        return X if limits is None else limits.apply(X)
+
+    limits, moments = find_limits(
+        clip,
+        dictionary,
+        lambda limits: moments_of(within(limits), np.ones(len(X))),
+        lambda columns: ends_of(X, columns),
+        lambda limits: zeros_in(within(limits)),
+    )
+    assert limits is not None
+    np.testing.assert_array_equal(moments.high, within(limits).max(axis=0))
+    return limits
+
+
+def test_a_column_is_limited_where_it_has_no_squares() -> None:
+    X = np.tile([[1.0, 1e152], [-1.0, -1e152]], (10, 1))
+    limits = limits_within(X, ReluDictionary())
+    assert (limits.low[1], limits.high[1]) == (-FAR, FAR)
+
+
+def test_a_zero_that_is_wild_is_not_among_the_limits() -> None:
+    X = np.linspace(100.0, 104.0, 40)[:, None]
+    X[7] = 0.0
+    limits = limits_within(X, ReluDictionary(), clip=3.0)
+    assert 80.0 < limits.low[0] < 100.0 < 104.0 < limits.high[0] < 130.0
+
+
+def test_no_category_is_wild() -> None:
+    X = np.tile(np.linspace(0.0, 4.0, 40)[:, None], 2)
+    X[7] = 1e6
+    limits = limits_within(X, Marked())
+    assert limits.high[0] < 10.0
+    assert limits.high[1] > 1e300

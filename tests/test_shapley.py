@@ -22,7 +22,7 @@ from fcgboost import (
     UnionDictionary,
     shapley,
 )
-from fcgboost.explanation import explain
+from fcgboost.explanation import explain, most_rows
 from fcgboost.shapley import Game
 from fcgboost.tables import TableEncoder
 
@@ -297,3 +297,56 @@ def test_bad_calls_are_refused():
         classifier.explain(X[:, :3])
     with pytest.raises(ValueError, match="3 features"):
         classifier.explain(X, background=X[:, :3])
+
+
+def test_as_many_columns_as_can_be_looked_at_are_exact(monkeypatch):
+    monkeypatch.setattr(shapley, "_MOST_EXACT", 4)
+    X, y = make_classification(100, 5, n_informative=4, n_redundant=0, random_state=1)
+    for n_columns, is_exact in ((4, True), (5, False)):
+        rows = X[:, :n_columns]
+        classifier = FCGBoostClassifier("relu", max_iter=8, random_state=0).fit(rows, y)
+        assert (classifier.explain(rows[:1]).errors[0] == 0.0) == is_exact
+
+
+def thresholds(sign):
+    """Give walks of one row: the worth is one as soon as the first three columns are there."""
+
+    def worth(moves):
+        is_there = (moves[:, None, :] == np.arange(1, 4)[:, None]).cumsum(axis=2).all(axis=1)
+        return sign * np.column_stack([np.zeros(len(moves)), is_there])[:, :, None]
+
+    return worth
+
+
+def test_the_error_of_random_orders_is_that_of_their_mean(monkeypatch):
+    monkeypatch.setattr(shapley, "_MOST_ORDERS", 1)  # so that one batch is enough
+    monkeypatch.setattr(shapley, "_ORDERS", 50)
+    found, error = shapley._sampled(np.zeros((5, 1)), thresholds(1.0), np.arange(5)[None, :])
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(5), (50, 1, 1)), axis=2)
+    pairs = np.zeros((50, 5))
+    for i, order in enumerate(orders[:, 0]):
+        for one in (order, order[::-1]):
+            pairs[i, [j for j in one if j < 3][-1]] += 0.5  # the last one makes the difference
+    np.testing.assert_allclose(found[:, 0], pairs.mean(axis=0))
+    assert error == pytest.approx(3.0 * 1.08 * pairs.std(axis=0, ddof=1).max() / 50**0.5)
+
+
+def test_values_below_zero_are_known_as_well_as_those_above(monkeypatch):
+    monkeypatch.setattr(shapley, "_TOLERANCE", 0.1)
+    above, below = (
+        shapley._sampled(np.zeros((5, 1)), thresholds(sign), np.arange(5)[None, :])
+        for sign in (1.0, -1.0)
+    )
+    np.testing.assert_array_equal(above[0], -below[0])
+    assert above[1] == below[1]
+
+
+def test_a_value_that_is_missing_on_both_sides_does_not_differ():
+    background = np.array([[np.nan, np.nan, 1.0, 1.0], [np.nan, 2.0, 1.0, 1.0]])
+    part = shapley._Part(None, None, None, None, background, np.arange(4), 4)
+    differs = part.differs(np.array([np.nan, np.nan, 1.0, np.nan]))
+    assert differs.tolist() == [False, True, False, True]
+
+
+def test_a_background_of_many_inputs_has_fewer_rows_and_ten_at_least():
+    assert [most_rows(2**n) for n in (0, 17, 18, 20, 24, 30)] == [100, 100, 64, 16, 10, 10]

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV
 from fcgboost.datasets import make_simulation
+from fcgboost.training.checks import check_weights
 from fcgboost.training.dataset import DataSet
 
 FEW = {"dictionary": "gauss", "max_iter": 10, "random_state": 0}
@@ -262,3 +263,11 @@ def test_class_weights_act_on_the_training_loss_not_on_the_score(given):
         share = (y < 0).mean()
     # The first class wins everywhere; the score is its share, not one.
     assert model.trace_[-1].validation_score == pytest.approx(share, abs=0.03)
+
+
+@pytest.mark.parametrize("weight", [-1e-300, -1e-9, -0.0005, -1.0])
+def test_no_weight_is_negative_however_little(weight):
+    weights = np.array([1.0, weight, 1.0])
+    with pytest.raises(ValueError, match="sample_weight_val has negative values"):
+        check_weights(weights, 3, "sample_weight_val")
+    assert check_weights(np.array([1.0, -0.0, 1.0]), 3)[1] == 0.0

@@ -13,6 +13,7 @@ from fcgboost import (
     load_model,
     save_model,
 )
+from fcgboost.dictionaries import directions
 from fcgboost.training.presets import AUTO, WORDS
 from fcgboost.training.settings import resolve
 
@@ -185,3 +186,45 @@ def make_sample(X):
 
     d = X.shape[1]
     return Sample(X[:1], np.zeros(d), np.ones(d), np.zeros(d), np.ones(d), 1.0, float(d))
+
+
+def test_a_shift_of_the_columns_does_not_turn_a_direction():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 30)) * np.linspace(0.2, 5.0, 30)
+    residual = X[:, 3] - X[:, 5] + rng.standard_normal(400)
+    residual -= residual.mean()
+    (atom,), (moved,) = grown(X, residual), grown(X + np.linspace(-9.0, 9.0, 30), residual)
+    np.testing.assert_allclose(moved[:-1], atom[:-1], rtol=1e-7, atol=1e-9)
+
+
+def test_a_constant_column_has_no_weight(monkeypatch):
+    told, inner = [], directions._directions
+    monkeypatch.setattr(directions, "_directions", lambda z, u: told.append(u) or inner(z, u))
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.standard_normal((400, 5)), np.tile(1e3 + rng.random(40), (400, 1))])
+    (atom,) = grown(X, X[:, 0] - X[:, 0].mean(), rng.uniform(0.5, 2.0, 400))
+    assert atom[0] > 0.0
+    assert not atom[5:-1].any()
+    # However it is rounded, the variance of a constant is none.
+    assert all(np.isfinite(u[:5]).all() and np.isinf(u[5:]).all() for u in told)
+
+
+def test_correlations_of_noise_are_in_standard_errors(monkeypatch):
+    told, inner = [], directions._directions
+    monkeypatch.setattr(directions, "_directions", lambda z, u: told.append(z) or inner(z, u))
+    rng = np.random.default_rng(0)
+    grown(rng.standard_normal((600, 500)), rng.standard_normal(600))
+    assert len(told) == 3  # two halves, and all rows
+    for z in told:
+        assert np.std(z) == pytest.approx(1.0, abs=0.1)
+
+
+def test_what_noise_tells_of_directions_is_in_standard_errors():
+    rng = np.random.default_rng(0)
+    X, residual = rng.standard_normal((400, 200)), rng.standard_normal(400)
+    grower = DirectionDictionary().grower(None)
+    grower._look(X)
+    W = rng.standard_normal((200, 500))
+    halves = residual[:, None] * grower._is_in
+    told = grower._told([W, W], X.mean(axis=0), halves, residual**2)
+    assert np.std(told) == pytest.approx(1.0, abs=0.15)

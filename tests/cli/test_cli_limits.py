@@ -1,6 +1,7 @@
 """What a small file may ask for: the limit of memory holds in every format, and can be raised."""
 
 import argparse
+import errno
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from suites.rows import put, read
 from fcgboost import FCGBoostClassifier, save_model
 from fcgboost.cli import main
 from fcgboost.cli.arguments import size
+from fcgboost.cli.guards import Limit, explained
 from fcgboost.cli.reading import open_rows
 
 MIB = 2**20
@@ -176,3 +178,27 @@ def test_sparse_matrices_within_the_limit_are_read(tmp_path: Path) -> None:
     sparse.save_npz(tmp_path / "a.npz", sparse.eye_array(100, format="csc"))
     with open_rows(tmp_path / "a.npz", max_bytes=MIB) as rows:
         assert rows.matrix.shape == (100, 100)
+
+
+def test_a_limit_may_be_reached_and_columns_count() -> None:
+    limit = Limit("rows.csv", 2**14)
+    limit.check(2**14)
+    limit.check(2**13, n_columns=2)
+    for given in ((2**14 + 1, 0), (2**13 + 1, 2), (0, 5)):
+        with pytest.raises(ValueError, match=r"rows\.csv asks for more than"):
+            limit.check(*given)
+
+
+@pytest.mark.parametrize("error", [OSError("cut off"), OSError(errno.EINVAL, "bad argument")])
+def test_a_library_that_cannot_read_a_file_says_it_is_damaged(error: OSError) -> None:
+    match = r"rows\.arrow is damaged, or not of its format: "
+    with pytest.raises(ValueError, match=match), explained("rows.arrow"):
+        raise error
+
+
+def test_a_fault_of_the_machine_is_not_one_of_the_file() -> None:
+    for filename in (None, "/tmp/other"):
+        with pytest.raises(OSError, match="No space left") as told, explained("rows.arrow"):
+            raise OSError(errno.ENOSPC, "No space left", filename)
+        assert told.value.errno == errno.ENOSPC
+        assert told.value.filename == (filename or "rows.arrow")

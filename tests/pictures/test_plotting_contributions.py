@@ -18,6 +18,7 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.colors import CLASS_COLORS, GREEN, GREY
 from fcgboost.explanation import Explanation
 from fcgboost.plotting import ContributionDisplay
+from fcgboost.plotting.contributions import _number
 
 
 def labels_of(ax: Axes) -> list[str]:
@@ -85,6 +86,26 @@ def test_of_several_classes_the_predicted_one_is_drawn_or_the_one_asked_for(
     assert colors <= {GREEN, GREY}
     other = ContributionDisplay.from_estimator(several, BLOBS, row=i, class_of_interest=0)
     assert other.decision_value == pytest.approx(decision[0])
+
+
+def test_the_predicted_class_is_told_by_base_values_too(ax: Axes) -> None:
+    values = np.array([[[1.0, 0.25, -1.0], [0.0, 0.5, 0.0]]])
+    bases = np.array([[-0.5, 1.0, 0.0]])
+    found = Explanation(values, bases, np.zeros((1, 2)), ["a", "b"], np.zeros(1))
+    display = ContributionDisplay.from_explanation(found, ax=ax)
+    assert ax.get_xlabel() == "decision value for 1"
+    assert display.decision_value == 1.75
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *[(0.12345, "0.123"), (-999.4, "−999"), (1e3, "1,000"), (-12345.6, "−12,346")],
+        *[(999_999_999.0, "999,999,999"), (1e9, "1e+09"), (-1e9, "−1e+09"), (0.0, "0")],
+    ],
+)
+def test_numbers_are_short_and_thousands_are_told_apart(value: float, expected: str) -> None:
+    assert _number(value) == expected
 
 
 def test_cells_are_written_as_people_read_them(ax: Axes) -> None:
