@@ -123,7 +123,7 @@ class Coverage:
 
 def build_library(tree: Path, path: Path) -> None:
     """Build the compiled library of a tree again, where one of its sources was changed."""
-    if path.suffix == ".c":
+    if path.suffix in (".c", ".h"):
         subprocess.run([sys.executable, str(tree / "hatch_build.py")], check=True)
 
 
