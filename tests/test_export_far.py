@@ -112,8 +112,10 @@ def test_what_a_float_can_hold_is_not_refused() -> None:
     constant, sizes_of = np.full((len(X), 1), 1e9), np.array([1e-30, 1.0, 1e30])
     for rows in (np.hstack([X, constant]), X * sizes_of, X + 1e5 * X.std(axis=0)):
         for dictionary in ("relu", "gauss", "tree"):
-            to_c(make(dictionary=dictionary, max_iter=4).fit(rows, y), precision="float")
-    to_c(make(dictionary="gauss", max_iter=4).fit(sparse.csr_array(X), y), precision="float")
+            model = make(dictionary=dictionary, max_iter=4).fit(rows, y)
+            assert f"const float x[{rows.shape[1]}]" in to_c(model, precision="float")
+    model = make(dictionary="gauss", max_iter=4).fit(sparse.csr_array(X), y)
+    assert "const float x[3]" in to_c(model, precision="float")
 
 
 @needs_compiler

@@ -71,8 +71,11 @@ def test_pictures_of_shap_take_our_values(classifier, data):
     theirs = shap.Explanation(
         found.values, found.base_values, found.data, feature_names=found.feature_names
     )
-    shap.plots.waterfall(theirs[0], show=False)
-    shap.plots.beeswarm(theirs, show=False)
+    for draw, rows in ((shap.plots.waterfall, theirs[0]), (shap.plots.beeswarm, theirs)):
+        ax = draw(rows, show=False)
+        names = {label.get_text().split(" = ")[-1] for label in ax.get_yticklabels()}
+        assert set(found.feature_names) <= names
+        ax.figure.clear()
 
 
 def test_selection_by_importances_agrees_with_them(data):
