@@ -96,6 +96,16 @@ def test_a_zero_that_is_wild_is_not_among_the_limits() -> None:
     assert 80.0 < limits.low[0] < 100.0 < 104.0 < limits.high[0] < 130.0
 
 
+def test_a_zero_that_most_rows_have_is_not_wild() -> None:
+    X = np.linspace(-1.0, 1.0, 200)[:, None] * [1.0, 0.0]
+    X[:3, 1] = [5.0, 5.01, 5.02]
+    X[3, 0] = 999.0
+    limits = limits_within(X, ReluDictionary())
+    assert limits.high[0] < 4.0
+    assert limits.low[1] < 0.0
+    assert limits.high[1] > 5.02
+
+
 def test_no_category_is_wild() -> None:
     X = np.tile(np.linspace(0.0, 4.0, 40)[:, None], 2)
     X[7] = 1e6

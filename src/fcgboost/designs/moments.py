@@ -19,6 +19,8 @@ from fcgboost.tables.inputs import views_of
 _BLOCK_ENTRIES = 1 << 17
 # Values so many deviations from the mean may be wild, and constants so large would hide others.
 _ODD, _LARGEST_CONSTANT = 4.0, 2.0**20
+# Of more columns, such as counts of words, none is examined for wild values.
+_MOST_COLUMNS = 256
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,15 @@ def find_limits(
     limits, moments = None, moments_within(None)
     categories, ends = dictionary.categories(len(moments.mean)), (moments.low, moments.high)
     half = np.abs(np.divide(ends, 2.0) - moments.mean / 2.0).max(axis=0)
-    is_odd = (half > _ODD / 2.0 * np.sqrt(moments.variance)) | (np.abs(ends).max(axis=0) > FAR)
+    is_odd = np.abs(ends).max(axis=0) > FAR
+    if len(is_odd) <= _MOST_COLUMNS:
+        is_odd |= half > _ODD / 2.0 * np.sqrt(moments.variance)
     if is_odd.any() and views_of(dictionary)[0]:  # wild values do no harm to trees
         fences = fences_of(is_odd, ends_of(is_odd)).without(categories)
+        # Values that pull the mean to them, such as zeros of sparse rows, are no few rows.
+        low, high = fences.low / 1.5 + ends[0] / 3.0, fences.high / 1.5 + ends[1] / 3.0
+        is_usual = (moments.mean < low) | (moments.mean > high)
+        fences = fences.without(is_usual & (np.abs(ends).max(axis=0) <= FAR))
         if (ends[0] < fences.low).any() or (ends[1] > fences.high).any():
             limits, moments = fences, moments_within(fences)
     if clip is not None:
