@@ -426,7 +426,7 @@ def test_without_scripts_tables_and_pictures_are_there(chromium: OpenBrowser, pl
     assert page.locator("#still-path svg").is_visible()
     assert page.locator("#still-boundary img").is_visible()
     assert page.locator("#mistakes table").first.is_visible()
-    assert page.locator("#pictures svg[role=img]").count() == 8
+    assert page.locator("#pictures svg[role=img]").count() == 6
     context.close()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fcgboost.arrays import host
 from fcgboost.dictionaries import Array, GaussDictionary, TreeDictionary
 from fcgboost.documents.checking import refuse
 from fcgboost.model import Model, by_family
@@ -29,6 +30,10 @@ def check_answers(model: Model, fills: Any, background: Array | None) -> None:
         for family, places, rows, _ in by_family(model.dictionary, model.atoms, len(center)):
             if isinstance(family, TreeDictionary):
                 heights[places] = [np.abs(family.leaf_values(row[None])).max() for row in rows]
+            elif isinstance(family, GaussDictionary):
+                # Where a width has no square, bells have no values.
+                with np.errstate(all="ignore"):
+                    heights[places] = np.maximum(1.0, host(rows[:, -1:])[:, 0] ** -2.0 / _LARGEST)
         with np.errstate(all="ignore"):
             near = [center - away, center + away] if background is None else background
             size = np.abs(model.intercept) + np.abs(model.coef) @ heights
