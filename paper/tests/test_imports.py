@@ -73,6 +73,7 @@ def test_rivals_are_made_in_one_folder() -> None:
         *((f"benchmarks/{name}.py", "lightgbm") for name in ("rivals", "tree_speed")),
         ("benchmarks/rivals.py", "catboost"),
         ("benchmarks/gpu_default.py", "sklearn.ensemble"),
+        ("benchmarks/text.py", "sklearn.linear_model"),
     }
     assert found == expected
 
