@@ -182,17 +182,16 @@ def _add_demo(added: Any) -> None:
         added,
         "demo",
         commands.run_demo,
-        "Fit, draw and explain one example. It is the paper's simulation with 30 % flipped "
-        "labels,\nbeside a support vector machine, a random forest and AdaBoost. Takes about a "
-        "minute and\nneeds no data.",
+        "FCGBoost beside SVC, a random forest, gradient boosting and AdaBoost: the paper's noisy\n"
+        "simulation and a real table. Takes about a minute and needs no data.",
     )
-    _add_out(parser, "demo", "where the pictures go")
+    _add_out(parser, "demo", "where the pictures and the report go")
     parser.add_argument(
         "--n-samples",
         type=count,
         default=1000,
         metavar="N",
-        help="training points (default: %(default)s)",
+        help="training rows of the simulation (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="of all draws (default: %(default)s)")
 

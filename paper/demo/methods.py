@@ -1,154 +1,139 @@
-"""What the demo compares: data, methods, and how each is tuned and measured."""
+"""The classifiers of the demo, and how each is tuned and measured."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from joblib import Parallel, delayed
+from sklearn import metrics
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from threadpoolctl import threadpool_limits
 
-from fcgboost import (
-    Dictionary,
-    FCGBoostClassifier,
-    FCGBoostClassifierCV,
-    GaussDictionary,
-    PolynomialDictionary,
-    ReluDictionary,
-    SigmoidDictionary,
-    theory_steps,
-)
-from fcgboost.datasets import make_simulation
+from fcgboost import FCGBoostClassifier, FCGBoostClassifierCV, theory_steps
 from fcgboost.plotting import path_error
+from paper.contest.counting import stored_numbers
+from paper.demo.tasks import Array, Draw, Task
 from paper.rivals import RIVALS
-from paper.rivals.base import Rival
+from paper.rivals.base import tree_numbers
 
-Array = NDArray[np.float64]
-
-NOISE = 0.3
-N_TEST = 5000
-N_MORE_DRAWS = 10
-
-# The paper's simulations use raw inputs and no constant.
-AS_IN_THE_PAPER: dict[str, Any] = {"standardize": False, "fit_intercept": False}
-DICTIONARIES: dict[str, list[Dictionary]] = {
-    "gauss": [GaussDictionary(width) for width in (0.1, 0.2, 0.35, 0.5, 1.0, 5.0)],
-    "polynomial": [PolynomialDictionary(degree, q=1.0) for degree in range(1, 11)],
-    "sigmoid": [SigmoidDictionary(slope) for slope in (1.0, 5.0, 10.0, 20.0)],
-    "relu": [ReluDictionary()],
+DEFAULT, COMPACT, BOOSTING = "FCGBoost (default)", "FCGBoost compact", "gradient boosting"
+FAMILIES = ("gauss", "polynomial", "sigmoid", "relu")
+#: Titles, and the names in `RIVALS`.
+COMPETITORS = {
+    "SVC": "svm_rbf",
+    "random forest": "random_forest",
+    BOOSTING: "hist_gradient_boosting",
+    "AdaBoost": "adaboost",
 }
-GRID_NAMES = {"width", "degree", "slope_range"}
-
-
-class Data(NamedTuple):
-    """Noisy training data, clean test data."""
-
-    X: Array
-    y: Array
-    X_test: Array
-    y_test: Array
-    seed: int
-
-    def folds(self) -> StratifiedKFold:
-        return StratifiedKFold(5, shuffle=True, random_state=self.seed)
+METHODS = (DEFAULT, COMPACT, *(f"FCGBoost {name}" for name in FAMILIES), *COMPETITORS)
 
 
 class Result(NamedTuple):
-    """A tuned and fitted method: one line of the table."""
+    """A classifier on one task: one line of its table.
+
+    Attributes
+    ----------
+    model : classifier
+        Fitted to the first draw.
+    errors : array of shape (n_draws,)
+        On test rows with true labels.
+    log_loss : float
+        Mean over the draws; NaN without probabilities.
+    size : int
+        Numbers that the model of the first draw stores.
+    fit_seconds, tune_seconds : float
+        CPU time of the mean fit, and of the search.
+    """
 
     name: str
-    setting: str
     model: Any
-    unit: str
+    errors: Array
+    log_loss: float
     size: int
-    error: float
-    more_errors: Array
     fit_seconds: float
     tune_seconds: float
 
-
-COMPETITORS = ("svm_rbf", "random_forest", "adaboost")
-
-
-def make_data(n_samples: int, seed: int) -> Data:
-    """Draw noisy training data and clean test data."""
-    clean = make_simulation(N_TEST, noise=None, random_state=seed + 1_000_000)
-    return Data(*draw_training(n_samples, seed), *clean, seed)
+    @property
+    def standard_error(self) -> float:
+        """Of the mean error over draws."""
+        return float(self.errors.std(ddof=1) / np.sqrt(len(self.errors)))
 
 
-def run_fcgboost(name: str, data: Data) -> Result:
-    """Choose the dictionary's parameter and the number of steps, then fit."""
-    options = {**AS_IN_THE_PAPER, "random_state": data.seed}
-    search = FCGBoostClassifierCV(DICTIONARIES[name], cv=data.folds(), refit=False, **options)
-    tune_seconds = seconds_to_fit(search, data)
-    model = FCGBoostClassifier(**search.best_params_, **options)
-    fit_seconds = seconds_to_fit(model, data)
-    parameters = search.best_params_["dictionary"].get_params()
-    chosen = {key: parameters[key] for key in GRID_NAMES & parameters.keys()}
-    errors = error_of(model, data), more_errors(model, data)
-    label, size = f"FCGBoost {name}", model.n_atoms_
-    return Result(label, describe(chosen), model, "atoms", size, *errors, fit_seconds, tune_seconds)
-
-
-def run_competitor(rival: Rival, data: Data) -> Result:
-    """Tune a classifier of scikit-learn on the same folds, then fit it."""
-    assert rival.table is not None
-    model = rival.classifier(random_state=data.seed)
-    search = GridSearchCV(model, rival.folds, cv=data.folds(), refit=False)
-    tune_seconds = seconds_to_fit(search, data)
-    model.set_params(**search.best_params_)
-    fit_seconds = seconds_to_fit(model, data)
-    setting, size = describe(search.best_params_), rival.table.size(model)
-    errors = error_of(model, data), more_errors(model, data)
-    times = (fit_seconds, tune_seconds)
-    return Result(rival.title, setting, model, rival.table.unit, size, *errors, *times)
-
-
-def run_all(data: Data) -> Iterator[Result]:
+def run_task(task: Task, seeds: Sequence[int], n_jobs: int = -1) -> Iterator[Result]:
     """Tune, fit and judge one method after the other."""
-    for name in DICTIONARIES:
-        yield run_fcgboost(name, data)
-    for name in COMPETITORS:
-        yield run_competitor(RIVALS[name], data)
+    jobs = (delayed(run)(name, task.draw, seeds) for name in METHODS)
+    yield from Parallel(n_jobs, return_as="generator")(jobs)
 
 
-def seconds_to_fit(estimator: Any, data: Data) -> float:
-    """Fit, and give how long it took."""
-    start = time.perf_counter()
-    estimator.fit(data.X, data.y)
-    return time.perf_counter() - start
+def run(name: str, draw: Callable[[int], Draw], seeds: Sequence[int]) -> Result:
+    """Tune a method on the first draw, and fit what was chosen to all."""
+    draws = [draw(seed) for seed in seeds]
+    # One thread each: times compare like with like, and methods run side by side.
+    with threadpool_limits(1):
+        start = time.process_time()
+        chosen = tune(name, draws[0], seeds[0])
+        tuned = time.process_time()
+        models = [clone(chosen).fit(one.X, one.y) for one in draws]
+        fitted = time.process_time()
+    return Result(
+        name,
+        models[0],
+        np.array([1.0 - m.score(d.X_test, d.y_test) for m, d in zip(models, draws, strict=True)]),
+        float(np.mean([log_loss(m, d) for m, d in zip(models, draws, strict=True)])),
+        count_numbers(models[0]),
+        (fitted - tuned) / len(draws),
+        tuned - start,
+    )
 
 
-def error_of(model: Any, data: Data) -> float:
-    """Give the share of wrong predictions on the clean data."""
-    return 1.0 - float(model.score(data.X_test, data.y_test))
+def tune(name: str, data: Draw, seed: int) -> Any:
+    """Return the classifier with the setting that five folds choose."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    if name == DEFAULT:
+        return FCGBoostClassifier(random_state=seed)
+    if name == COMPACT:
+        return FCGBoostClassifier("compact", random_state=seed)
+    if name in COMPETITORS:
+        rival = RIVALS[COMPETITORS[name]]
+        model = rival.classifier(random_state=seed)
+        search = GridSearchCV(model, rival.folds, cv=folds, refit=False).fit(data.X, data.y)
+        return model.set_params(**search.best_params_)
+    family = name.removeprefix("FCGBoost ")
+    ours = FCGBoostClassifierCV(family, cv=folds, refit=False, random_state=seed)
+    return FCGBoostClassifier(**ours.fit(data.X, data.y).best_params_, random_state=seed)
 
 
-def more_errors(model: Any, data: Data) -> Array:
-    """Give the test errors of the chosen setting on fresh training samples."""
-    seeds = range(data.seed + 1, data.seed + 1 + N_MORE_DRAWS)
-    fresh = [clone(model).fit(*draw_training(len(data.y), seed)) for seed in seeds]
-    return np.array([error_of(model, data) for model in fresh])
+def log_loss(model: Any, data: Draw) -> float:
+    """Return the mean log-loss on labels as noisy as the training labels."""
+    if not hasattr(model, "predict_proba"):
+        return float("nan")
+    return float(metrics.log_loss(data.y_same, model.predict_proba(data.X_test)))
 
 
-def draw_training(n_samples: int, seed: int) -> tuple[Array, Array]:
-    """Draw noisy points."""
-    return make_simulation(n_samples, noise="uniform", level=NOISE, random_state=seed)
+def count_numbers(model: Any) -> int:
+    """Count stored numbers: of trees, a feature and a threshold per split and a value per leaf."""
+    if isinstance(model, FCGBoostClassifier):
+        return stored_numbers(model)
+    if hasattr(model, "support_vectors_"):
+        return int(model.support_vectors_.size + model.dual_coef_.size + 1)
+    if hasattr(model, "estimators_"):
+        return sum(tree_numbers(tree.get_n_leaves()) for tree in model.estimators_)
+    return sum(tree_numbers(t.get_n_leaf_nodes()) for trees in model._predictors for t in trees)
 
 
-def describe(parameters: dict[str, float]) -> str:
-    """Write parameters down in one line."""
-    return ", ".join(f"{name} {value:g}" for name, value in parameters.items()) or "-"
-
-
-def long_paths(models: dict[str, Any], data: Data) -> dict[str, Array]:
-    """Give the test error along paths of 10 k0 steps."""
+def long_paths(results: Sequence[Result], data: Draw) -> dict[str, Array]:
+    """Return the test error of the families along paths of 10 k0 steps."""
     n_steps = 10 * theory_steps(len(data.y))
-    longer = {name: clone(model).set_params(max_iter=n_steps) for name, model in models.items()}
+    models = {r.name.removeprefix("FCGBoost "): r.model for r in results}
     return {
-        name: path_error(model.fit(data.X, data.y), data.X_test, data.y_test)
-        for name, model in longer.items()
+        name: path_error(
+            clone(models[name]).set_params(max_iter=n_steps).fit(data.X, data.y),
+            data.X_test,
+            data.y_test,
+        )
+        for name in FAMILIES
     }

@@ -1,4 +1,4 @@
-"""What the demo says."""
+"""What the demo prints."""
 
 from __future__ import annotations
 
@@ -7,63 +7,58 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fcgboost.datasets import bayes_boundary
-from paper.demo import methods
-from paper.demo.methods import Array, Data, Result
+from paper.demo.methods import COMPACT, DEFAULT, Result
+from paper.demo.tasks import Array, Task
 
-_LINE = "{:<20}{:<33}{:>11}{:>17}{:>6} {:<16}{:>8}{:>9}"
+_LINE = "  {:<22}{:>17}{:>11}{:>16}{:>11}{:>10}"
 
 
-def print_beginning(data: Data) -> None:
-    """Say what is about to happen, and print the head of the table."""
-    sizes = f"{len(data.y)} training points, {len(data.y_test)} test points"
-    print(f"{sizes}; five folds; one thread\n")
-    head = ("method", "chosen setting", "test error", f"{methods.N_MORE_DRAWS} more draws")
-    print(_LINE.format(*head, "size", "", "fit", "tuning"), flush=True)
+def print_head(task: Task, n_draws: int) -> None:
+    """Print a task's title and the head of its table."""
+    print(f"\n{task.title}; {n_draws} draws")
+    head = ("", "test error", "log-loss", "numbers stored", "fit", "tuning")
+    print(_LINE.format(*head), flush=True)
 
 
 def print_row(r: Result) -> None:
-    """Print one line of the table."""
-    draws = f"{100 * r.more_errors.mean():.2f} ± {100 * r.more_errors.std():.2f}%"
-    times = (f"{r.fit_seconds:.3f} s", f"{r.tune_seconds:.1f} s")
-    errors = (f"{r.error:.2%}", draws)
-    print(_LINE.format(r.name, r.setting, *errors, r.size, r.unit, *times), flush=True)
+    """Print one line of a table."""
+    error = f"{100 * r.errors.mean():.2f} ± {100 * r.standard_error:.2f} %"
+    loss = "-" if np.isnan(r.log_loss) else f"{r.log_loss:.3f}"
+    tuning = f"{r.tune_seconds:.1f} s" if r.name not in (DEFAULT, COMPACT) else "none"
+    print(
+        _LINE.format(r.name, error, loss, f"{r.size:,}", f"{r.fit_seconds:.3f} s", tuning),
+        flush=True,
+    )
 
 
-def print_reading(results: Sequence[Result], data: Data) -> None:
-    """Say what the table shows, in numbers of this very run."""
-    n_draws = len(results[0].more_errors)
-    flipped = np.mean(data.y != np.where(data.X[:, 1] >= bayes_boundary(data.X[:, 0]), 1.0, -1.0))
-    sizes = [r.size for r in results if r.unit == "atoms"]
-    svm = next(r for r in results if r.unit == "support vectors")
-    best = min(results, key=lambda r: r.error)
-    steady = min(results, key=lambda r: float(r.more_errors.mean()))
-    uncertainty = steady.more_errors.std(ddof=1) / np.sqrt(n_draws)
-    sentences = [
-        f"{flipped:.1%} of the training labels are wrong, none of the test labels is.",
-        f"On this draw {best.name} has the lowest test error, {best.error:.2%}.",
-        f"One draw says little: on {n_draws} more, with the settings kept, {steady.name} has "
-        f"the lowest mean, {steady.more_errors.mean():.2%} (± is the standard deviation over "
-        f"draws, so the standard error of that mean is {uncertainty:.2%}), and the lowest error of "
-        f"a draw goes to {_winners(results)}.",
-        f"FCGBoost's models are sums of {min(sizes)} to {max(sizes)} atoms; the SVM's is one of "
-        f"{svm.size} kernels: {svm.size / len(data.y):.0%} of the noisy training points are "
-        "support vectors.",
-        "AdaBoost's trees are stumps, the forest has 100 trees; nodes are counted over all trees, "
-        "leaves among them.",
-    ]
-    print("\n" + textwrap.fill(" ".join(sentences), width=100))
-
-
-def _winners(results: Sequence[Result]) -> str:
-    """Count the draws on which each method has the lowest error."""
-    wins = np.bincount(np.argmin([r.more_errors for r in results], axis=0), minlength=len(results))
-    return ", ".join(f"{r.name} {n}" for r, n in zip(results, wins, strict=True) if n)
+def print_reading(found: Mapping[Task, Sequence[Result]]) -> None:
+    """Say what the tables show, in the figures of this run."""
+    print()
+    for task, results in found.items():
+        ranked = sorted(results, key=lambda r: float(r.errors.mean()))
+        best, default = ranked[0], next(r for r in results if r.name == DEFAULT)
+        said = f"{task.name}: lowest mean error {best.errors.mean():.2%}, {best.name}"
+        if best is not default:
+            gap = default.errors - best.errors
+            error = gap.std(ddof=1) / np.sqrt(len(gap))
+            said += f"; the default is {100 * gap.mean():.2f} ± {100 * error:.2f} points behind"
+        _print_paragraph(f"{said}.")
+    _print_paragraph(
+        "± is the standard error over draws. Test labels are true; the log-loss is that of labels "
+        "as noisy as the training labels. Times are CPU seconds on one thread. SVC has no "
+        "probabilities."
+    )
 
 
 def print_path(curves: Mapping[str, Array], k0: int) -> None:
-    """Say how the test error goes on after k0 steps."""
-    print(f"\nOne fit gives every number of steps. Test error after k0 = {k0} steps and later:")
+    """Say how the families' test error goes on after k0 steps."""
+    print(
+        f"\nOne fit holds every number of steps. Simulation, test error after k0 = {k0} and more:"
+    )
     for name, curve in curves.items():
         ks = [min(k, len(curve)) for k in (k0, 5 * k0, 10 * k0)]
         print(f"  {name:<12}" + ", ".join(f"{curve[k - 1]:.2%} at {k}" for k in ks))
+
+
+def _print_paragraph(text: str) -> None:
+    print(textwrap.fill(text, width=96, subsequent_indent="  "))

@@ -93,6 +93,7 @@ RIVALS: Mapping[str, Rival] = {
             "hist_gradient_boosting",
             "HistGB",
             make=HistGradientBoostingClassifier,
+            folds={"learning_rate": [0.02, 0.1], "max_leaf_nodes": [3, 7, 31]},
             contest=Entry(fit_histogram, _sizes("max_leaf_nodes", plans.LEAVES)),
         ),
         Rival(

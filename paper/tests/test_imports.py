@@ -11,7 +11,7 @@ BENCHMARKS = PAPER.parent / "benchmarks"
 #: What the API reference documents.
 PUBLIC = {
     *("fcgboost", "fcgboost.colors", "fcgboost.datasets", "fcgboost.losses"),
-    *("fcgboost.plotting", "fcgboost.scores", "fcgboost.solvers"),
+    *("fcgboost.plotting", "fcgboost.scores", "fcgboost.solvers", "fcgboost.web"),
 }
 #: What no public name does, with the reason.
 EXCEPTIONS = {
