@@ -56,6 +56,9 @@ lint: .venv/.test-stamp
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor -q --offline .github/workflows
 
 format: .venv/.test-stamp
 	$(BIN)/ruff check --fix
