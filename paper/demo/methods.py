@@ -84,7 +84,7 @@ def run(name: str, draw: Callable[[int], Draw], seeds: Sequence[int]) -> Result:
         models[0],
         np.array([1.0 - m.score(d.X_test, d.y_test) for m, d in zip(models, draws, strict=True)]),
         float(np.mean([log_loss(m, d) for m, d in zip(models, draws, strict=True)])),
-        count_numbers(models[0]),
+        count_numbers(name, models[0]),
         (fitted - tuned) / len(draws),
         tuned - start,
     )
@@ -109,20 +109,20 @@ def tune(name: str, data: Draw, seed: int) -> Any:
 
 def log_loss(model: Any, data: Draw) -> float:
     """Return the mean log-loss on labels as noisy as the training labels."""
-    if not hasattr(model, "predict_proba"):
+    if not hasattr(model, "predict_proba"):  # SVC has none.
         return float("nan")
     return float(metrics.log_loss(data.y_same, model.predict_proba(data.X_test)))
 
 
-def count_numbers(model: Any) -> int:
+def count_numbers(name: str, model: Any) -> int:
     """Count stored numbers: of trees, a feature and a threshold per split and a value per leaf."""
-    if isinstance(model, FCGBoostClassifier):
+    if name not in COMPETITORS:
         return stored_numbers(model)
-    if hasattr(model, "support_vectors_"):
+    if name == "SVC":
         return int(model.support_vectors_.size + model.dual_coef_.size + 1)
-    if hasattr(model, "estimators_"):
-        return sum(tree_numbers(tree.get_n_leaves()) for tree in model.estimators_)
-    return sum(tree_numbers(t.get_n_leaf_nodes()) for trees in model._predictors for t in trees)
+    if name == BOOSTING:
+        return sum(tree_numbers(t.get_n_leaf_nodes()) for trees in model._predictors for t in trees)
+    return sum(tree_numbers(tree.get_n_leaves()) for tree in model.estimators_)
 
 
 def long_paths(results: Sequence[Result], data: Draw) -> dict[str, Array]:

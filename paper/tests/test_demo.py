@@ -101,9 +101,9 @@ def test_the_lowest_log_loss_is_that_of_the_true_probabilities() -> None:
 def test_numbers_are_counted_as_documented() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     stumps = RIVALS["adaboost"].classifier(n_estimators=5).fit(X, y)
-    assert methods.count_numbers(stumps) == 5 * (2 + 2)
+    assert methods.count_numbers("AdaBoost", stumps) == 5 * (2 + 2)
     machine = RIVALS["svm_rbf"].classifier().fit(X, y)
-    assert methods.count_numbers(machine) == len(machine.support_) * (X.shape[1] + 1) + 1
+    assert methods.count_numbers("SVC", machine) == len(machine.support_) * (X.shape[1] + 1) + 1
 
 
 def test_a_failure_while_writing_leaves_the_old_picture_and_nothing_half_written(
