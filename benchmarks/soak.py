@@ -153,6 +153,8 @@ def _forked(number: int) -> str:
 def work(seed: int, folder: Path) -> None:
     """Take cases in a random order, and print a line for each."""
     chance = random.Random(seed)
+    # What a shell starts in the background ignores interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     warnings.simplefilter("ignore")
     for i in range(AT_ONCE):
         number = chance.randrange(N_CASES)
