@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 AUTO, COMPACT = "fcg_auto", "fcg_compact"
 LABELS: Mapping[str, str] = {
-    AUTO: "FCG auto",
-    COMPACT: "FCG compact",
+    AUTO: "fcgboost",
+    COMPACT: "fcgboost compact",
     **{name: rival.title for name, rival in ALL_RIVALS.items() if rival.contest},
 }
 OURS = (AUTO, COMPACT)

@@ -16,6 +16,7 @@ from paper.reporting.frames import (
     AS_IT_IS,
     JUDGED,
     LABELS,
+    NAMES,
     RIVALS,
     Rate,
     is_far_below,
@@ -33,7 +34,6 @@ RATES = (0.01, 0.1, 0.3)
 _POINTS = 0.003
 _PACE = "catboost"
 _COMPARED = (AS_IT_IS, "catboost", "hist_gradient_boosting")
-_NAMES = {"log_loss": "log-loss", "auc": "AUC"}
 
 
 def _rows(frame: DataFrame) -> DataFrame | None:
@@ -52,7 +52,7 @@ def _ranked_first(column: str, frame: DataFrame) -> Finding | None:
     n_tables = rows["dataset"].nunique()
     return Finding(
         graded(int(ordered[0] == AS_IT_IS), 1),
-        f"Mean ranks by {_NAMES[column]} over {n_tables} tables: {shown}.",
+        f"Mean ranks by {NAMES[column]} over {n_tables} tables: {shown}.",
     )
 
 

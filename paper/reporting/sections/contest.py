@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import nan
 from typing import TYPE_CHECKING, Any
 
+from fcgboost.colors import BLUE, GREEN
 from paper.reporting import published
 from paper.reporting.beyond import clipped
 from paper.reporting.contest import (
+    AUTO,
+    COMPACT,
     LABELS,
     OURS,
     by_set,
@@ -17,9 +21,10 @@ from paper.reporting.contest import (
     overall,
     rank_summaries,
 )
-from paper.reporting.document import Body
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import dots, panels, picture
 from paper.reporting.ledger.contest import CLAIMS
-from paper.reporting.summaries import NOTHING, marks, summaries
+from paper.reporting.summaries import NOTHING, Summary, marks, summaries, summarize
 from paper.reporting.tables import (
     Cell,
     Table,
@@ -34,6 +39,8 @@ from paper.reporting.tables import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Of pictures.
+OWN_COLORS: Mapping[str, str] = {LABELS[AUTO]: BLUE, LABELS[COMPACT]: GREEN}
 #: Columns that a lower value makes better, with the digits shown and what they are.
 _MEASURES: Mapping[str, tuple[int, str]] = {
     "brier": (4, "Brier scores of the probabilities"),
@@ -67,7 +74,42 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         tables += [_accuracies(common, methods, labels), *_gap_tables(common, labels)]
         if not noise:
             tables += [_measure(common, methods, column, facts) for column in _MEASURES]
-    return Body((_how(),), tuple(tables))
+    return Body((_how(),), tuple(tables), _pictures(frame))
+
+
+def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
+    """Draw mean accuracies with clean and with flipped labels, where more than one set is there."""
+    shown = {}
+    for noise, rows in frame.groupby("noise"):
+        common = complete(rows, present(tuple(LABELS), rows, "method"))
+        if common["dataset"].nunique() > 1 and AUTO in set(common["method"]):
+            shown[noise] = common
+    if not shown:
+        return ()
+    figure, axes = panels(1, len(shown), 3.6)
+    for ax, (noise, rows) in zip(axes[0], shown.items(), strict=True):
+        dots(ax, _beside(rows), OWN_COLORS, 2)
+        title = f"{100 * noise:g} % of labels flipped" if noise else "clean labels"
+        ax.set(title=title, xlabel="mean test accuracy, %")
+    n_sets = max(rows["dataset"].nunique() for rows in shown.values())
+    caption = (
+        f"Mean test accuracy over {n_sets} data sets, each method tuned on the same validation "
+        "rows. Flipped are labels to train and to validate with; test labels are clean. A whisker "
+        "is the standard error, over data sets, of the difference to fcgboost's default on the "
+        "same splits."
+    )
+    return (picture(figure, "contest-accuracy", caption),)
+
+
+def _beside(rows: DataFrame) -> dict[str, Summary]:
+    """Give mean accuracies in percent, the best first; errors are those of differences to ours."""
+    wide = 100.0 * by_set(rows, "accuracy")
+    errors = {name: summarize(wide[name] - wide[AUTO]).error for name in wide}
+    means = wide.mean().sort_values(ascending=False, kind="stable")
+    return {
+        LABELS.get(name, name): Summary(mean, nan if name == AUTO else errors[name], len(wide))
+        for name, mean in means.items()
+    }
 
 
 def _how() -> str:

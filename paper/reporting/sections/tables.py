@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from typing import TYPE_CHECKING, Any
 
+from fcgboost.colors import BLUE
 from paper.data.tables import TABLES as ALL_TABLES
 from paper.reporting.beyond import clipped, verdicts
-from paper.reporting.contest import by_set, complete, in_points, rank_summaries
-from paper.reporting.document import Body
+from paper.reporting.contest import by_set, complete, in_points, rank_summaries, ranks
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import dots, panels, picture
 from paper.reporting.frames import (
     AS_IT_IS,
     JUDGED,
     LABELS,
+    NAMES,
     OURS,
+    RIVALS,
     is_far_below,
     judged,
     table_gaps,
 )
 from paper.reporting.ledger.frames import TABLES
-from paper.reporting.summaries import marks, summaries
+from paper.reporting.summaries import Summary, marks, summaries, summarize
 from paper.reporting.tables import (
     Cell,
     Table,
@@ -34,6 +39,8 @@ from paper.reporting.tables import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Of pictures.
+OWN_COLORS: Mapping[str, str] = {LABELS[AS_IT_IS]: BLUE}
 #: Columns with their digits, what they are, and whether more is better.
 _MEASURES: Mapping[str, tuple[int, str, bool]] = {
     "accuracy": (4, "Shares of right classes", True),
@@ -73,7 +80,35 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         tables += [_scores(common, methods, column, facts) for column in JUDGED]
         tables += _gap_tables(common)
         tables += [_measure(common, methods, column) for column in _MEASURES]
-    return Body(_HOW, tuple(tables))
+    return Body(_HOW, tuple(tables), _pictures(rows))
+
+
+def _pictures(rows: DataFrame) -> tuple[Picture, ...]:
+    """Draw mean ranks of ours, as tables are, and of all rivals, where they have two tables."""
+    rows = complete(rows, (AS_IT_IS, *RIVALS))
+    if rows["dataset"].nunique() < 2:
+        return ()
+    figure, axes = panels(1, len(JUDGED), 3.6)
+    for ax, (column, largest) in zip(axes[0], JUDGED.items(), strict=True):
+        dots(ax, _ranks(rows, column, largest), OWN_COLORS, 2)
+        ax.set(title=NAMES[column], xlabel="mean rank (lower is better)")
+    caption = (
+        f"Mean rank on {rows['dataset'].nunique()} tables with text, categories, dates and missing "
+        "values. fcgboost is not tuned. A whisker is the standard error, over tables, of the "
+        "difference to fcgboost."
+    )
+    return (picture(figure, "tables-ranks", caption),)
+
+
+def _ranks(rows: DataFrame, column: str, largest: bool) -> dict[str, Summary]:
+    """Give mean ranks, the best first; errors are those of differences to ours."""
+    found = ranks(rows, column, largest=largest)
+    means = found.mean().sort_values(kind="stable")
+    errors = {name: summarize(found[name] - found[AS_IT_IS]).error for name in found}
+    return {
+        LABELS.get(name, name): Summary(mean, nan if name == AS_IT_IS else errors[name], len(found))
+        for name, mean in means.items()
+    }
 
 
 def _header(methods: Sequence[str]) -> tuple[str, ...]:
