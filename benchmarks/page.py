@@ -105,7 +105,7 @@ def _cell(line: Mapping[str, str], best: float) -> str:
     accuracy = f"{line['accuracy']} %"
     if float(line["accuracy"]) == best:
         accuracy = f"**{accuracy}**"
-    return f"{accuracy}, {line['seconds']} s"
+    return f"{accuracy}<br>{line['seconds']} s"
 
 
 def with_table(page: str, name: str, text: str) -> str:

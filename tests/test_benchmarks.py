@@ -226,7 +226,7 @@ def test_pages_show_the_means_of_every_size_and_a_picture(tmp_path: Path, docs: 
         in full
     )
     short = (docs / "benchmarks.md").read_text(encoding="utf-8")
-    assert "| MAGIC, 300 rows | **91.00 %**, 2 s | 90.00 %, 0.5 s | – | – | – |" in short
+    assert "| MAGIC, 300 rows | **91.00 %**<br>2 s | 90.00 %<br>0.5 s | – | – | – |" in short
     assert "| fit time | 4 × (4 to 4), better on 0 | – | – | – |" in short
     assert "| accuracy, points | +1.00 (+1.00 to +1.00), better on 1 | – | – | – |" in short
     assert (docs / "results" / "bench" / "every_size.png").stat().st_size > 1000
