@@ -33,7 +33,7 @@ PAPER = Heading(
     "The paper's experiments, run again",
     (
         "Every table and figure here is drawn from stored rows, one file per experiment. "
-        "“Paper” are the figures printed in the paper; a difference is ours minus the paper's.",
+        "“Paper” means the printed figure; a difference is ours minus the paper's.",
         "A cell with a footnote sign departs from the paper's protocol as the footnote says.",
     ),
 )
@@ -41,11 +41,10 @@ BEYOND = Heading(
     "Experiments beyond the paper",
     (
         "Every table here is drawn from stored rows, one file per experiment. None of it is in "
-        "the paper. The first table of a section has what was to be found out, with verdicts that "
-        "follow from the rows.",
-        "A cell with a footnote sign was made with less effort than others, as the footnote says. "
-        "Seconds may have been measured beside other work: ratios within a table are what they "
-        "are good for.",
+        "the paper. The first table of a section lists its claims, with verdicts computed from the "
+        "rows.",
+        "A footnote marks what was tuned or fitted with less effort. Seconds may have been "
+        "measured beside other work; compare them within a table only.",
     ),
 )
 

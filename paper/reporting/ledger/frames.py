@@ -78,7 +78,7 @@ def _no_slower(frame: DataFrame) -> Finding | None:
     middle, slowest = median(times), max(times, key=times.__getitem__)
     return Finding(
         graded(int(middle <= 1.0), 1),
-        f"Our processor time over that of CatBoost's defaults: median over {len(times)} tables "
+        f"Our CPU time over that of CatBoost's defaults: median over {len(times)} tables "
         f"{middle:.2f}, largest {times[slowest]:.2f} ({slowest}).",
     )
 
@@ -98,7 +98,7 @@ def _keeps_up(rate: float, frame: DataFrame) -> Finding | None:
 
 TABLES = (
     Claim(
-        "Given tables as they are, our default has the best mean rank by log-loss.",
+        "On tables as they are the default has the best mean rank by log-loss.",
         "tables",
         partial(_ranked_first, "log_loss"),
     ),
@@ -117,8 +117,8 @@ TABLES = (
 )
 GAPS = tuple(
     Claim(
-        f"With {rate:.0%} of the cells missing our default is at most 0.3 points below the better "
-        "of CatBoost and HistGradientBoosting by their defaults.",
+        f"With {rate:.0%} of the cells missing the default is at most 0.3 points below the better "
+        "of CatBoost and HistGradientBoosting with their defaults.",
         "gaps",
         partial(_keeps_up, rate),
     )

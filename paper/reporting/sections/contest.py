@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcgboost.colors import BLUE, GREEN
 from paper.reporting import published
-from paper.reporting.beyond import clipped
+from paper.reporting.beyond import clipped, verdicts
 from paper.reporting.contest import (
     AUTO,
     COMPACT,
@@ -56,14 +56,14 @@ _MEASURES: Mapping[str, tuple[int, str]] = {
     ),
     "file_bytes": (0, "Bytes of the model in its own file format (scikit-learn: pickle)"),
     "n_parts": (0, "Trees, support vectors or atoms"),
-    "seconds_tune": (2, "Seconds of processor time, on one thread, for the whole tuning"),
-    "seconds_fit": (3, "Seconds of processor time, on one thread, for the fit that won"),
+    "seconds_tune": (2, "Seconds of CPU time, on one thread, for the whole tuning"),
+    "seconds_fit": (3, "Seconds of CPU time, on one thread, for the fit that won"),
 }
 
 
 def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     """Compare all methods that have rows."""
-    tables = [_claims(frame)]
+    tables = [verdicts("contest", CLAIMS, frame)]
     for noise in sorted(frame["noise"].unique()):
         rows = frame[frame["noise"] == noise]
         methods = present(tuple(LABELS), rows, "method")
@@ -94,7 +94,7 @@ def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
     n_sets = max(rows["dataset"].nunique() for rows in shown.values())
     caption = (
         f"Mean test accuracy over {n_sets} data sets, each method tuned on the same validation "
-        "rows. Flipped are labels to train and to validate with; test labels are clean. A whisker "
+        "rows. Training and validation labels are flipped, test labels are clean. A whisker "
         "is the standard error, over data sets, of the difference to fcgboost's default on the "
         "same splits."
     )
@@ -118,16 +118,6 @@ def _how() -> str:
         "without a last fit to both; the gradient boosters' number of trees is that of the lowest "
         "validation log-loss. Tables show splits on which every method has a row. Test labels "
         "are clean in any case."
-    )
-
-
-def _claims(frame: DataFrame) -> Table:
-    rows = []
-    for claim in CLAIMS:
-        verdict, evidence = claim.finding({"contest": frame})
-        rows.append(row(claim.text, verdict, evidence))
-    return Table(
-        "What is claimed of us.", ("Claim", "Verdict", "Evidence"), tuple(rows), n_labels=3
     )
 
 
@@ -180,7 +170,7 @@ def _gap_tables(rows: DataFrame, labels: str) -> list[Table]:
         lines.append(row(dataset, LABELS.get(rival, rival), *shown))
     return [
         Table(
-            f"Ours minus the rival of the highest mean, in points, {labels}.",
+            f"Ours minus the best rival, in points, {labels}.",
             ("data set", "best rival", *_header(ours)),
             tuple(lines),
             ("± is the standard error of the difference on the same splits.",),

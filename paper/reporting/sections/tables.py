@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 OWN_COLORS: Mapping[str, str] = {LABELS[AS_IT_IS]: BLUE}
 #: Columns with their digits, what they are, and whether more is better.
 _MEASURES: Mapping[str, tuple[int, str, bool]] = {
-    "accuracy": (4, "Shares of right classes", True),
+    "accuracy": (4, "Accuracies", True),
     "stored_numbers": (
         0,
         "Numbers stored: two a split and one a leaf and class (CatBoost: two a level), "
         "coefficients and atoms' parameters; how levels are coded is not counted",
         False,
     ),
-    "seconds": (2, "Seconds of processor time, on one thread, tuning included", False),
-    "seconds_predict": (3, "Seconds of processor time for the test part's probabilities", False),
+    "seconds": (2, "Seconds of CPU time, on one thread, tuning included", False),
+    "seconds_predict": (3, "Seconds of CPU time for the test part's probabilities", False),
 }
 _TITLES = {
     "log_loss": "Log-losses, {clipped}",
@@ -65,7 +65,7 @@ _HOW = (
     "method has a row.",
     "Ours takes the frame. CatBoost gets text as strings, missing text as a level of its own; "
     "LightGBM and HistGradientBoosting get the categories of the rows they learn from, others as "
-    "missing. No rival takes dates: they, and ours behind one-hot coding, get days, month, weekday "
+    "missing. No rival takes dates: they, and ours with one-hot encoding, get days, month, weekday "
     "and hour as numbers.",
 )
 
@@ -161,7 +161,7 @@ def _gaps(rows: DataFrame, ours: str) -> Table:
                 "below" if is_far_below(area.difference) else "",
             )
         )
-    what = "" if ours == AS_IT_IS else " (behind one-hot coding)"
+    what = "" if ours == AS_IT_IS else " (with one-hot encoding)"
     return Table(
         f"Ours{what} minus the best rival: log-loss, and AUC in points.",
         ("table", "best log-loss", "difference", "best AUC", "difference", "AUC far below"),
