@@ -43,8 +43,16 @@ def verdicts_of(report: str) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *linked))
 
 
+def scoreboard_of(report: str) -> str:
+    """Return the table of ours beside rivals."""
+    lines = table_of(report, "scoreboard").splitlines()
+    cells = [line.rsplit(" | ", 1) for line in lines]
+    return "".join(f"{rest} | {_stressed(last.rstrip(' |'))} |\n" for rest, last in cells)
+
+
 def _stressed(verdict: str) -> str:
-    return f"**{verdict}**" if verdict == "does not hold" else verdict
+    """Let bad news stand out."""
+    return f"**{verdict}**" if verdict in ("does not hold", "worse") else verdict
 
 
 def put(page: str, name: str, lines: str) -> str:
@@ -57,12 +65,11 @@ def put(page: str, name: str, lines: str) -> str:
 
 def main() -> None:
     """Draw all of it."""
-    for folder, shown, page, name in (
-        ("results", PAPER, "findings.md", "ledger"),
-        ("beyond", BEYOND, "beyond.md", "scoreboard"),
+    for folder, shown, page, name, table in (
+        ("results", PAPER, "findings.md", "ledger", verdicts_of),
+        ("beyond", BEYOND, "beyond.md", "scoreboard", scoreboard_of),
     ):
         write_report(DOCS / folder, shown, rows=ROWS / folder)
         report = (DOCS / folder / "REPORT.md").read_text(encoding="utf-8")
-        lines = verdicts_of(report) if name == "ledger" else table_of(report, name)
         text = (DOCS / page).read_text(encoding="utf-8")
-        (DOCS / page).write_text(put(text, name, lines), encoding="utf-8")
+        (DOCS / page).write_text(put(text, name, table(report)), encoding="utf-8")

@@ -66,8 +66,9 @@ def test_the_report_judges_every_claim(experiment: Experiment) -> None:
 
 
 def test_the_page_holds_the_scoreboard_of_the_report() -> None:
-    lines = findings.table_of(report(), "scoreboard")
+    lines = findings.scoreboard_of(report())
     assert len(lines.splitlines()) == 22
+    assert lines.count("| **worse** |") == report().count("| worse |") == 4
     assert f"<!-- scoreboard: begin -->\n\n{lines}\n<!-- scoreboard: end -->" in page()
 
 
