@@ -66,6 +66,18 @@ def rank_summaries(
     return {str(name): summarize(found[name]) for name in found}
 
 
+def beside(
+    wide: DataFrame, ours: str, labels: Mapping[str, str], *, largest: bool
+) -> dict[str, Summary]:
+    """Give means over sets by label, the best first; errors are those of differences to ours."""
+    means = wide.mean().sort_values(ascending=not largest, kind="stable")
+    errors = {name: summarize(wide[name] - wide[ours]).error for name in wide if name != ours}
+    return {
+        labels.get(name, name): Summary(mean, errors.get(name, np.nan), len(wide))
+        for name, mean in means.items()
+    }
+
+
 def gaps(
     rows: DataFrame,
     ours: str,

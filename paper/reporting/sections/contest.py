@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 from fcgboost.colors import BLUE, GREEN
@@ -14,6 +13,7 @@ from paper.reporting.contest import (
     COMPACT,
     LABELS,
     OURS,
+    beside,
     by_set,
     complete,
     gaps,
@@ -24,7 +24,7 @@ from paper.reporting.contest import (
 from paper.reporting.document import Body, Picture
 from paper.reporting.figures import dots, panels, picture
 from paper.reporting.ledger.contest import CLAIMS
-from paper.reporting.summaries import NOTHING, Summary, marks, summaries, summarize
+from paper.reporting.summaries import NOTHING, marks, summaries
 from paper.reporting.tables import (
     Cell,
     Table,
@@ -88,7 +88,8 @@ def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
         return ()
     figure, axes = panels(1, len(shown), 3.6)
     for ax, (noise, rows) in zip(axes[0], shown.items(), strict=True):
-        dots(ax, _beside(rows), OWN_COLORS, 2)
+        means = 100.0 * by_set(rows, "accuracy")
+        dots(ax, beside(means, AUTO, LABELS, largest=True), OWN_COLORS, 2)
         title = f"{100 * noise:g} % of labels flipped" if noise else "clean labels"
         ax.set(title=title, xlabel="mean test accuracy, %")
     n_sets = max(rows["dataset"].nunique() for rows in shown.values())
@@ -99,17 +100,6 @@ def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
         "same splits."
     )
     return (picture(figure, "contest-accuracy", caption),)
-
-
-def _beside(rows: DataFrame) -> dict[str, Summary]:
-    """Give mean accuracies in percent, the best first; errors are those of differences to ours."""
-    wide = 100.0 * by_set(rows, "accuracy")
-    errors = {name: summarize(wide[name] - wide[AUTO]).error for name in wide}
-    means = wide.mean().sort_values(ascending=False, kind="stable")
-    return {
-        LABELS.get(name, name): Summary(mean, nan if name == AUTO else errors[name], len(wide))
-        for name, mean in means.items()
-    }
 
 
 def _how() -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import nan
 from typing import TYPE_CHECKING, Any
 
 from fcgboost.colors import BLUE
 from paper.data.tables import TABLES as ALL_TABLES
 from paper.reporting.beyond import clipped, verdicts
-from paper.reporting.contest import by_set, complete, in_points, rank_summaries, ranks
+from paper.reporting.contest import beside, by_set, complete, in_points, rank_summaries, ranks
 from paper.reporting.document import Body, Picture
 from paper.reporting.figures import dots, panels, picture
 from paper.reporting.frames import (
@@ -24,7 +23,7 @@ from paper.reporting.frames import (
     table_gaps,
 )
 from paper.reporting.ledger.frames import TABLES
-from paper.reporting.summaries import Summary, marks, summaries, summarize
+from paper.reporting.summaries import marks, summaries
 from paper.reporting.tables import (
     Cell,
     Table,
@@ -90,7 +89,8 @@ def _pictures(rows: DataFrame) -> tuple[Picture, ...]:
         return ()
     figure, axes = panels(1, len(JUDGED), 3.6)
     for ax, (column, largest) in zip(axes[0], JUDGED.items(), strict=True):
-        dots(ax, _ranks(rows, column, largest), OWN_COLORS, 2)
+        found = ranks(rows, column, largest=largest)
+        dots(ax, beside(found, AS_IT_IS, LABELS, largest=False), OWN_COLORS, 2)
         ax.set(title=NAMES[column], xlabel="mean rank (lower is better)")
     caption = (
         f"Mean rank on {rows['dataset'].nunique()} tables with text, categories, dates and missing "
@@ -98,17 +98,6 @@ def _pictures(rows: DataFrame) -> tuple[Picture, ...]:
         "difference to fcgboost."
     )
     return (picture(figure, "tables-ranks", caption),)
-
-
-def _ranks(rows: DataFrame, column: str, largest: bool) -> dict[str, Summary]:
-    """Give mean ranks, the best first; errors are those of differences to ours."""
-    found = ranks(rows, column, largest=largest)
-    means = found.mean().sort_values(kind="stable")
-    errors = {name: summarize(found[name] - found[AS_IT_IS]).error for name in found}
-    return {
-        LABELS.get(name, name): Summary(mean, nan if name == AS_IT_IS else errors[name], len(found))
-        for name, mean in means.items()
-    }
 
 
 def _header(methods: Sequence[str]) -> tuple[str, ...]:
