@@ -6,7 +6,8 @@ Every fit has a process of its own, made ready by a small fit before the clock s
 those of the processor in one thread; of the ten million rows, where every method has two threads,
 those of the clock. The rivals are set in rivals.toml. Every fit is a row of build/bench/large.csv
 (large_quick.csv) as soon as it is done; the table is drawn from this file, with the last row of
-every split, so that pieces can be run one by one. `--only` takes patterns such as "magic-*".
+every split, so that pieces can be run one by one. `--only` takes patterns such as "magic-*". The
+table is also written to build/bench/every_size.csv, for `python -m benchmarks.page`.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from typing import Any
 from benchmarks.large_fit import METHODS
 from benchmarks.large_sets import SETS
 from benchmarks.processes import ROOT, ProcessError, call
-from benchmarks.stored_rows import append_row, read_rows
+from benchmarks.stored_rows import append_row, read_rows, write_rows
 from benchmarks.tables import number
 
 FOLDER = ROOT / "build" / "bench"
+EVERY_SIZE = "every_size.csv"
 BASE = "lightgbm"
 QUICK_SPLITS = 2
 #: From so many rows on, memory is that of the method and not of the allocator.
@@ -72,17 +74,23 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def table(rows: Sequence[Row]) -> str:
+def lines(rows: Sequence[Row]) -> list[dict[str, str]]:
     """Return one line per data set and method: the means over the last rows of all splits."""
     last = {(row["data"], row["method"], row["split"]): row for row in rows}
     groups: dict[tuple[str, str], list[Row]] = {}
     for (data, method, _), row in last.items():
         groups.setdefault((data, method), []).append(row)
-    lines = [list(HEADINGS.values()), ["---", "---", *["---:"] * (len(HEADINGS) - 3), "---"]]
-    for data, method in sorted(groups, key=_place):
-        base = groups.get((data, METHODS[BASE].title))
-        lines.append(_cells(groups[data, method], base))
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return [
+        _cells(groups[data, method], groups.get((data, METHODS[BASE].title)))
+        for data, method in sorted(groups, key=_place)
+    ]
+
+
+def table(found: Sequence[Mapping[str, str]]) -> str:
+    """Return lines in Markdown."""
+    rule = ["---", "---", *["---:"] * (len(HEADINGS) - 3), "---"]
+    texts = [[*HEADINGS.values()], rule, *([line[name] for name in HEADINGS] for line in found)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in texts)
 
 
 def _place(key: tuple[str, str]) -> tuple[int, int, str]:
@@ -92,7 +100,7 @@ def _place(key: tuple[str, str]) -> tuple[int, int, str]:
     return list(SETS).index(data), titles.index(method.partition(",")[0]), method
 
 
-def _cells(rows: Sequence[Row], base: Sequence[Row] | None) -> list[str]:
+def _cells(rows: Sequence[Row], base: Sequence[Row] | None) -> dict[str, str]:
     def mean(name: str, of: Sequence[Row] = rows) -> float:
         return statistics.fmean(float(row[name]) for row in of)
 
@@ -109,7 +117,7 @@ def _cells(rows: Sequence[Row], base: Sequence[Row] | None) -> list[str]:
         # What was chosen differs from split to split.
         "note": rows[0]["note"] if len(rows) == 1 else "",
     }
-    return [texts[name] for name in HEADINGS]
+    return {name: texts[name] for name in HEADINGS}
 
 
 def chosen_sets(patterns: Sequence[str], is_quick: bool) -> list[str]:
@@ -135,7 +143,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         own = [name for name in methods if name not in left_out]
         for row in measure(data, own, n_splits):
             append_row(path, row)
-    print(table(read_rows(path)))
+    found = lines(read_rows(path))
+    if found and not options.quick:
+        write_rows(FOLDER / EVERY_SIZE, found)
+    print(table(found))
 
 
 def _is_there(name: str) -> bool:

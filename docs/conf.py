@@ -81,6 +81,8 @@ html_show_sourcelink = False
 html_copy_source = False
 # Pages without others below them have nothing to show beside the text.
 html_sidebars = {page: [] for page in ("index", "start", "how-it-works", "glossary")}
+# Pages with wide tables have no contents beside them.
+WIDE = ("beyond", "beyond/REPORT", "findings", "benchmarks", "results/REPORT", "results/BENCHMARKS")
 html_theme_options = {
     "logo": {"text": "fcgboost"},
     "navbar_end": ["theme-switcher"],
@@ -88,7 +90,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "show_nav_level": 1,
     "show_toc_level": 2,
 }

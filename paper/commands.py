@@ -22,7 +22,6 @@ from paper.demo import main as demonstrate
 from paper.display import duration
 from paper.registry import EXPERIMENTS
 from paper.report import write_report
-from paper.reporting import ledger
 from paper.store import StoreError
 
 # What is no fault of the program: said in a sentence, without a traceback.
@@ -70,7 +69,7 @@ def _report(out: Path, names: Sequence[str]) -> bool:
             runner.load(EXPERIMENTS[name], out / "rows")
             shown.add(name)
     experiments = [EXPERIMENTS[name] for name in EXPERIMENTS if name in shown]
-    page = write_report(out, experiments, ledger.section)
+    page = write_report(out, experiments)
     print(f"Report: {page} and {page.with_name('REPORT.md')}")
     return not faults
 

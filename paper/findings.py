@@ -1,16 +1,16 @@
 """Draw docs/results and docs/beyond again from paper/rows, and put the verdicts into the pages.
 
-docs/findings.md has the ledger of the paper's claims, docs/beyond.md the first table of every
-experiment beyond the paper.
+docs/findings.md has the verdicts on the paper's claims, docs/beyond.md the table of ours beside
+rivals.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from paper.registry import EXPERIMENTS
 from paper.report import write_report
-from paper.reporting import ledger
 
 ROWS = Path(__file__).parent / "rows"
 DOCS = ROWS.parents[1] / "docs"
@@ -23,16 +23,36 @@ BEYOND = [
 ]
 
 
-def ledger_of(report: str) -> str:
-    """Return the ledger's lines of a report."""
-    section = report.partition("## The paper's claims")[2].partition("\n## ")[0]
-    return "".join(f"{line}\n" for line in section.splitlines() if line.startswith("|"))
-
-
-def verdicts_of(report: str, name: str) -> str:
-    """Return the lines of an experiment's first table."""
+def table_of(report: str, name: str) -> str:
+    """Return the lines of a section's first table."""
     table = report.partition(f"**Table {name}-1.**")[2].partition("**Table")[0]
     return "".join(f"{line}\n" for line in table.splitlines() if line.startswith("|"))
+
+
+def verdicts_of(report: str) -> str:
+    """Return the ledger without its evidence, the rows being links to the report."""
+    lines = []
+    for line in table_of(report, "claims").splitlines():
+        _, number, claim, verdict, _, rows, _ = re.split(r" *(?<!\\)\| *", line)
+        lines.append((number, claim, verdict, rows))
+    head, rule, *others = lines
+    linked = [
+        (number, claim, _stressed(verdict), f"[{rows}](results/REPORT.md#{rows})")
+        for number, claim, verdict, rows in others
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *linked))
+
+
+def scoreboard_of(report: str) -> str:
+    """Return the table of ours beside rivals."""
+    lines = table_of(report, "scoreboard").splitlines()
+    cells = [line.rsplit(" | ", 1) for line in lines]
+    return "".join(f"{rest} | {_stressed(last.rstrip(' |'))} |\n" for rest, last in cells)
+
+
+def _stressed(verdict: str) -> str:
+    """Let bad news stand out."""
+    return f"**{verdict}**" if verdict in ("does not hold", "worse") else verdict
 
 
 def put(page: str, name: str, lines: str) -> str:
@@ -45,21 +65,11 @@ def put(page: str, name: str, lines: str) -> str:
 
 def main() -> None:
     """Draw all of it."""
-    write_report(DOCS / "results", PAPER, ledger.section, rows=ROWS / "results")
-    report = (DOCS / "results" / "REPORT.md").read_text(encoding="utf-8")
-    page = DOCS / "findings.md"
-    page.write_text(
-        put(page.read_text(encoding="utf-8"), "ledger", ledger_of(report)), encoding="utf-8"
-    )
-    write_beyond()
-
-
-def write_beyond() -> None:
-    """Draw what goes beyond the paper."""
-    write_report(DOCS / "beyond", BEYOND, rows=ROWS / "beyond")
-    report = (DOCS / "beyond" / "REPORT.md").read_text(encoding="utf-8")
-    page = DOCS / "beyond.md"
-    text = page.read_text(encoding="utf-8")
-    for experiment in BEYOND:
-        text = put(text, experiment.name, verdicts_of(report, experiment.name))
-    page.write_text(text, encoding="utf-8")
+    for folder, shown, page, name, table in (
+        ("results", PAPER, "findings.md", "ledger", verdicts_of),
+        ("beyond", BEYOND, "beyond.md", "scoreboard", scoreboard_of),
+    ):
+        write_report(DOCS / folder, shown, rows=ROWS / folder)
+        report = (DOCS / folder / "REPORT.md").read_text(encoding="utf-8")
+        text = (DOCS / page).read_text(encoding="utf-8")
+        (DOCS / page).write_text(put(text, name, table(report)), encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paper.base import Experiment
 from paper.files import replace_file
+from paper.reporting import ledger, scoreboard
 from paper.reporting.document import Section
 from paper.reporting.markdown import write_markdown
 from paper.reporting.sections import circumstances, section
@@ -32,7 +33,7 @@ PAPER = Heading(
     "The paper's experiments, run again",
     (
         "Every table and figure here is drawn from stored rows, one file per experiment. "
-        "“Paper” are the figures printed in the paper; a difference is ours minus the paper's.",
+        "“Paper” means the printed figure; a difference is ours minus the paper's.",
         "A cell with a footnote sign departs from the paper's protocol as the footnote says.",
     ),
 )
@@ -40,24 +41,25 @@ BEYOND = Heading(
     "Experiments beyond the paper",
     (
         "Every table here is drawn from stored rows, one file per experiment. None of it is in "
-        "the paper. The first table of a section has what was to be found out, with verdicts that "
-        "follow from the rows.",
-        "A cell with a footnote sign was made with less effort than others, as the footnote says. "
-        "Seconds may have been measured beside other work: ratios within a table are what they "
-        "are good for.",
+        "the paper. The first table of a section lists its claims, with verdicts computed from the "
+        "rows.",
+        "A footnote marks what was tuned or fitted with less effort. Seconds may have been "
+        "measured beside other work; compare them within a table only.",
     ),
 )
 
-#: Judges the paper's claims by the rows of all experiments.
-Ledger = Callable[[Mapping[str, "DataFrame"]], Section | None]
+#: Judges by the rows of all experiments: the paper's claims, or ours beside rivals.
+Judge = Callable[[Mapping[str, "DataFrame"]], Section | None]
+#: The first sections of a report, where their rows are there.
+JUDGES: tuple[Judge, ...] = (ledger.section, scoreboard.section)
 
 
 def write_report(
     out: Path,
     experiments: Iterable[Experiment[Any]],
-    ledger: Ledger | None = None,
     *,
     rows: Path | None = None,
+    judges: Sequence[Judge] = JUDGES,
 ) -> Path:
     """Write REPORT.md, report.html and figures/ from stored rows.
 
@@ -66,10 +68,11 @@ def write_report(
     out : Path
     experiments : iterable of Experiment
         In the order of the report. One that has no rows has a section that says so.
-    ledger : callable or None
-        Gives a first section from the data frames of all experiments that have rows, by name.
     rows : Path or None
         Where the rows are; None is `out`/rows.
+    judges : sequence of callable
+        Each gives a first section, or None, from the data frames of all experiments that have
+        rows, by name.
 
     Returns
     -------
@@ -80,11 +83,8 @@ def write_report(
     loaded = [(experiment, *_load(experiment, rows or out / ROWS)) for experiment in shown]
     sections = [section(*found) for found in loaded]
     frames = {experiment.name: frame for experiment, frame, _ in loaded if frame is not None}
-    first = ledger(frames) if ledger is not None else None
-    if first is not None:
-        sections.insert(0, first)
-    sections.append(circumstances(loaded))
-    return _write(out, heading(shown), sections)
+    first = [found for judge in judges if (found := judge(frames)) is not None]
+    return _write(out, heading(shown), [*first, *sections, circumstances(loaded)])
 
 
 def heading(experiments: Sequence[Experiment[Any]]) -> Heading:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import page, tables, text
+from benchmarks import large, page, tables, text
 from benchmarks.figures import FIGURES
 from benchmarks.figures.growth import point
 from benchmarks.measure import (
@@ -24,8 +25,11 @@ from benchmarks.measure import (
 )
 from benchmarks.picture import draw_growth
 from benchmarks.processes import ProcessError, call
+from benchmarks.stored_rows import read_rows, write_rows
 
 ROOT = Path(__file__).parents[1]
+ALL_FIGURES = page.DOCS / "results" / "BENCHMARKS.md"
+STORED = page.DOCS / "results" / "bench"
 FIELDS = {
     *("name", "ours", "baseline", "ratio", "bound", "met", "unit"),
     *("versions", "threads", "details"),
@@ -105,7 +109,7 @@ def test_the_figures_of_a_gpu_run_on_a_processor(tmp_path: Path) -> None:
 def test_every_figure_has_a_module_and_a_line_in_the_page() -> None:
     modules = {path.stem for path in (ROOT / "benchmarks" / "figures").glob("[a-z]*.py")}
     assert modules == set(FIGURES)
-    text = page.PAGE.read_text(encoding="utf-8")
+    text = ALL_FIGURES.read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in FIGURES)
 
 
@@ -184,24 +188,54 @@ def test_the_tables_say_the_numbers_the_bound_and_whether_it_holds() -> None:
     assert "125 × faster" in tables.terminal(RESULTS["records"])
 
 
-def test_the_page_holds_the_table_of_a_run(tmp_path: Path) -> None:
-    written, stored = tmp_path / "page.md", tmp_path / "stored"
-    written.write_text(page.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Return a copy of the pages that hold tables of benchmarks."""
+    folder = tmp_path / "docs"
+    (folder / "results").mkdir(parents=True)
+    for path in (ALL_FIGURES, page.DOCS / "benchmarks.md"):
+        shutil.copyfile(path, folder / path.relative_to(page.DOCS))
+    return folder
+
+
+def test_the_page_holds_the_table_of_a_run(tmp_path: Path, docs: Path) -> None:
     (tmp_path / "latest.json").write_text(json.dumps(RESULTS), encoding="utf-8")
     for _ in range(2):
-        page.update(tmp_path, written, stored)
-        text = written.read_text(encoding="utf-8")
+        page.update(tmp_path, docs)
+        text = (docs / "results" / "BENCHMARKS.md").read_text(encoding="utf-8")
         assert text.count(tables.markdown(RESULTS["records"])) == 1
         assert "processor: P, numpy 2.0" in text
-    assert load(stored / "latest.json") == RESULTS
+    assert load(docs / "results" / "bench" / "latest.json") == RESULTS
 
 
-def test_numbers_of_a_quick_run_do_not_get_into_the_page(tmp_path: Path) -> None:
+def fit(method: str, split: int, seconds: float, accuracy: float) -> dict[str, str]:
+    row = {"data": "magic-300", "method": method, "split": split, "rows": 300, "note": "alone"}
+    row |= {"seconds": seconds, "accuracy": accuracy, "log_loss": 0.3, "mebibytes": 5.0}
+    row |= {"n_numbers": 10, "n_bytes": 4000.0, "one_row": 20.0, "many_rows": 3.0}
+    return {name: str(value) for name, value in row.items()}
+
+
+def test_pages_show_the_means_of_every_size_and_a_picture(tmp_path: Path, docs: Path) -> None:
+    rows = [fit("fcgboost", 0, 9.0, 1.0), fit("fcgboost", 0, 1.0, 90.0)]  # The last one counts.
+    rows += [fit("fcgboost", 1, 3.0, 92.0), *(fit("LightGBM", i, 0.5, 90.0) for i in (0, 1))]
+    write_rows(tmp_path / large.EVERY_SIZE, large.lines(rows))
+    page.update(tmp_path, docs)
+    full = (docs / "results" / "BENCHMARKS.md").read_text(encoding="utf-8")
+    assert (
+        "| magic-300 (2 splits) | fcgboost | 2 | 4 | 91.00 | 0.3000 | 10 | 4 | 20 | 3 | – |  |"
+        in full
+    )
+    short = (docs / "benchmarks.md").read_text(encoding="utf-8")
+    assert "| MAGIC, 300 rows | **91.00 %**<br>2 s | 90.00 %<br>0.5 s | – | – | – |" in short
+    assert "| fit time | 4 × (4 to 4), better on 0 | – | – | – |" in short
+    assert "| accuracy, points | +1.00 (+1.00 to +1.00), better on 1 | – | – | – |" in short
+    assert (docs / "results" / "bench" / "every_size.png").stat().st_size > 1000
+
+
+def test_numbers_of_a_quick_run_do_not_get_into_the_page(tmp_path: Path, docs: Path) -> None:
     (tmp_path / "latest.json").write_text(json.dumps({**RESULTS, "quick": True}), encoding="utf-8")
-    written = tmp_path / "page.md"
-    written.write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match="quick"):
-        page.update(tmp_path, written, tmp_path / "stored")
+        page.update(tmp_path, docs)
 
 
 def test_the_picture_of_growth_is_drawn_also_for_a_method_with_one_point(tmp_path: Path) -> None:
@@ -216,10 +250,14 @@ def test_the_picture_of_growth_is_drawn_also_for_a_method_with_one_point(tmp_pat
 
 
 def test_the_stored_results_are_the_table_of_the_page() -> None:
-    text = page.PAGE.read_text(encoding="utf-8")
+    text = ALL_FIGURES.read_text(encoding="utf-8")
     for file in page.TABLES:
-        if (page.STORED / file).exists():
-            assert page.section(load(page.STORED / file)) in text
+        assert page.section(load(STORED / file)) in text
+    lines = read_rows(STORED / large.EVERY_SIZE)
+    assert large.table(lines) in text
+    short = (page.DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert page.accuracies(lines) in short
+    assert page.verdicts(lines) in short
 
 
 def test_a_line_of_words_has_paired_differences_and_ratios_of_time() -> None:

@@ -76,7 +76,7 @@ class Calibration(Experiment[CalibrationUnit]):
     name = "calibration"
     title = "Probabilities and links"
     about = (
-        "Brier score, log-loss and expected calibration error of our default's probabilities, of "
+        "Brier score, log-loss and expected calibration error of the default's probabilities, of "
         "the same after links fitted to the validation part, and of LightGBM, CatBoost and random "
         "forest. Not in the paper."
     )

@@ -52,7 +52,7 @@ class Gaps(Experiment[GapsUnit]):
     title = "Missing cells"
     about = (
         "Test accuracy with 1, 10 and 30 % of all cells missing at random, those of the test part "
-        "included: our default, CatBoost and HistGradientBoosting by their defaults, on six sets "
+        "included: the default, CatBoost and HistGradientBoosting with their defaults, on six sets "
         "of numbers. Not in the paper."
     )
     unit_type = GapsUnit

@@ -115,7 +115,7 @@ class Reweighted(Option):
 
 
 class Trimmed(Option):
-    """Rows with the worst out-of-fold margins are left out, or have their labels turned.
+    """Rows with the worst out-of-fold margins are dropped, or have their labels turned.
 
     Parameters
     ----------

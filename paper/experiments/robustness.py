@@ -76,7 +76,7 @@ class Robustness(Experiment[RobustnessUnit]):
     name = "robustness"
     title = "Wrong labels"
     about = (
-        "Test accuracy with 0 to 40 % of the training and validation labels flipped: our default, "
+        "Test accuracy with 0 to 40 % of the training and validation labels flipped: the default, "
         "four robust options on top of it and a control, four losses with Gauss atoms, and tuned "
         "rivals, on the simulation and three real sets. Not in the paper."
     )

@@ -72,9 +72,9 @@ class Tables(Experiment[TablesUnit]):
     name = "tables"
     title = "Tables with categories, text, dates and gaps"
     about = (
-        "Log-loss, AUC, accuracy, size and time of our default, given a data frame as it is and "
-        "behind one-hot coding, and of CatBoost, LightGBM and HistGradientBoosting with their own "
-        "categories, by default and tuned, on thirteen tables. Not in the paper."
+        "Log-loss, AUC, accuracy, size and time of the default, given a data frame as it is and "
+        "with one-hot encoding, and of CatBoost, LightGBM and HistGradientBoosting with their own "
+        "categories, with defaults and tuned, on thirteen tables. Not in the paper."
     )
     unit_type = TablesUnit
     results = RESULTS

@@ -35,9 +35,7 @@ def verdicts(name: str, claims: Sequence[Claim], frame: DataFrame) -> Table:
     for claim in claims:
         verdict, evidence = claim.finding({name: frame})
         rows.append(row(claim.text, verdict, evidence))
-    return Table(
-        "What was to be found out.", ("Claim", "Verdict", "Evidence"), tuple(rows), n_labels=3
-    )
+    return Table("Claims and verdicts.", ("Claim", "Verdict", "Evidence"), tuple(rows), n_labels=3)
 
 
 def common(frame: DataFrame, models: Sequence[str], cells: Sequence[str]) -> DataFrame:
@@ -48,10 +46,10 @@ def common(frame: DataFrame, models: Sequence[str], cells: Sequence[str]) -> Dat
 
 
 def clipped(facts: Mapping[str, Any]) -> str:
-    """Say how probabilities were clipped for the log-losses in stored rows."""
+    """Say where probabilities were clipped for the log-losses in stored rows."""
     made = facts.get("clipping", "an unknown amount")
-    later = "" if made == CLIPPING else f" (in a new run by {CLIPPING})"
-    return f"kept away from 0 and 1 by {made}{later}"
+    later = "" if made == CLIPPING else f" (in a new run at {CLIPPING})"
+    return f"clipped at {made}{later}"
 
 
 def by_set(frame: DataFrame, column: str, first: str, last: str) -> dict[str, Summary]:

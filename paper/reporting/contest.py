@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 AUTO, COMPACT = "fcg_auto", "fcg_compact"
 LABELS: Mapping[str, str] = {
-    AUTO: "FCG auto",
-    COMPACT: "FCG compact",
+    AUTO: "fcgboost",
+    COMPACT: "fcgboost compact",
     **{name: rival.title for name, rival in ALL_RIVALS.items() if rival.contest},
 }
 OURS = (AUTO, COMPACT)
@@ -64,6 +64,18 @@ def rank_summaries(
     """Give mean ranks over sets, with standard errors over sets."""
     found = ranks(rows, column, largest=largest)
     return {str(name): summarize(found[name]) for name in found}
+
+
+def beside(
+    wide: DataFrame, ours: str, labels: Mapping[str, str], *, largest: bool
+) -> dict[str, Summary]:
+    """Give means over sets by label, the best first; errors are those of differences to ours."""
+    means = wide.mean().sort_values(ascending=not largest, kind="stable")
+    errors = {name: summarize(wide[name] - wide[ours]).error for name in wide if name != ours}
+    return {
+        labels.get(name, name): Summary(mean, errors.get(name, np.nan), len(wide))
+        for name, mean in means.items()
+    }
 
 
 def gaps(

@@ -118,6 +118,33 @@ def curve(ax: Axes, x: ArrayLike, points: Sequence[Summary], style: Style) -> No
     ax.fill_between(x, means - errors, means + errors, color=style.color, alpha=0.18, linewidth=0)
 
 
+def dots(ax: Axes, points: Mapping[str, Summary], ours: Mapping[str, str], digits: int) -> None:
+    """Draw labelled means with whiskers of one standard error, the first at the top.
+
+    What is ours has its own colour, and a line down from the first of it; labels are keys.
+    """
+    for place, (label, point) in enumerate(points.items()):
+        color = ours.get(label, "#555555")
+        error = 0.0 if point.error != point.error else point.error
+        ax.errorbar(point.mean, place, xerr=error, fmt="o", color=color, capsize=3.0)
+        note: dict[str, Any] = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+        ax.annotate(
+            f"{point.mean:.{digits}f}", (point.mean, place), fontsize=7, color=color, **note
+        )
+    first = next((label for label in ours if label in points), None)
+    if first is not None:
+        ax.axvline(points[first].mean, color=ours[first], linewidth=0.8, alpha=0.5, zorder=0)
+    ax.set_yticks(range(len(points)), list(points), fontsize=9)
+    for text in ax.get_yticklabels():
+        text.set_color(ours.get(text.get_text(), "#000000"))
+    ax.set_ylim(len(points) - 0.5, -0.8)
+    ax.margins(x=0.12)
+    ax.grid(axis="x", color="#e5e5e5", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+
+
 def mark_step(ax: Axes, k: int, label: str) -> None:
     """Mark a number of steps by a dotted line, named above the Axes where it covers no data."""
     ax.axvline(k, color="#555555", linestyle=(0, (1, 2)), linewidth=1.0, zorder=1)

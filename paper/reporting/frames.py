@@ -16,14 +16,15 @@ AS_IT_IS, ONE_HOT = "fcg", "fcg_one_hot"
 OURS = (AS_IT_IS, ONE_HOT)
 _LIBRARIES = ("catboost", "lightgbm", "hist_gradient_boosting")
 LABELS: Mapping[str, str] = {
-    AS_IT_IS: "FCG",
-    ONE_HOT: "FCG, one-hot",
+    AS_IT_IS: "fcgboost",
+    ONE_HOT: "fcgboost, one-hot",
     **{name: ALL_RIVALS[name].title for name in _LIBRARIES},
     **{f"{name}_tuned": f"{ALL_RIVALS[name].title} tuned" for name in _LIBRARIES},
 }
 RIVALS = tuple(name for name in LABELS if name not in OURS)
 #: What is judged, and whether more is better.
 JUDGED: Mapping[str, bool] = {"log_loss": False, "auc": True}
+NAMES: Mapping[str, str] = {"log_loss": "log-loss", "auc": "AUC"}
 #: Repetitions from here on are for development.
 FIRST_DEVELOPMENT = 100
 #: Of AUC.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: What stands where there is no number.
 ABSENT = "–"
-_TRIALS = re.compile(r"^(\d+)( of \d+ trials .*)")
+_TRIALS = re.compile(r"^\d+(?= of \d+ trials )")
 _STEPS = re.compile(r"ended by tol after \d+ steps?")
 _SIGNS = ("†", "‡", "§", "¶", "‖")
 
@@ -147,21 +147,11 @@ def repetitions(counts: Iterable[int]) -> str:
 
 
 def deviations(frame: DataFrame) -> str:
-    """Say how rows depart from the paper's protocol, each departure once.
-
-    Of counts that differ from repetition to repetition the largest is shown.
-    """
+    """Say how rows depart from the paper's protocol, each departure once, without its counts."""
     if "deviation" not in frame:
         return ""
-    counts: dict[str, int] = {}
-    notes = set()
-    for note in (n for text in frame["deviation"] if isinstance(text, str) for n in _split(text)):
-        trials = _TRIALS.match(note)
-        if trials is None:
-            notes.add(_STEPS.sub("ended early, by tol", note))
-        else:
-            counts[trials[2]] = max(counts.get(trials[2], 0), int(trials[1]))
-    return texts([*notes, *(f"up to {count}{rest}" for rest, count in counts.items())])
+    found = [note for text in frame["deviation"] if isinstance(text, str) for note in _split(text)]
+    return texts(_TRIALS.sub("some", _STEPS.sub("ended early, by tol", note)) for note in found)
 
 
 def present(order: Sequence[str], frame: DataFrame, column: str) -> list[str]:

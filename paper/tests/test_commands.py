@@ -62,7 +62,7 @@ def test_a_killed_and_resumed_run_gives_the_tables_of_an_uninterrupted_one(tmp_p
     assert frames[0].equals(frames[1])
     reports = [(folder / "REPORT.md").read_text() for folder in (killed, whole)]
     # The last section says how long it took.
-    tables, other = (text.partition("## How the rows came about")[0] for text in reports)
+    tables, other = (text.partition("## How the rows were made")[0] for text in reports)
     assert tables == other
     assert tables.count("\n|") > 10
 

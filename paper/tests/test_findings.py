@@ -1,5 +1,7 @@
 """The findings page says what the committed rows of the standard run say."""
 
+import re
+
 import pytest
 
 from paper import findings
@@ -43,18 +45,33 @@ def test_the_standard_run_is_complete_or_says_why_not(experiment: Experiment) ->
 
 
 def test_the_report_is_what_the_rows_give(tmp_path) -> None:
-    write_report(tmp_path, SHOWN.values(), ledger.section, rows=ROWS)
+    write_report(tmp_path, SHOWN.values(), rows=ROWS)
     drawn = (tmp_path / "REPORT.md").read_text(encoding="utf-8")
     assert drawn == (RESULTS / "REPORT.md").read_text(encoding="utf-8")
     for picture in (tmp_path / "figures").iterdir():
         assert (RESULTS / "figures" / picture.name).exists()
 
 
-def test_the_page_holds_the_ledger_of_the_report() -> None:
+def test_the_page_holds_the_verdicts_of_the_report() -> None:
     report = (RESULTS / "REPORT.md").read_text(encoding="utf-8")
     page = (DOCS / "findings.md").read_text(encoding="utf-8")
-    assert findings.ledger_of(report) in page
-    assert len(findings.ledger_of(report).splitlines()) == len(ledger.CLAIMS) + 2
+    head, _, *lines = findings.verdicts_of(report).splitlines()
+    assert findings.verdicts_of(report) in page
+    assert head == "|  | Claim | Verdict | Rows |"
+    assert len(lines) == len(ledger.CLAIMS)
+    for claim, line in zip(ledger.CLAIMS, lines, strict=True):
+        assert f"[{claim.experiment}](results/REPORT.md#{claim.experiment})" in line
+        assert f'<a id="{claim.experiment}"></a>' in report
+
+
+def test_pages_show_pictures_that_the_reports_draw() -> None:
+    for page in ("evidence.md", "findings.md", "beyond.md", "noise.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        shown = re.findall(r"!\[.+?\]\((results|beyond)/figures/([\w-]+)\.png\)", text)
+        assert shown
+        for folder, name in shown:
+            report = (DOCS / folder / "REPORT.md").read_text(encoding="utf-8")
+            assert f"](figures/{name}.png)" in report
 
 
 def test_squared_hinge_errors_are_near_the_published_ones() -> None:

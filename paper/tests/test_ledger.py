@@ -357,6 +357,6 @@ def test_the_ledger_opens_a_report_with_the_claims_on_what_was_run(tmp_path):
     # Numbers name a claim whatever was run.
     assert texts[0][0] == "9"
     runner.run(EXPERIMENTS["samples"], "quick", tmp_path / "rows", stream=io.StringIO())
-    page = write_report(tmp_path, [EXPERIMENTS["samples"]], section)
+    page = write_report(tmp_path, [EXPERIMENTS["samples"]])
     text = page.with_name("REPORT.md").read_text()
     assert text.index("The paper's claims") < text.index("The noisy training samples")

@@ -249,7 +249,7 @@ def test_a_ledger_comes_first(tmp_path: Path) -> None:
         seen.extend(frames)
         return Section("The paper's claims", ("All of them.",), name="claims")
 
-    page = write_report(tmp_path, [EXPERIMENTS["sim3"], EXPERIMENTS["rates"]], ledger)
+    page = write_report(tmp_path, [EXPERIMENTS["sim3"], EXPERIMENTS["rates"]], judges=[ledger])
     text = page.read_text(encoding="utf-8")
     assert seen == ["sim3"]
     assert text.index('id="claims"') < text.index('id="sim3"')

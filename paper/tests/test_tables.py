@@ -228,7 +228,7 @@ def test_counts_that_differ_between_repetitions_share_one_footnote():
     notes = ["3 of 115 trials stopped at 20,000 iterations; thinned grid", None]
     notes += ["7 of 115 trials stopped at 20,000 iterations", "path ended by tol after 12 steps"]
     assert deviations(pd.DataFrame({"deviation": notes})) == (
-        "path ended early, by tol; thinned grid; up to 7 of 115 trials stopped at 20,000 iterations"
+        "path ended early, by tol; some of 115 trials stopped at 20,000 iterations; thinned grid"
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from paper.reporting.document import Section
 from paper.reporting.ledger import (
     losses,
+    picture,
     real_data,
     schemes,
     simulations,
@@ -43,4 +44,4 @@ def section(frames: Frames) -> Section | None:
         notes=("“Implied” are claims that the paper does not state but needs.",),
         n_labels=5,
     )
-    return Section("The paper's claims", tables=(table,), name="claims")
+    return Section("The paper's claims", (), (table,), picture.draw(frames), "claims")

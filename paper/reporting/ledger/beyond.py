@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 # Options against wrong labels
 
 OPTIONS: Mapping[str, str] = {
-    "reweighted": "Rows that lose more than a cap count less",
-    "truncated": "Rows that lose more than a cap are left out",
-    "trimmed": "Rows with the worst out-of-fold margins are left out",
-    "relabelled": "Rows with the worst out-of-fold margins have their labels turned",
+    "reweighted": "Rows with a loss above a cap are down-weighted",
+    "truncated": "Rows with a loss above a cap are dropped",
+    "trimmed": "Rows with the worst out-of-fold margins are dropped",
+    "relabelled": "Rows with the worst out-of-fold margins are relabelled",
     "reseeded": "A control: other seeds, chosen by validation as the options are",
 }
 REAL_SETS = ("biodeg", "magic_gamma_telescope", "banknote_authentication")
@@ -153,12 +153,16 @@ LEAVES = tuple(
     Claim(text, "leaves", partial(_is_better_model, last, first))
     for text, last, first in (
         (
-            "A coefficient a leaf generalises better than one a tree: accuracy and squared hinge, "
-            "by more than two standard errors.",
+            "One coefficient per leaf generalises better than one per tree: accuracy and squared "
+            "hinge, by more than two standard errors.",
             *("leaves", "trees"),
         ),
-        ("So does one a leaf that is held near its tree's.", "near_trees", "trees"),
-        ("A coefficient a tree generalises better than one a leaf.", "trees", "leaves"),
-        ("Regularised greedy forests generalise better than a coefficient a tree.", "rgf", "trees"),
+        ("So does one per leaf that is held near its tree's.", "near_trees", "trees"),
+        ("One coefficient per tree generalises better than one per leaf.", "trees", "leaves"),
+        (
+            "Regularised greedy forests generalise better than one coefficient per tree.",
+            "rgf",
+            "trees",
+        ),
     )
 )

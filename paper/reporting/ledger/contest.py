@@ -124,8 +124,9 @@ def _faster(frame: DataFrame) -> Finding | None:
     slowest = min(times, key=times.__getitem__)
     return Finding(
         _verdict(min(total, middle) >= _FASTER),
-        f"CatBoost's processor time for tuning over ours: {total:.1f} in all, median over sets "
-        f"{middle:.1f}, smallest {times[slowest]:.2f} ({slowest}). Both of the first count.",
+        f"CatBoost's CPU time for tuning over ours: {total:.1f} in all, median over sets "
+        f"{middle:.1f}, smallest {times[slowest]:.2f} ({slowest}). The total and "
+        "the median both have to reach 3.",
     )
 
 
@@ -140,7 +141,7 @@ def _compact(frame: DataFrame) -> Finding | None:
     return Finding(
         _verdict(is_true),
         f"Numbers stored over LightGBM's: median over sets {middle:.3f}. Mean accuracy "
-        f"{100.0 * means[COMPACT]:.2f} %, {100.0 * loss:+.2f} points below the default's.",
+        f"{100.0 * means[COMPACT]:.2f} %, {100.0 * loss:.2f} points below the default's.",
     )
 
 
@@ -159,7 +160,7 @@ def _robust(frame: DataFrame) -> Finding | None:
 
 
 CLAIMS = (
-    Claim("Our default has the highest mean accuracy.", "contest", _most_accurate),
+    Claim("The default has the highest mean accuracy.", "contest", _most_accurate),
     Claim("Its mean rank is at most one standard error behind the best rival's.", "contest", _rank),
     Claim(
         "On no set is it below the best rival by more than a point and two standard errors.",
@@ -172,5 +173,5 @@ CLAIMS = (
         "contest",
         _compact,
     ),
-    Claim("With 30 % flipped labels our default is the most accurate.", "contest", _robust),
+    Claim("With 30 % of the labels flipped the default is the most accurate.", "contest", _robust),
 )

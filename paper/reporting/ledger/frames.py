@@ -16,6 +16,7 @@ from paper.reporting.frames import (
     AS_IT_IS,
     JUDGED,
     LABELS,
+    NAMES,
     RIVALS,
     Rate,
     is_far_below,
@@ -33,7 +34,6 @@ RATES = (0.01, 0.1, 0.3)
 _POINTS = 0.003
 _PACE = "catboost"
 _COMPARED = (AS_IT_IS, "catboost", "hist_gradient_boosting")
-_NAMES = {"log_loss": "log-loss", "auc": "AUC"}
 
 
 def _rows(frame: DataFrame) -> DataFrame | None:
@@ -52,7 +52,7 @@ def _ranked_first(column: str, frame: DataFrame) -> Finding | None:
     n_tables = rows["dataset"].nunique()
     return Finding(
         graded(int(ordered[0] == AS_IT_IS), 1),
-        f"Mean ranks by {_NAMES[column]} over {n_tables} tables: {shown}.",
+        f"Mean ranks by {NAMES[column]} over {n_tables} tables: {shown}.",
     )
 
 
@@ -78,7 +78,7 @@ def _no_slower(frame: DataFrame) -> Finding | None:
     middle, slowest = median(times), max(times, key=times.__getitem__)
     return Finding(
         graded(int(middle <= 1.0), 1),
-        f"Our processor time over that of CatBoost's defaults: median over {len(times)} tables "
+        f"Our CPU time over that of CatBoost's defaults: median over {len(times)} tables "
         f"{middle:.2f}, largest {times[slowest]:.2f} ({slowest}).",
     )
 
@@ -98,7 +98,7 @@ def _keeps_up(rate: float, frame: DataFrame) -> Finding | None:
 
 TABLES = (
     Claim(
-        "Given tables as they are, our default has the best mean rank by log-loss.",
+        "On tables as they are the default has the best mean rank by log-loss.",
         "tables",
         partial(_ranked_first, "log_loss"),
     ),
@@ -117,8 +117,8 @@ TABLES = (
 )
 GAPS = tuple(
     Claim(
-        f"With {rate:.0%} of the cells missing our default is at most 0.3 points below the better "
-        "of CatBoost and HistGradientBoosting by their defaults.",
+        f"With {rate:.0%} of the cells missing the default is at most 0.3 points below the better "
+        "of CatBoost and HistGradientBoosting with their defaults.",
         "gaps",
         partial(_keeps_up, rate),
     )

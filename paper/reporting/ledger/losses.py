@@ -28,7 +28,7 @@ _CELLS = {"noise": ("uniform", "outlier"), "level": _LEVELS, "dictionary": DICTI
 
 
 def _excess(frame: DataFrame, loss: str) -> Summary:
-    """Give a loss's excess of test error over the squared hinge's, meaned over the cells."""
+    """Give a loss's excess of test error over the squared hinge's, averaged over the cells."""
     return paired_over(frame, "test_error", tuple(_CELLS), "loss", "squared_hinge", loss)
 
 
@@ -50,7 +50,7 @@ def _squared_hinge_best(frame: DataFrame) -> Finding:
         texts.append(f"solved {name}: {shown}")
     return Finding(
         graded(beaten, len(LOSSES) - 1),
-        "Excess of the other losses' test errors over the squared hinge's, meaned over 24 cells, "
+        "Excess of the other losses' test errors over the squared hinge's, averaged over 24 cells, "
         f"± its standard error over repetitions; {'; '.join(texts)}. Holds for a loss whose "
         f"excess, solved exactly, is above two standard errors: {beaten} of {len(LOSSES) - 1}.",
     )
@@ -71,7 +71,7 @@ def _robust(frame: DataFrame) -> Finding:
     return Finding(
         graded(above, len(_LEVELS)),
         "Excess of test error over the squared hinge's under outliers of ratio 0.2, 0.3 and 0.4, "
-        "solved exactly, λ = 1/m, meaned over dictionaries: square loss "
+        "solved exactly, λ = 1/m, averaged over dictionaries: square loss "
         f"{', '.join(map(_shown, square))}; hinge {', '.join(map(_shown, hinge))}. The square "
         f"loss is above by more than two standard errors at {above} of {len(_LEVELS)}.",
     )

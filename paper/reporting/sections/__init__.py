@@ -78,7 +78,7 @@ def section(experiment: Experiment[Any], frame: DataFrame | None, facts: Facts |
 def circumstances(
     loaded: Iterable[tuple[Experiment[Any], DataFrame | None, Facts | None]],
 ) -> Section:
-    """Say how the rows of all experiments came about."""
+    """Say how the rows of all experiments were made."""
     rows = []
     for experiment, frame, facts in loaded:
         if frame is None or facts is None:
@@ -97,7 +97,7 @@ def circumstances(
         ("The time is summed over units, each on one core.",),
         n_labels=2,
     )
-    return Section("How the rows came about", (), (table,), name="circumstances")
+    return Section("How the rows were made", (), (table,), name="circumstances")
 
 
 def _section(experiment: Experiment[Any], body: Body) -> Section:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fcgboost.colors import BLUE, GREEN
 from paper.reporting import published
-from paper.reporting.beyond import clipped
+from paper.reporting.beyond import clipped, verdicts
 from paper.reporting.contest import (
+    AUTO,
+    COMPACT,
     LABELS,
     OURS,
+    beside,
     by_set,
     complete,
     gaps,
@@ -17,7 +21,8 @@ from paper.reporting.contest import (
     overall,
     rank_summaries,
 )
-from paper.reporting.document import Body
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import dots, panels, picture
 from paper.reporting.ledger.contest import CLAIMS
 from paper.reporting.summaries import NOTHING, marks, summaries
 from paper.reporting.tables import (
@@ -34,6 +39,8 @@ from paper.reporting.tables import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Of pictures.
+OWN_COLORS: Mapping[str, str] = {LABELS[AUTO]: BLUE, LABELS[COMPACT]: GREEN}
 #: Columns that a lower value makes better, with the digits shown and what they are.
 _MEASURES: Mapping[str, tuple[int, str]] = {
     "brier": (4, "Brier scores of the probabilities"),
@@ -49,14 +56,14 @@ _MEASURES: Mapping[str, tuple[int, str]] = {
     ),
     "file_bytes": (0, "Bytes of the model in its own file format (scikit-learn: pickle)"),
     "n_parts": (0, "Trees, support vectors or atoms"),
-    "seconds_tune": (2, "Seconds of processor time, on one thread, for the whole tuning"),
-    "seconds_fit": (3, "Seconds of processor time, on one thread, for the fit that won"),
+    "seconds_tune": (2, "Seconds of CPU time, on one thread, for the whole tuning"),
+    "seconds_fit": (3, "Seconds of CPU time, on one thread, for the fit that won"),
 }
 
 
 def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
     """Compare all methods that have rows."""
-    tables = [_claims(frame)]
+    tables = [verdicts("contest", CLAIMS, frame)]
     for noise in sorted(frame["noise"].unique()):
         rows = frame[frame["noise"] == noise]
         methods = present(tuple(LABELS), rows, "method")
@@ -67,7 +74,32 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         tables += [_accuracies(common, methods, labels), *_gap_tables(common, labels)]
         if not noise:
             tables += [_measure(common, methods, column, facts) for column in _MEASURES]
-    return Body((_how(),), tuple(tables))
+    return Body((_how(),), tuple(tables), _pictures(frame))
+
+
+def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
+    """Draw mean accuracies with clean and with flipped labels, where more than one set is there."""
+    shown = {}
+    for noise, rows in frame.groupby("noise"):
+        common = complete(rows, present(tuple(LABELS), rows, "method"))
+        if common["dataset"].nunique() > 1 and AUTO in set(common["method"]):
+            shown[noise] = common
+    if not shown:
+        return ()
+    figure, axes = panels(1, len(shown), 3.6)
+    for ax, (noise, rows) in zip(axes[0], shown.items(), strict=True):
+        means = 100.0 * by_set(rows, "accuracy")
+        dots(ax, beside(means, AUTO, LABELS, largest=True), OWN_COLORS, 2)
+        title = f"{100 * noise:g} % of labels flipped" if noise else "clean labels"
+        ax.set(title=title, xlabel="mean test accuracy, %")
+    n_sets = max(rows["dataset"].nunique() for rows in shown.values())
+    caption = (
+        f"Mean test accuracy over {n_sets} data sets, each method tuned on the same validation "
+        "rows. Training and validation labels are flipped, test labels are clean. A whisker "
+        "is the standard error, over data sets, of the difference to fcgboost's default on the "
+        "same splits."
+    )
+    return (picture(figure, "contest-accuracy", caption),)
 
 
 def _how() -> str:
@@ -76,16 +108,6 @@ def _how() -> str:
         "without a last fit to both; the gradient boosters' number of trees is that of the lowest "
         "validation log-loss. Tables show splits on which every method has a row. Test labels "
         "are clean in any case."
-    )
-
-
-def _claims(frame: DataFrame) -> Table:
-    rows = []
-    for claim in CLAIMS:
-        verdict, evidence = claim.finding({"contest": frame})
-        rows.append(row(claim.text, verdict, evidence))
-    return Table(
-        "What is claimed of us.", ("Claim", "Verdict", "Evidence"), tuple(rows), n_labels=3
     )
 
 
@@ -138,7 +160,7 @@ def _gap_tables(rows: DataFrame, labels: str) -> list[Table]:
         lines.append(row(dataset, LABELS.get(rival, rival), *shown))
     return [
         Table(
-            f"Ours minus the rival of the highest mean, in points, {labels}.",
+            f"Ours minus the best rival, in points, {labels}.",
             ("data set", "best rival", *_header(ours)),
             tuple(lines),
             ("± is the standard error of the difference on the same splits.",),

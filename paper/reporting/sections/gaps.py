@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _HOW = (
     "The same cells are missing for all methods, in the rows to learn from and in those to test. "
-    "Half of the rows and a quarter more are learned from, a quarter tests. Means are over splits "
+    "Three quarters of the rows train, a quarter tests. Means are over splits "
     "that all methods have, and sets count equally."
 )
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LABELS: Mapping[str, str] = {
-    "default": "FCG auto",
-    **{option: f"FCG auto, {option}" for option in OPTIONS},
+    "default": "fcgboost",
+    **{option: f"fcgboost, {option}" for option in OPTIONS},
     "hinge": "Gauss, hinge",
     "squared_hinge": "Gauss, squared hinge",
     "cubed_hinge": "Gauss, cubed hinge",

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from paper.experiments.sim3 import LEVELS
 from paper.reporting import published
-from paper.reporting.document import Body
-from paper.reporting.figures import CORRECTION_STYLES, DICTIONARY_STYLES, LOSS_NAMES
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import (
+    CORRECTION_STYLES,
+    DICTIONARY_STYLES,
+    LOSS_NAMES,
+    NOISE_NAMES,
+    curve,
+    finish,
+    panels,
+)
 from paper.reporting.summaries import NOTHING, Summary, marks, summaries
 from paper.reporting.tables import (
     Cell,
@@ -45,7 +53,35 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
             own = part[part["noise"] == noise]
             if len(own):
                 tables.append(_table(own, found, noise, correction))
-    return Body(tuple(paragraphs), tuple(tables))
+    return Body(tuple(paragraphs), tuple(tables), _pictures(frame))
+
+
+def _pictures(frame: DataFrame) -> tuple[Picture, ...]:
+    """Draw the errors of the squared hinge against the share of wrong labels."""
+    rows = frame[(frame["correction"] == "ridge") & (frame["loss"] == "squared_hinge")]
+    if rows.empty:
+        return ()
+    found = summaries(rows, ["noise", "level", "dictionary"], "test_error")
+    figure, axes = panels(1, 2, 3.2, sharey=True)
+    for ax, (noise, title) in zip(axes[0], NOISE_NAMES.items(), strict=True):
+        levels = [(level, share) for kind, level, share in LEVELS if kind == noise]
+        for name, style in DICTIONARY_STYLES.items():
+            points = {
+                100.0 * share: found[noise, level, name]
+                for level, share in levels
+                if (noise, level, name) in found
+            }
+            if points:
+                curve(ax, list(points), list(points.values()), style)
+        ax.set(title=title, xlabel="wrong training labels, %")
+    axes[0, 0].set(ylabel="test error on clean labels", ylim=(0.0, None))
+    caption = (
+        "Test error against the share of wrong training labels: squared hinge, exact correction, "
+        "λ = 1/m, everything chosen by cross-validation on the noisy labels. Under uniform noise "
+        "every label flips with the same probability, under outlier noise only labels far from the "
+        "boundary do. Bands are standard errors."
+    )
+    return (finish(figure, "sim3-noise", caption),)
 
 
 def is_close(ours: Summary, printed: float) -> bool:

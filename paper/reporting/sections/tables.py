@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fcgboost.colors import BLUE
 from paper.data.tables import TABLES as ALL_TABLES
 from paper.reporting.beyond import clipped, verdicts
-from paper.reporting.contest import by_set, complete, in_points, rank_summaries
-from paper.reporting.document import Body
+from paper.reporting.contest import beside, by_set, complete, in_points, rank_summaries, ranks
+from paper.reporting.document import Body, Picture
+from paper.reporting.figures import dots, panels, picture
 from paper.reporting.frames import (
     AS_IT_IS,
     JUDGED,
     LABELS,
+    NAMES,
     OURS,
+    RIVALS,
     is_far_below,
     judged,
     table_gaps,
@@ -34,17 +38,19 @@ from paper.reporting.tables import (
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Of pictures.
+OWN_COLORS: Mapping[str, str] = {LABELS[AS_IT_IS]: BLUE}
 #: Columns with their digits, what they are, and whether more is better.
 _MEASURES: Mapping[str, tuple[int, str, bool]] = {
-    "accuracy": (4, "Shares of right classes", True),
+    "accuracy": (4, "Accuracies", True),
     "stored_numbers": (
         0,
         "Numbers stored: two a split and one a leaf and class (CatBoost: two a level), "
         "coefficients and atoms' parameters; how levels are coded is not counted",
         False,
     ),
-    "seconds": (2, "Seconds of processor time, on one thread, tuning included", False),
-    "seconds_predict": (3, "Seconds of processor time for the test part's probabilities", False),
+    "seconds": (2, "Seconds of CPU time, on one thread, tuning included", False),
+    "seconds_predict": (3, "Seconds of CPU time for the test part's probabilities", False),
 }
 _TITLES = {
     "log_loss": "Log-losses, {clipped}",
@@ -58,7 +64,7 @@ _HOW = (
     "method has a row.",
     "Ours takes the frame. CatBoost gets text as strings, missing text as a level of its own; "
     "LightGBM and HistGradientBoosting get the categories of the rows they learn from, others as "
-    "missing. No rival takes dates: they, and ours behind one-hot coding, get days, month, weekday "
+    "missing. No rival takes dates: they, and ours with one-hot encoding, get days, month, weekday "
     "and hour as numbers.",
 )
 
@@ -73,7 +79,25 @@ def write(frame: DataFrame, facts: Mapping[str, Any]) -> Body:
         tables += [_scores(common, methods, column, facts) for column in JUDGED]
         tables += _gap_tables(common)
         tables += [_measure(common, methods, column) for column in _MEASURES]
-    return Body(_HOW, tuple(tables))
+    return Body(_HOW, tuple(tables), _pictures(rows))
+
+
+def _pictures(rows: DataFrame) -> tuple[Picture, ...]:
+    """Draw mean ranks of ours, as tables are, and of all rivals, where they have two tables."""
+    rows = complete(rows, (AS_IT_IS, *RIVALS))
+    if rows["dataset"].nunique() < 2:
+        return ()
+    figure, axes = panels(1, len(JUDGED), 3.6)
+    for ax, (column, largest) in zip(axes[0], JUDGED.items(), strict=True):
+        found = ranks(rows, column, largest=largest)
+        dots(ax, beside(found, AS_IT_IS, LABELS, largest=False), OWN_COLORS, 2)
+        ax.set(title=NAMES[column], xlabel="mean rank (lower is better)")
+    caption = (
+        f"Mean rank on {rows['dataset'].nunique()} tables with text, categories, dates and missing "
+        "values. fcgboost is not tuned. A whisker is the standard error, over tables, of the "
+        "difference to fcgboost."
+    )
+    return (picture(figure, "tables-ranks", caption),)
 
 
 def _header(methods: Sequence[str]) -> tuple[str, ...]:
@@ -126,7 +150,7 @@ def _gaps(rows: DataFrame, ours: str) -> Table:
                 "below" if is_far_below(area.difference) else "",
             )
         )
-    what = "" if ours == AS_IT_IS else " (behind one-hot coding)"
+    what = "" if ours == AS_IT_IS else " (with one-hot encoding)"
     return Table(
         f"Ours{what} minus the best rival: log-loss, and AUC in points.",
         ("table", "best log-loss", "difference", "best AUC", "difference", "AUC far below"),
