@@ -82,7 +82,9 @@ html_css_files = ["fcgboost.css"]
 html_show_sourcelink = False
 html_copy_source = False
 # No sidebar on pages without subpages.
-html_sidebars = {page: [] for page in ("index", "start", "how-it-works", "glossary")}
+html_sidebars = {
+    page: [] for page in ("index", "start", "how-it-works", "gallery/index", "glossary")
+}
 html_theme_options = {
     "logo": {
         "image_light": "_static/logo.svg",

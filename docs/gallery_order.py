@@ -40,12 +40,12 @@ class ReadingOrder:
 
 
 def set_style(gallery_conf: dict[str, Any], filename: str) -> None:
-    """Draw large: thumbnails are 400 pixels wide."""
+    """Draw large, so that thumbnails can be read."""
     import matplotlib.pyplot as plt
 
     plt.rcParams.update(
         {
-            "font.size": 12,
+            "font.size": 13,
             "lines.linewidth": 2,
             "axes.spines.top": False,
             "axes.spines.right": False,
