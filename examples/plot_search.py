@@ -48,7 +48,9 @@ for part, l2, score in zip(
 figure, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 image = ax.imshow(best, cmap="viridis", aspect="auto")
 ax.set_xticks(range(len(ridges)), [f"{l2:g}" for l2 in ridges])
-ax.set_yticks(range(len(names)), [name.replace("Dictionary", "\n") for name in names])
+ax.set_yticks(
+    range(len(names)), [name.replace("Dictionary", " ").removesuffix(" ()") for name in names]
+)
 ax.set(xlabel="ridge penalty λ", title="Cross-validated accuracy at the best step")
 for (i, j), value in np.ndenumerate(best):
     is_light = value > (best.min() + best.max()) / 2

@@ -21,7 +21,7 @@ arm = np.repeat(np.arange(3), 200)
 t = rng.uniform(0.3, 1.0, size=600)
 angle = 4.0 * t + arm * 2.0 * np.pi / 3.0 + rng.normal(scale=0.2, size=600)
 X = np.column_stack([t * np.cos(angle), t * np.sin(angle)])
-y = np.array(["red", "green", "blue"])[arm]
+y = np.array(["first", "second", "third"])[arm]
 
 clf = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
 print(f"{clf.n_atoms_} atoms for {len(clf.classes_)} classes, coefficients {clf.atom_coef_.shape}")
