@@ -85,6 +85,8 @@ html_copy_source = False
 html_sidebars = {
     page: [] for page in ("index", "start", "how-it-works", "gallery/index", "glossary")
 }
+# No table of contents beside pages with wide tables.
+WIDE = ("beyond", "beyond/REPORT", "findings", "benchmarks", "results/REPORT", "results/BENCHMARKS")
 html_theme_options = {
     "logo": {
         "image_light": "_static/logo.svg",
@@ -96,7 +98,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(WIDE, [])},
     "show_nav_level": 1,
     "show_toc_level": 2,
 }
