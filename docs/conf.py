@@ -98,7 +98,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
-    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(WIDE, [])},
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "show_nav_level": 1,
     "show_toc_level": 2,
 }
