@@ -45,9 +45,9 @@ errors = {
 figure, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 for name, (_, color) in methods.items():
     mean = errors[name].mean(axis=1)
-    deviation = errors[name].std(axis=1, ddof=1) / np.sqrt(n_sets)
+    standard_error = errors[name].std(axis=1, ddof=1) / np.sqrt(n_sets)
     style = {"color": color, "lw": 4 if name == "fcgboost" else 2, "capsize": 3}
-    ax.errorbar(100 * shares, 100 * mean, 100 * deviation, fmt="o-", **style)
+    ax.errorbar(100 * shares, 100 * mean, 100 * standard_error, fmt="o-", **style)
 places = {"gradient boosting": 21.5, "random forest": 19.3, "SVC": 2.6, "fcgboost": 4.9}
 for name, height in places.items():
     ax.text(30.7, height, name, color=methods[name][1], va="center", weight="bold", fontsize=14)
