@@ -1,7 +1,7 @@
-"""Settings of Sphinx: `python -m sphinx -W --keep-going -b html docs build/docs`.
+"""Sphinx configuration: `python -m sphinx -W --keep-going -b html docs build/docs`.
 
-The pages need nothing from the network, neither to be built nor to be read: formulas are plain
-text, fonts and scripts lie beside the pages, and other projects are not linked to by inventory.
+Building and reading the pages needs no network: formulas are plain text, fonts and scripts are
+local, and there is no inventory of other projects.
 """
 
 import importlib.util
@@ -15,8 +15,7 @@ import fcgboost
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-# Dask need not be installed to build the page about its classifier. (Sphinx's own stand-ins can
-# not be called, which decorators are.)
+# Mock Dask if it is not installed. (Sphinx's own mocks cannot be called, and decorators are.)
 if importlib.util.find_spec("distributed") is None:
     for name in ("", ".array", ".base", ".delayed", ".optimization"):
         sys.modules[f"dask{name}"] = MagicMock()
@@ -36,15 +35,15 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["beyond/rows", "results/rows", "results/bench", "_templates"]
+exclude_patterns = ["results/bench", "_templates"]
 templates_path = ["_templates"]
 root_doc = "index"
 
-# Pages written in Markdown.
+# Markdown.
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 
-# The reference: names in single backticks are links where there is something to link to.
+# API reference: names in single backticks become links where there is a target.
 default_role = "py:obj"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
@@ -61,6 +60,8 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"demo\.py",
     "within_subsection_order": "gallery_order.ReadingOrder",
     "download_all_examples": False,
+    "reset_modules": ("matplotlib", "gallery_order.set_style"),
+    "capture_repr": (),
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e6,
@@ -76,18 +77,25 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "fcgboost"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["fcgboost.css"]
 html_show_sourcelink = False
 html_copy_source = False
-# Pages without others below them have nothing to show beside the text.
-html_sidebars = {page: [] for page in ("index", "start", "how-it-works", "glossary")}
-# Pages with wide tables have no contents beside them.
+# No sidebar on pages without subpages.
+html_sidebars = {
+    page: [] for page in ("index", "start", "how-it-works", "gallery/index", "glossary")
+}
+# No table of contents beside pages with wide tables.
 WIDE = ("beyond", "beyond/REPORT", "findings", "benchmarks", "results/REPORT", "results/BENCHMARKS")
 html_theme_options = {
-    "logo": {"text": "fcgboost"},
+    "logo": {
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "fcgboost",
+    },
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
     "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
@@ -97,17 +105,17 @@ html_theme_options = {
 
 
 def name_anchors(app, docname, source):
-    """Let Markdown know the anchors that reports of experiments write in HTML."""
-    # Labels belong to all pages together, and every report ends with a section of this name.
+    """Turn the HTML anchors of generated reports into Markdown labels."""
+    # Labels are global, and every report has a section of this name.
     if docname == "beyond/REPORT":
         source[0] = re.sub(r'(?<=["#])circumstances(?=[")])', "beyond-circumstances", source[0])
     source[0] = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", source[0], flags=re.MULTILINE)
 
 
 def read_literally(app, what, name, obj, options, lines):
-    """Keep |x| and names such as n_iter_ as they are: docutils takes them for references.
+    """Escape |x| and names such as n_iter_, which docutils takes for references.
 
-    Docstrings are read in editors more often than here, so they are written without escapes.
+    Docstrings are read in editors more often than here, so they contain no escapes.
     """
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...", "..")):

@@ -1,10 +1,9 @@
 """
-A loss of your own: the Huberised squared hinge
-===============================================
+Your own loss: the Huberised squared hinge
+==========================================
 
-The squared hinge grows quadratically, so a few mislabelled points far on the wrong side pull
-hard. The Huberised one goes on linearly where the margin falls short by more than a threshold
-M. It takes one class of five short methods.
+The squared hinge grows quadratically, so a few mislabelled points far on the wrong side dominate.
+The Huberised one is linear beyond a shortfall of M. It takes one class with a few short methods.
 """
 
 import matplotlib.pyplot as plt
@@ -18,14 +17,13 @@ from fcgboost.losses import ProbabilityLoss, ProximalLoss, SmoothLoss
 # With e = max(0, 1 - y f) the loss is e² where e ≤ M, else 2 M e - M² (Rosset and Zhu,
 # "Piecewise linear regularized solution paths", 2007).
 #
-# Each base class adds what a part of the package needs: `SmoothLoss` Newton's method and
-# gradient descent, `ProximalLoss` ADMM, `ProbabilityLoss` the estimator's `predict_proba`.
-# Leave out what you do not need: ``value``, ``gradient`` and ``initial`` are enough for the
-# classical schemes.
+# Each base class enables something: `SmoothLoss` Newton's method and gradient descent,
+# `ProximalLoss` ADMM, `ProbabilityLoss` the estimator's `predict_proba`. ``value``, ``gradient``
+# and ``initial`` alone are enough for the classical schemes.
 
 
 class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
-    """The squared hinge up to a shortfall of `threshold`, a straight line beyond."""
+    """The squared hinge up to a shortfall of `threshold`, linear beyond."""
 
     curvature_bound = 2.0
 
@@ -50,7 +48,7 @@ class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
         return np.where(gap <= 0.0, z, 1.0 - np.maximum(bent, straight))
 
     def probability(self, f):
-        # Where the slopes of both classes balance: p min(1 - f, M) = (1 - p) min(1 + f, M).
+        # Where the gradients of both classes balance: p min(1 - f, M) = (1 - p) min(1 + f, M).
         up = np.minimum(1.0 + np.clip(f, -1.0, 1.0), self.threshold)
         down = np.minimum(1.0 - np.clip(f, -1.0, 1.0), self.threshold)
         return up / (up + down)
@@ -63,10 +61,9 @@ class HuberisedSquaredHinge(SmoothLoss, ProximalLoss, ProbabilityLoss):
 
 
 # %%
-# An instance goes where a name would stand; `GridSearchCV` reaches its parameter as
-# ``loss__threshold``. Outliers, four in ten of the labels far from the boundary, are where the
-# straight tail should help. Five training sets, the same for every loss, and one clean test
-# set:
+# Pass an instance as ``loss``; `GridSearchCV` reaches its parameter as ``loss__threshold``. The
+# linear tail should help with outliers: four in ten of the labels far from the boundary are
+# flipped. Five training sets, one clean test set:
 losses = {"squared hinge": SquaredHinge()} | {
     f"Huberised, M = {threshold}": HuberisedSquaredHinge(threshold) for threshold in (1.0, 0.5)
 }
@@ -82,13 +79,12 @@ for name, values in errors.items():
 assert np.mean(errors["Huberised, M = 0.5"]) < 0.5 * np.mean(errors["squared hinge"])
 
 # %%
-# The straight tail pays on these data. Whether it does on yours is what a search over
-# ``loss__threshold`` tells.
+# It helps on these data. For yours, search over ``loss__threshold``.
 margins = np.linspace(-2.0, 1.5, 200)
-figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
 for name, loss in losses.items():
     values = loss.value(np.ones_like(margins), margins)
-    ax.plot(margins, values, label=f"{name}: mean test error {np.mean(errors[name]):.3f}")
+    ax.plot(margins, values, label=f"{name}: {np.mean(errors[name]):.1%} error")
 ax.set(xlabel="margin y f(x)", ylabel="loss")
 ax.legend()
 plt.show()

@@ -1,9 +1,9 @@
 """
-An update scheme of your own: backfitting
-=========================================
+Your own update scheme: backfitting
+===================================
 
-A scheme says how coefficients move once an atom has been chosen. Between moving one of them and
-solving for all lies backfitting: go through the atoms one by one, a few times over.
+A scheme says how coefficients change once an atom has been chosen. Between updating one and
+solving for all lies backfitting: sweep over the atoms one by one.
 """
 
 import matplotlib.pyplot as plt
@@ -16,13 +16,13 @@ from fcgboost.parts import check_count
 from fcgboost.solvers import Solution
 
 # %%
-# ``anchor`` gives the coefficients at which the next gradient is taken, ``update`` the
-# coefficients after a step. Both see a *problem*: the loss, the labels, and the columns of the
-# atoms chosen so far. ``reselects`` says whether it makes sense to choose an atom again.
+# ``anchor`` returns the coefficients at which the next gradient is taken, ``update`` the
+# coefficients after the step. Both see a *problem*: the loss, the labels, and the columns of the
+# atoms chosen so far. ``reselects`` says whether an atom may be chosen again.
 
 
 class Backfitting(Scheme):
-    """Exact line searches along the newest atom, then along all atoms, some times over.
+    """Exact line searches along the newest atom, then along each atom, for some sweeps.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Backfitting(Scheme):
         for _ in range(self.n_sweeps):
             for position in [newest, *range(len(coef))]:
                 coef[position] += line_search(problem, coef, position)
-        # A solution says how far it is from optimal, so that a trace can be judged later.
+        # A solution records how far it is from optimal.
         point = problem.look(coef)
         residual = np.abs(point.gradient).max() / problem.gradient_scale
         status = Status.CONVERGED if residual < 1e-10 else Status.NOT_CONVERGED
@@ -53,8 +53,8 @@ class Backfitting(Scheme):
 
 
 # %%
-# Beside the scheme that moves the newest atom only, and full correction; all without a ridge,
-# because line searches know none.
+# Compared with updating the newest atom only and with full correction. There is no ridge penalty,
+# because line searches have none.
 X, y = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
 schemes = {
     "original": "original",
@@ -77,13 +77,12 @@ for name, scheme in schemes.items():
     objective = clf.trace_.column("objectives")[:, 0]
     ax.plot(clf.trace_.column("n_atoms"), objective, "o-", ms=3, label=name)
     last[name] = objective[clf.trace_.column("n_atoms") <= 12][-1]
-ax.set(xlabel="different atoms", ylabel="training loss")
+ax.set(xlabel="distinct atoms", ylabel="training loss")
 ax.legend()
 plt.show()
 
 # %%
-# Each sweep comes closer to the full correction, which no scheme with the same atoms can be
-# below.
+# More sweeps come closer to full correction, which has the lowest loss for given atoms.
 for name, value in last.items():
     print(f"{name}: training loss {value:.4f} with 12 atoms")
 assert list(last.values()) == sorted(last.values(), reverse=True)

@@ -1,9 +1,9 @@
 """
-A stopping rule of your own
-===========================
+Your own stopping rule
+======================
 
-A rule is called with a `Step` after every step. It answers with a `Status` (or True) to end the
-fit, with None (or False) to go on. Any function will do.
+A rule is any function that takes a `Step`. It is called after every step and returns a `Status`
+(or True) to stop, None (or False) to continue.
 """
 
 import matplotlib.pyplot as plt
@@ -22,13 +22,12 @@ print(f"{clf.n_atoms_} atoms. {clf.status_}")
 assert clf.n_atoms_ == 10
 
 # %%
-# A rule with a memory: end when the objective has all but stopped falling. The step carries the
-# scores, the objective, the coefficients, the time since the start and, if there is validation
-# data, its score.
+# A rule with memory: stop when the objective has almost stopped falling. A step has the scores,
+# the objective, the coefficients, the elapsed time and, with validation data, its score.
 
 
 class SmallGain:
-    """End when the mean objective falls by less than a share of itself for a few steps in a row.
+    """Stop when the objective falls by less than a share of itself for a few steps in a row.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ class SmallGain:
 
     def __call__(self, step: Step) -> Status | None:
         objective = float(step.objectives.mean())
-        if step.k == 1:  # a new fit: a rule that remembers must know when to forget
+        if step.k == 1:  # a new fit: forget the last one
             self.n_small = 0
         elif self.last - objective < self.share * self.last:
             self.n_small += 1
@@ -71,6 +70,5 @@ ax.legend()
 plt.show()
 
 # %%
-# A fit that is to end after some seconds, at an error that is good enough, or when a file
-# appears: the same pattern. With scikit-learn 1.9 and later its own callbacks go into the same
-# call.
+# The same pattern stops at a target error or when a file appears. With scikit-learn 1.9 and later,
+# its own callbacks are accepted as well. (For a time limit, use ``time_limit``.)

@@ -1,9 +1,9 @@
 """
-Why a row is predicted as it is
-===============================
+Which columns matter, and why this row
+======================================
 
-Shapley values share a decision value out among the columns of a row. For one row they are a
-waterfall, and their mean size over many rows says which columns matter.
+Three questions about columns: what moves the model (``feature_importances_``), what its accuracy
+rests on (permutation importance), and what drove one prediction (Shapley values).
 """
 
 import matplotlib.pyplot as plt
@@ -12,17 +12,20 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from fcgboost import FCGBoostClassifier
-from fcgboost.plotting import ContributionDisplay
+from fcgboost.plotting import ContributionDisplay, FeatureInfluenceDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 labels = np.where(y == 1, "benign", "malignant")
 X_train, X_test, y_train, y_test = train_test_split(X, labels, random_state=0)
 clf = FCGBoostClassifier(random_state=0).fit(X_train, y_train)
-print(f"accuracy {clf.score(X_test, y_test):.3f} on rows held out")
+print(f"accuracy {clf.score(X_test, y_test):.3f} on held-out rows")
 
 # %%
-# The base value is the mean over some training rows; the contributions lead from there to the
-# decision value, here that of the row about which the model is least sure.
+# One row
+# -------
+#
+# Shapley values split a decision value among the columns. They start from the base value, the
+# mean over a sample of training rows. Here is the row that the model is least sure of.
 found = clf.explain(X_test)
 decision = clf.decision_function(X_test)
 assert np.allclose(found.base_values + found.values.sum(axis=1), decision)
@@ -31,24 +34,24 @@ row = int(np.abs(decision).argmin())
 ContributionDisplay.from_explanation(found, row=row, classes=clf.classes_)
 
 # %%
-# ``feature_importances_`` says how much the model changes with a column, in either direction and
-# from wherever it is. The mean size of the contributions says how far a column takes the rows of
-# this table from the mean. Both agree on what matters.
+# All rows
+# --------
+#
+# ``feature_importances_`` says how much the model changes with a column. Permutation importance
+# says how much accuracy is lost when the column is shuffled. Columns that repeat each other, as
+# here, share both, and a shuffled one is often hardly missed.
+figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
+FeatureInfluenceDisplay.from_estimator(clf, n_shown=8, ax=axes[0])
+FeatureInfluenceDisplay.from_estimator(
+    clf, X_test, y_test, method="permutation", n_shown=8, ax=axes[1]
+)
+plt.show()
+
+# %%
+# The mean absolute Shapley value ranks columns, too. It agrees well with
+# ``feature_importances_``.
 sizes = np.abs(found.values).mean(axis=0)
-sizes /= sizes.sum()
-importances = clf.feature_importances_
-figure, ax = plt.subplots(layout="constrained")
-ax.scatter(importances, sizes)
-for j in np.argsort(-sizes)[:3]:
-    ax.annotate(
-        X.columns[j],
-        (importances[j], sizes[j]),
-        xytext=(-4, 4),
-        ha="right",
-        textcoords="offset points",
-    )
-ax.set(xlabel="feature_importances_", ylabel="share of the mean size of contributions")
-agreement = np.corrcoef(importances, sizes)[0, 1]
+agreement = np.corrcoef(clf.feature_importances_, sizes)[0, 1]
 print(f"correlation {agreement:.2f}")
 assert agreement > 0.5
-plt.show()
+# sphinx_gallery_thumbnail_number = 1

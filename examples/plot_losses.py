@@ -1,9 +1,9 @@
 """
-Losses, and what they do to margins
-===================================
+Four losses and their margins
+=============================
 
-A loss sees the margin y f(x): how far a prediction is on the right side. Four losses, the
-margins they leave behind on clean and on noisy labels, and which of them give probabilities.
+A loss is a function of the margin y f(x), which is positive where the prediction is right. Here
+are four losses, the margins that they lead to, and which of them give probabilities.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from fcgboost.datasets import make_simulation
 
 # %%
 # All four are 0 at a margin of 1 and grow to its left. To its right the three hinges stay at 0:
-# a row that is right by a margin of 1 or more has no say any more. The square loss punishes it.
+# rows with a margin above 1 no longer matter. The square loss penalises them.
 losses = {
     "squared hinge": SquaredHinge(),
     "hinge": Hinge(),
@@ -22,7 +22,7 @@ losses = {
     "square": Square(),
 }
 margins = np.linspace(-1.2, 2.2, 300)
-figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.5, 4.4), layout="constrained")
 for name, loss in losses.items():
     style = "--" if name == "square" else "-"
     ax.plot(margins, loss.value(np.ones_like(margins), margins), style, label=name)
@@ -31,7 +31,7 @@ ax.set(xlabel="margin y f(x)", ylabel="loss", ylim=(0, 6))
 ax.legend()
 
 # %%
-# Fitted to the same 1000 points, first with right labels, then with three in ten wrong ones.
+# Fitted to the same 1000 points, with clean labels and with three in ten wrong.
 clean = make_simulation(1000, noise=None, random_state=0)
 noisy = make_simulation(1000, noise="uniform", level=0.3, random_state=0)
 X_test, y_test = make_simulation(5000, noise=None, random_state=1)
@@ -41,7 +41,7 @@ errors, active = {}, {}
 for row, (kind, (X, y)) in zip(axes, {"clean": clean, "noisy": noisy}.items(), strict=True):
     for ax, (name, loss) in zip(row, losses.items(), strict=True):
         clf = FCGBoostClassifier("relu", loss=loss, max_iter="theory", random_state=0).fit(X, y)
-        margin = np.minimum(y * clf.decision_function(X), 3.0)  # the last bar: 3 and more
+        margin = np.minimum(y * clf.decision_function(X), 3.0)  # the last bar: 3 or more
         ax.hist(margin[margin < 1], bins=np.arange(-2.0, 1.01, 0.2), color="C1")
         ax.hist(margin[margin >= 1], bins=np.arange(1.0, 3.01, 0.2), color="C0")
         active[kind, name] = np.mean(margin < 1)
@@ -52,10 +52,9 @@ for ax in axes[1]:
 plt.show()
 
 # %%
-# Orange rows are *active*: margin below 1, they still pull. On clean labels the hinges let go
-# of most rows; the square loss holds on to all of them and pulls those that are right by far
-# back to 1. On noisy labels no margin reaches 1, and the squared hinge and the square loss
-# become the same thing.
+# Orange rows are *active*: their margin is below 1, and they still have a gradient. On clean
+# labels the hinges ignore most rows, while the square loss pulls large margins back to 1. On noisy
+# labels no margin reaches 1, and the squared hinge and the square loss coincide.
 for (kind, name), error in errors.items():
     print(f"{kind} labels, {name}: test error {error:.3f}")
 assert active["clean", "squared hinge"] < 0.2
@@ -66,9 +65,9 @@ assert errors["noisy", "squared hinge"] == errors["noisy", "square"]
 # Probabilities
 # -------------
 #
-# The minimiser of the squared hinge over all functions is 2 P(y = 1 | x) - 1. So (1 + f) / 2,
-# cut at 0 and 1, estimates the probability. The hinge's minimiser is the sign alone; it has no
-# ``predict_proba``, and says so.
+# The minimiser of the squared hinge is 2 P(y = 1 | x) - 1. So (1 + f) / 2, clipped to [0, 1],
+# estimates the probability. The minimiser of the hinge is only a sign: there is no
+# ``predict_proba``, and the error says so.
 X, y = noisy
 clf = FCGBoostClassifier("relu", random_state=0).fit(X, y)
 probability = clf.predict_proba(X_test)[:, 1]
@@ -79,3 +78,4 @@ try:
     FCGBoostClassifier("relu", loss="hinge").fit(X, y).predict_proba(X_test)
 except AttributeError as error:
     print(error.__cause__)
+# sphinx_gallery_thumbnail_number = 1

@@ -2,8 +2,8 @@
 Several classes
 ===============
 
-With more than two classes each has a sum of its own, against the rest. All of them choose from
-the same candidates in one pass, and their probabilities add up to one.
+With more than two classes each has its own sum, against the rest. All classes choose from the
+same candidates in one pass, and their probabilities sum to one.
 """
 
 import matplotlib.pyplot as plt
@@ -15,30 +15,26 @@ from fcgboost import FCGBoostClassifier
 from fcgboost.plotting import DecisionBoundaryDisplay
 
 # %%
-# Three arms of a spiral. Labels may be any text.
+# Three arms of a spiral. Labels may be text.
 rng = np.random.default_rng(0)
 arm = np.repeat(np.arange(3), 200)
 t = rng.uniform(0.3, 1.0, size=600)
 angle = 4.0 * t + arm * 2.0 * np.pi / 3.0 + rng.normal(scale=0.2, size=600)
 X = np.column_stack([t * np.cos(angle), t * np.sin(angle)])
-y = np.array(["red", "green", "blue"])[arm]
+y = np.array(["first", "second", "third"])[arm]
 
 clf = FCGBoostClassifier("gauss", random_state=0).fit(X, y)
-print(
-    clf.classes_,
-    clf.atom_coef_.shape,
-    f"{clf.n_atoms_} atoms, training accuracy {clf.score(X, y):.3f}",
-)
+print(f"{clf.n_atoms_} atoms for {len(clf.classes_)} classes, coefficients {clf.atom_coef_.shape}")
 assert clf.atom_coef_.shape == (3, clf.n_atoms_)
 assert clf.score(X, y) > 0.95
 
-figure, ax = plt.subplots(figsize=(8, 6.4), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.5, 5.2), layout="constrained")
 DecisionBoundaryDisplay.from_estimator(clf, X, y, ax=ax)
 plt.show()
 
 # %%
-# Decision values are one column per class; the largest wins. Probabilities are the nearest
-# point of the simplex, which keeps the winner and needs no calibration step.
+# There is one decision value per class, and the largest wins. Probabilities are the projection of
+# the per-class values onto the simplex, which keeps the winner.
 decision, probability = clf.decision_function(X[:3]), clf.predict_proba(X[:3])
 print(decision.round(2))
 print(probability.round(2))
@@ -46,8 +42,7 @@ assert np.allclose(probability.sum(axis=1), 1.0)
 assert (decision.argmax(axis=1) == probability.argmax(axis=1)).all()
 
 # %%
-# Real data: three kinds of wine by thirteen measurements of a chemist. Half of the 178 bottles
-# train.
+# Real data: three kinds of wine, thirteen chemical measurements. Half of the 178 bottles train.
 X, y = load_wine(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 clf = FCGBoostClassifier("relu", random_state=0).fit(X_train, y_train)

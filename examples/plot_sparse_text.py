@@ -1,9 +1,9 @@
 """
-Sparse rows: words of documents
-===============================
+Sparse text data
+================
 
-Counts of words make wide, sparse matrices. They are never centred or made dense. In such wide
-spaces atoms that sit on documents, or are grown over all words, do better than random directions.
+Word counts make wide, sparse matrices. They are never centred or made dense. In such wide spaces,
+atoms centred on documents or fitted to all words do better than random directions.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ from scipy import sparse
 from fcgboost import FCGBoostClassifier, GaussDictionary, PolynomialDictionary
 
 # %%
-# A made-up corpus of two subjects, 1500 documents and 400 words. Most words are common to both;
-# twenty belong to each subject and come more often there. One training label in ten is wrong.
+# A generated corpus: two subjects, 1500 documents, 400 words. Each subject has twenty words that
+# occur more often in it; the rest are common to both. One training label in ten is wrong.
 n_words, n_own = 400, 20
 rng = np.random.default_rng(0)
 words = np.array(
@@ -38,10 +38,10 @@ X_test, y_test = draw(3000)
 print(f"{X.nnz / np.prod(X.shape):.1%} of the entries are not zero")
 
 # %%
-# Gauss and polynomial atoms sit on training rows, here documents; ReLU and sigmoid atoms are
-# random directions, and in 400 dimensions few of those point anywhere useful. Counts have a
-# common unit already, so ``standardize=False`` leaves rare words as small as they are.
-# In every step the default takes a direction over all words or a tree of the most usual ones.
+# Gauss and polynomial atoms are centred on training rows, here documents. ReLU and sigmoid atoms
+# are random directions, and in 400 dimensions few of those are useful. At every step the default
+# adds a direction over all words or a tree over the most frequent ones. Counts share a unit, so
+# ``standardize=False`` keeps rare words small.
 dictionaries = {
     "auto": "auto",
     "gauss": GaussDictionary(),
@@ -58,8 +58,7 @@ assert max(errors["auto"], errors["gauss"]) < 0.06
 assert errors["gauss"] < errors["relu"]
 
 # %%
-# The centres of Gauss atoms stay sparse, and the dense array gives the same model up to
-# rounding.
+# The centres of Gauss atoms stay sparse. A dense array gives the same model up to rounding.
 clf = models["gauss"]
 print(type(clf.atoms_).__name__, clf.atoms_.shape)
 dense = FCGBoostClassifier(GaussDictionary(), standardize=False, random_state=0)
@@ -67,17 +66,17 @@ dense.fit(X.toarray(), y)
 assert np.allclose(dense.decision_function(X_test.toarray()), clf.decision_function(X_test))
 
 # %%
-# ``feature_importances_`` is the mean size of the model's slope in each word. The forty words
-# with a meaning come first.
+# ``feature_importances_`` is the mean absolute slope of the model in each word. The forty
+# informative words come first.
 order = np.argsort(clf.feature_importances_)[::-1]
 is_own = order < 2 * n_own
 print(f"{is_own[:40].sum()} of the 40 most important words belong to a subject")
 assert is_own[:40].sum() >= 38
 
-figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
 ax.bar(
     np.arange(60), clf.feature_importances_[order[:60]], color=np.where(is_own, "C0", "0.7")[:60]
 )
-ax.set(ylabel="importance", title="the 60 most important words (blue: belong to a subject)")
-ax.set_xticks(np.arange(0, 60, 3), words[order[:60:3]], rotation=60, ha="right", fontsize=8)
+ax.set(ylabel="importance", title="The 60 most important words (blue: informative)")
+ax.set_xticks(np.arange(0, 60, 3), words[order[:60:3]], rotation=60, ha="right", fontsize=9)
 plt.show()

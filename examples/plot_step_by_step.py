@@ -2,8 +2,8 @@
 The method, step by step
 ========================
 
-The whole method in one dimension, where every part of it can be drawn: candidates, scores, the
-chosen atom, and the corrected sum. At the end twenty lines of NumPy give the same model.
+Boosting in one dimension, where everything can be drawn: candidates, scores, the chosen atom and
+the corrected sum. At the end, twenty lines of NumPy give the same model.
 """
 
 import matplotlib.pyplot as plt
@@ -12,9 +12,8 @@ import numpy as np
 from fcgboost import FCGBoostClassifier, GaussDictionary
 
 # %%
-# Labels are -1 and +1. The chance of a +1 changes with x, so no function of x can be right
-# about all of them. What a classifier should find is the dashed curve, 2 P(y = 1 | x) - 1: its
-# sign is the best guess, its size how sure one can be.
+# Labels are -1 and +1, and random: the probability of a +1 depends on x. The function to find is
+# 2 P(y = 1 | x) - 1 (dashed below). Its sign is the best prediction, its size the confidence.
 
 
 def truth(x):
@@ -27,21 +26,20 @@ y = np.where(rng.uniform(size=400) < (1.0 + truth(x)) / 2.0, 1.0, -1.0)
 X = x[:, None]
 
 # %%
-# One fit gives the whole path: the model after 1, 2, 3, ... steps. The dictionary has one
-# candidate per point, a bell curve of a fixed width around it.
+# One fit gives the whole path: the model after 1, 2, 3, ... steps. There is one candidate per
+# training point, a bell curve centred on it.
 clf = FCGBoostClassifier(
     GaussDictionary(width=0.12), max_iter=12, standardize=False, fit_intercept=False
 ).fit(X, y)
 
 # %%
-# Every step *selects* and *corrects*.
+# Each step *selects* and *corrects*.
 #
-# - **Select.** The residual says how much each label still asks for: 2 y max(0, 1 - y f),
-#   nothing once the margin y f is 1 or more. The score of a candidate is the size of its mean
-#   product with the residual. The candidate with the largest score enters (the dot in the lower
-#   row).
-# - **Correct.** The coefficients of *all* atoms chosen so far are fitted again (the thin curves
-#   in the upper row: atoms times coefficients; the thick one is their sum).
+# - **Select.** The residual 2 y max(0, 1 - y f) is the negative gradient of the loss; it is zero
+#   once the margin y f is at least 1. A candidate's score is its absolute mean product with the
+#   residual. The candidate with the highest score enters (the dot in the lower row).
+# - **Correct.** The coefficients of *all* atoms chosen so far are refitted. Thin curves are atoms
+#   times coefficients; the thick curve is their sum.
 candidates = np.exp(-((x[:, None] - x) ** 2) / (2.0 * 0.12**2))
 
 
@@ -52,7 +50,7 @@ def scores(f):
 
 steps = (1, 2, 3, 12)
 figure, axes = plt.subplots(
-    2, len(steps), figsize=(10, 4.6), sharex=True, sharey="row", layout="constrained"
+    2, len(steps), figsize=(11, 5), sharex=True, sharey="row", layout="constrained"
 )
 for (top, bottom), k in zip(axes.T, steps, strict=True):
     model = clf.truncate(k)
@@ -73,21 +71,29 @@ figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right"
 plt.show()
 
 # %%
-# The twelfth atom finds little left to do: its score is a hundredth of the first one. The
-# sum of twelve bells is close to the dashed curve, although every single label is -1 or +1.
+# By the twelfth step the highest score is about a hundredth of the first. The sum of twelve bells
+# is close to the dashed curve, although every single label is -1 or +1.
 distance = np.sqrt(np.mean((clf.decision_function(X) - truth(x)) ** 2))
 share = clf.trace_.column("scores")[-1, 0] / clf.trace_.column("scores")[0, 0]
-print(f"distance from 2 P - 1: {distance:.3f}; last score / first score: {share:.3f}")
+print(f"RMS distance to the truth: {distance:.3f}; last score / first score: {share:.3f}")
 assert distance < 0.15
 assert share < 0.05
+
+figure, ax = plt.subplots(figsize=(6.5, 4.2), layout="constrained")
+ax.plot(x, y, "|", color="0.6", markersize=9, label="labels")
+ax.plot(x, truth(x), "k--", lw=2, label="truth")
+ax.plot(x, clf.decision_function(X), "C0", lw=4, label="12 atoms")
+ax.set(xlabel="x", ylabel="f(x)")
+ax.legend(loc="upper right", bbox_to_anchor=(1, 0.93))
+plt.show()
 
 # %%
 # The same in twenty lines
 # ------------------------
 #
-# The correction minimises the mean of max(0, 1 - y f)^2 plus a small ridge, 1/m times the
-# squared coefficients. On the rows with y f < 1, the *active* ones, this is least squares; so:
-# solve, look which rows are active, and solve again until they stay the same.
+# A correction minimises the mean of max(0, 1 - y f)² plus the ridge penalty, 1/m times the sum of
+# the squared coefficients. On the *active* rows, those with y f < 1, this is least squares. So:
+# solve, see which rows are active, and repeat until they no longer change.
 
 
 def correct(columns):
@@ -111,4 +117,4 @@ for _ in range(12):
 
 print("largest difference from the package:", np.abs(f - clf.decision_function(X)).max())
 assert np.allclose(f, clf.decision_function(X), atol=1e-8)
-# sphinx_gallery_thumbnail_number = 1
+# sphinx_gallery_thumbnail_number = 2
