@@ -1,7 +1,6 @@
 """fcgboost: sparse, noise-robust, calibrated classifiers by fully corrective greedy boosting.
 
-A name is loaded when it is first used: loading all of them takes a second, which nobody should
-wait for a version or a help text.
+Names are loaded on first use: loading all of them takes a second.
 """
 
 from importlib import import_module
@@ -79,7 +78,7 @@ if not TYPE_CHECKING:  # tools would take any name for one that is there
     __all__ = sorted([*_HOMES, "datasets"])
 
     def __getattr__(name: str) -> Any:
-        """Load a name, or one of the modules with names, on first use."""
+        """Load a public name or module on first use."""
         if name in _MODULES:
             return import_module(f"fcgboost.{name}")
         if name not in _HOMES:
@@ -89,5 +88,5 @@ if not TYPE_CHECKING:  # tools would take any name for one that is there
 
 
 def __dir__() -> list[str]:
-    """Return all names, also those that are not loaded."""
+    """Return all names, loaded or not."""
     return sorted({*globals(), *_HOMES, *_MODULES})
