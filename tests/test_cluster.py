@@ -543,9 +543,9 @@ def test_kinds_of_partitions_must_agree() -> None:
 def test_rows_must_weigh_something_and_be_enough() -> None:
     X, y = noisy(60)
     ones, nothing = np.ones(60), np.zeros(60)
-    with pytest.raises(ValueError, match="sample_weight: all weights are zero"):
+    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
         fit_on(make_workers(X, y, nothing, [30]), max_iter=2)
-    with pytest.raises(ValueError, match="sample_weight_val: all weights are zero"):
+    with pytest.raises(ValueError, match="sample_weight_val is zero for all rows"):
         fit_on(make_workers(X, y, ones, [30], validation=(X, y, nothing)), True, max_iter=2)
     workers = make_workers(np.repeat(X[:2], 30, 0), np.repeat([0, 1], 30), ones, [10])
     with pytest.raises(ValueError, match="leaves no row for validation"):

@@ -127,7 +127,7 @@ BAD_PARAMETERS = [
     ({"n_iter_no_change": 2.5}, "n_iter_no_change must be a whole number"),
     ({"scoring": "no such score"}, "'roc_auc'"),
     ({"scoring": 3}, "scoring"),
-    ({"class_weight": {7: 1.0}}, r"classes that y does not have: \[7\]\. The classes are"),
+    ({"class_weight": {7: 1.0}}, r"classes that are not in y: \[7\]\. The classes are"),
     ({"class_weight": {1: 0.0}}, "class_weight of 1 must be a number greater than 0"),
     ({"class_weight": {1: -1.0}}, "class_weight of 1"),
     ({"class_weight": {1: "heavy"}}, "class_weight of 1"),
@@ -179,7 +179,7 @@ WRONG_DATA = {
     "two columns of labels": ((X, np.column_stack([Y, Y])), "1d array"),
     "negative weights": ((X, Y, -np.ones(60)), "sample_weight has negative values"),
     "one negative weight": ((X, Y, np.arange(60) - 1.0), "sample_weight has negative values"),
-    "no weight at all": ((X, Y, np.zeros(60)), "sample_weight: all weights are zero"),
+    "no weight at all": ((X, Y, np.zeros(60)), "sample_weight is zero for all rows"),
     "too few weights": ((X, Y, np.ones(59)), r"shape \(59,\), expected \(60,\)"),
     "a matrix of weights": ((X, Y, np.ones((60, 2))), "expected"),
     "NaN among the weights": ((X, Y, np.full(60, np.nan)), "sample_weight contains NaN"),
@@ -267,8 +267,8 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X}, "Pass X_val and y_val together"),
         ({"y_val": Y}, "Pass X_val and y_val together"),
         ({"sample_weight_val": np.ones(60)}, "sample_weight_val only with them"),
-        ({"X_val": X, "y_val": Y + 1.0}, r"labels that y does not have: \[0.0, 2.0\]"),
-        ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that y does not have"),
+        ({"X_val": X, "y_val": Y + 1.0}, r"labels that are not in y: \[0.0, 2.0\]"),
+        ({"X_val": X, "y_val": np.where(Y > 0, "a", "b")}, "labels that are not in y"),
         ({"X_val": X, "y_val": Y[:-1]}, "X_val and y_val have 60 and 59 rows"),
         (
             {"X_val": X[:, :1], "y_val": Y},
@@ -278,7 +278,7 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": np.zeros(60)},
-            "sample_weight_val: all weights are zero",
+            "sample_weight_val is zero for all rows",
         ),
         (
             {"X_val": X, "y_val": Y, "sample_weight_val": -np.ones(60)},

@@ -141,7 +141,7 @@ def test_forms_of_metrics() -> None:
     ("changes", "error", "message"),
     [
         ({"metrics": "nonsense"}, ValueError, "'nonsense' is not a valid scoring value"),
-        ({"metrics": 5}, ValueError, "metrics must be None, a name of a score"),
+        ({"metrics": 5}, ValueError, "metrics must be None, the name of a scikit-learn score"),
         ({"metrics": [in_order]}, ValueError, "metrics must be None"),
         ({"metrics": {1: "f1"}}, ValueError, "metrics must be None"),
         ({"metrics": "neg_log_loss", "loss": "hinge"}, AttributeError, "no probability"),

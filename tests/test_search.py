@@ -278,7 +278,7 @@ def test_a_search_that_fails_leaves_the_earlier_one_as_it_was():
     X, y = noisy()
     search = FCGBoostClassifierCV(WIDTHS, cv=3, max_iter=2).fit(X, y)
     before, results = search.decision_function(X), search.cv_results_
-    with pytest.raises(ValueError, match="classes that y does not have"):
+    with pytest.raises(ValueError, match="classes that are not in y"):
         search.set_params(class_weight={7: 1.0}).fit(X[:90], y[:90])
     np.testing.assert_array_equal(search.decision_function(X), before)
     assert search.cv_results_ is results
