@@ -218,7 +218,7 @@ def test_nothing_is_chosen_where_rows_are_too_few() -> None:
     there = fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1)
     assert there.link_ is here.link_ is None
     assert_same_model(there, here, X)
-    with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+    with pytest.raises(ValueError, match="link='power' needs held-out rows"):
         fit_on(make_workers(X, y, np.ones(40), [1, 10]), random_state=1, link="power")
 
 

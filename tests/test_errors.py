@@ -272,7 +272,7 @@ def test_huge_numbers_are_not_taken_for_infinity():
         ({"X_val": X, "y_val": Y[:-1]}, "X_val and y_val have 60 and 59 rows"),
         (
             {"X_val": X[:, :1], "y_val": Y},
-            "X_val has 1 columns without names, .* to 2 col",
+            "X_val has 1 columns without names, .* X has 2 col",
         ),
         ({"X_val": with_bad_entry(np.inf), "y_val": Y}, "X_val contains infinity in column 1"),
         ({"X_val": X[:0], "y_val": Y[:0]}, "0 sample"),

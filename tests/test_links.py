@@ -232,11 +232,11 @@ class TestClassifiers:
     )
     def test_a_link_without_rows_held_out_is_refused(self, data, options) -> None:
         X, y, *_ = data
-        with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+        with pytest.raises(ValueError, match="link='power' needs held-out rows"):
             FCGBoostClassifier(link="power", **options).fit(X, y)
 
     def test_a_link_for_too_few_rows_to_split_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="link='power' is fitted to rows held out"):
+        with pytest.raises(ValueError, match="link='power' needs held-out rows"):
             FCGBoostClassifier(link="power").fit([[0.0], [1.0]], [0, 1])
         assert FCGBoostClassifier().fit([[0.0], [1.0]], [0, 1]).link_ is None
 

@@ -630,7 +630,7 @@ def test_a_model_cannot_be_written_on():
 def test_a_score_that_is_not_defined_is_an_error():
     X, y = noisy()
     model = FCGBoostClassifier("gauss", scoring=lambda model, X, y: float("nan"), max_iter=3)
-    with pytest.raises(ValueError, match="is not defined on the validation data"):
+    with pytest.raises(ValueError, match="is NaN on the validation data"):
         model.fit(X, y, X_val=X, y_val=y)
 
 

@@ -386,7 +386,7 @@ def test_wrong_wishes_are_refused_for_numbers_too() -> None:
     for wrong in ("auto", ["a"], [5]):
         with pytest.raises(ValueError, match="categorical_features"):
             small(categorical_features=wrong).fit(numbers, Y[:60])
-    with pytest.raises(ValueError, match="X is sparse, and categorical_features"):
+    with pytest.raises(ValueError, match="categorical_features needs dense columns"):
         small(categorical_features=[1]).fit(sparse.csr_array(numbers), Y[:60])
     with pytest.raises(ValueError, match="dayfirst"):
         small(dayfirst="yes").fit(X, Y)
