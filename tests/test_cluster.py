@@ -556,7 +556,7 @@ def test_storing_too_much_is_said_before_the_first_step() -> None:
     X, y = noisy()
     workers = make_workers(X, y, np.ones(300), [100], options=(1, 1000))
     settings = {"dictionary": "gauss", "n_candidates": 50, "max_iter": 2}
-    with pytest.raises(MemoryError, match="store=True asks to keep it in a budget of 1000 bytes"):
+    with pytest.raises(MemoryError, match="but the budget is 1000 bytes"):
         fit_on(workers, selection=AllCandidates(store=True), **settings)
 
 
