@@ -303,7 +303,7 @@ def test_no_client_and_a_closed_client():
         make(None).fit(*data)
     with cluster_of(1) as client:
         client.close()
-        with pytest.raises(RuntimeError, match="client is closed: create another one"):
+        with pytest.raises(RuntimeError, match="client is closed: create a new one"):
             make(client).fit(*data)
 
 
@@ -379,7 +379,7 @@ def test_rows_that_lay_on_a_lost_worker_alone_are_an_error_that_says_so(is_befor
             deadline = time.monotonic() + HANG
             while futures[0].status == "finished" and time.monotonic() < deadline:
                 time.sleep(0.1)
-        with pytest.raises(RuntimeError, match=r"gone with the Dask worker .* call fit again"):
+        with pytest.raises(RuntimeError, match=r"lost with their Dask worker.* call fit again"):
             model.fit(dX, dy)
 
 

@@ -74,7 +74,7 @@ BAD_PARAMETERS = [
     ({"loss": "hinge", "solver": NewtonSolver()}, r"Solvers for this loss: \['admm', 'interior"),
     ({"loss": "cubed_hinge", "solver": "gradient_descent"}, "cannot minimise CubedHinge"),
     ({"loss": "square", "solver": "interior_point"}, "cannot minimise Square"),
-    ({"scheme": FullyCorrective(NewtonSolver()), "solver": "admm"}, "not to both"),
+    ({"scheme": FullyCorrective(NewtonSolver()), "solver": "admm"}, "of the estimator, not both"),
     ({"dictionary": GaussDictionary(width=0.0)}, "GaussDictionary: width must be a positive"),
     ({"dictionary": GaussDictionary(width=-1.0)}, "width must be a positive number.*, got -1.0"),
     ({"dictionary": GaussDictionary(width="wide")}, "width must be a positive number"),
@@ -296,7 +296,7 @@ def test_wrong_validation_data_are_refused(named, message, no_path):
 
 def test_validation_data_and_a_fraction_exclude_each_other(no_path):
     assert_refused(
-        "X_val or validation_fraction, not both",
+        "X_val or set validation_fraction, not both",
         X,
         Y,
         X_val=X,
@@ -399,7 +399,7 @@ def test_a_path_has_only_the_steps_it_has(k, message):
     ],
 )
 def test_an_unfitted_model_says_so(model, use):
-    with pytest.raises(NotFittedError, match="call 'fit' first"):
+    with pytest.raises(NotFittedError, match="Call 'fit' "):
         use(model)
     assert not hasattr(model, "atom_coef_")
     assert not hasattr(model, "feature_importances_")

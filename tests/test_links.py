@@ -80,7 +80,7 @@ class TestProbabilities:
 
     @pytest.mark.parametrize(("slope", "power"), [(0, 1), (-1, 1), (2000, 1), (1, 0), (1, 5)])
     def test_what_is_no_link_is_refused(self, slope, power) -> None:
-        with pytest.raises(ValueError, match="slope from 0 to 1000 and a power from 0 to 4"):
+        with pytest.raises(ValueError, match=r"in \(0, 1000\] and its power in \(0, 4\]"):
             PowerLink(slope, power)
 
 

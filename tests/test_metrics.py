@@ -144,7 +144,7 @@ def test_forms_of_metrics() -> None:
         ({"metrics": 5}, ValueError, "metrics must be None, the name of a scikit-learn score"),
         ({"metrics": [in_order]}, ValueError, "metrics must be None"),
         ({"metrics": {1: "f1"}}, ValueError, "metrics must be None"),
-        ({"metrics": "neg_log_loss", "loss": "hinge"}, AttributeError, "no probability"),
+        ({"metrics": "neg_log_loss", "loss": "hinge"}, AttributeError, "no probabilities"),
         ({"metrics": "roc_auc"}, ValueError, "'roc_auc' cannot score these rows: multi_class"),
         ({"metrics": lambda model, X, y: {}}, ValueError, r"cannot score these rows: float\(\)"),
     ],

@@ -404,8 +404,8 @@ def test_a_class_with_one_row_is_named():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dictionaries": []}, "at least one choice"),
-        ({"l2s": []}, "at least one choice"),
+        ({"dictionaries": []}, "at least one entry"),
+        ({"l2s": []}, "at least one entry"),
         ({"dictionaries": ["gaus"]}, "dictionary must be one of"),
         ({"dictionaries": [ReluDictionary(weights="x")]}, "weights must be one of"),
         ({"dictionaries": {"gauss": {"width": [-1.0]}}}, "width must be a positive number"),
