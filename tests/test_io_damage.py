@@ -238,7 +238,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "unknown storage": ("relu", "model.storage.kind", "coo", r"kind: invalid enum value"),
     "other coefficients": (
         *("relu", "model.atoms.0.coef.0", 0.5),
-        r"\$\.path\.steps do not lead to the coefficients of the model",
+        r"\$\.path\.steps does not lead to the coefficients of the model",
     ),
     "coefficient too many": (
         *("relu", "path.steps.2.coef.0", [1.0] * 4),

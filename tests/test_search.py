@@ -410,7 +410,7 @@ def test_a_class_with_one_row_is_named():
         ({"dictionaries": [ReluDictionary(weights="x")]}, "weights must be one of"),
         ({"dictionaries": {"gauss": {"width": [-1.0]}}}, "width must be a positive number"),
         ({"l2s": [-1.0]}, "l2"),
-        ({"cv": 1}, "cv must be a whole number at least 2"),
+        ({"cv": 1}, "cv must be a whole number of at least 2"),
         ({"max_iter": 0}, "max_iter"),
         ({"loss": "hinge", "solver": "newton"}, "NewtonSolver cannot minimise Hinge"),
         ({"scoring": "no such score"}, "scoring"),

@@ -31,7 +31,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     The model is a sum of atoms: simple functions such as ramps, Gaussian bumps or trees. Each step
     adds the atom that best matches the residual and refits the coefficients of all atoms (by
     default only once the model has grown by a fifth or by half). More than two classes are fitted
-    one-versus-rest. Below, m is the number of training rows, weights included, and
+    one-versus-rest. Below, m is the number of training rows (the sum of their weights) and
     k0 = ceil(sqrt(m / ln m)).
 
     Parameters
@@ -51,13 +51,13 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         Objects such as `GaussDictionary(width=0.5)` or `UnionDictionary([...])` give full control.
     loss : {"squared_hinge", "hinge", "cubed_hinge", "square"} or Loss, default="squared_hinge"
         The loss to minimise. All but the hinge determine probabilities (see `link`).
-    scheme : {"fully_corrective", "original", "shrinkage", "truncation", "epsilon", "rescaled"} \
-            or Scheme, default="fully_corrective"
-        How each step updates the coefficients. Only full correction uses `solver` and `l2`.
-    solver : {"auto", "newton", "admm", "gradient_descent", "interior_point"} or Solver, \
-            default="auto"
-        The solver for the coefficients. "auto" is exact: Newton's method, or an interior-point
-        method for the hinge. "admm" with l2=0 follows the paper to the letter.
+    scheme : str or Scheme, default="fully_corrective"
+        How each step updates the coefficients: "fully_corrective", which alone uses `solver` and
+        `l2`, "original", "shrinkage", "truncation", "epsilon" or "rescaled".
+    solver : str or Solver, default="auto"
+        The solver for the coefficients: "newton", "interior_point", "admm" or "gradient_descent".
+        "auto" is exact: Newton's method, or the interior-point method for the hinge. "admm" with
+        l2=0 follows the paper to the letter.
     selection : {"auto", "all", "sampled", "learned"} or Selection, default="auto"
         What each step scores: all candidates, a fresh random sample, or atoms learned from the
         residual. "auto" learns unions and grown atoms such as trees; otherwise it scores all
@@ -96,8 +96,8 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         "theory". The predicted classes do not depend on it.
     validation_fraction : float or None, default=None
         Fraction of the rows held out to choose the number of steps and, in a preset, the ridge
-        penalty. None is 0.1 if `n_iter_no_change` is set without validation data, else no such
-        rows; a preset then refits on all rows what it chose.
+        penalty. None is 0.1 if `n_iter_no_change` is set without validation data. Otherwise None
+        holds out nothing, except that a preset holds out rows to choose by, then refits on all.
     n_iter_no_change : int or None, default=None
         Stop after this many steps without a better validation score.
     scoring : str, callable or None, default=None
@@ -116,10 +116,10 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         File in which the path is saved during the fit. If it exists, the fit resumes from it, also
         in another process; it must belong to the same data and parameters.
     device : str, default="cpu"
-        "cpu" uses NumPy, "torch" PyTorch on the CPU, and "cuda", "cuda:1", "mps" and the like
-        PyTorch devices; the latter need ``fcgboost[torch]``. A GPU pays off from about 50,000 rows.
+        "cpu" uses NumPy, "torch" PyTorch on the CPU, and "cuda", "cuda:1", "mps" and so on PyTorch
+        devices; all but "cpu" need ``fcgboost[torch]``. A GPU pays off from about 50,000 rows.
         Models agree up to rounding, which can tip the search for a learned atom and so change the
-        path like another seed. For tensors, predictions are tensors.
+        path as another seed would. For tensors, predictions are tensors.
     n_jobs : int or None, default=None
         Number of threads that evaluate candidates. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -127,16 +127,15 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
     verbose : int, default=0
         1 shows progress on standard error; 2 also logs every step to the logger "fcgboost".
     time_limit : float or None, default=None
-        Seconds for the whole fit. Paths end early, as `status_` tells, and rows for which there is
-        no time are dropped with a warning. The model then depends on the machine.
-    categorical_features : "from_dtype", array-like of str, int or bool, or None, \
-            default="from_dtype"
+        Seconds for the whole fit. Paths end early (see `status_`), and rows for which there is no
+        time are dropped with a warning. The model then depends on the machine.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
         The categorical columns. "from_dtype": text, and what pandas, polars or Arrow declare as
         categories, enums or dictionaries. A list of names or positions, or a mask: exactly those.
         None: no column, and text is an error. Unless listed, text that consists of numbers or ISO
         dates counts as numeric, except codes with leading zeros.
     dayfirst : bool or None, default=None
-        Whether 03/04/2020 is 3 April (True) or March 4 (False); None treats such text as
+        Whether 03/04/2020 means 3 April (True) or 4 March (False); None treats such text as
         categories.
     metrics : str, callable, list of str, dict or None, default=None
         Scores of the training and validation rows to record in ``trace_.metrics`` for every step:
@@ -311,7 +310,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
         return self
 
     def _follow(self, fit: Fit, given: dict[str, Any], limit: TimeLimit | None = None) -> None:
-        """Tune what is to be chosen, fit the paths, and set the fitted attributes."""
+        """Tune, fit the paths, and set the fitted attributes."""
         rules = self.stopping_rules()
         if limit is not None:
             limit.plan(paths_of(fit))

@@ -105,7 +105,7 @@ def check_collection(value: Any, name: str) -> None:
 def find_features(X: Any, name: str) -> Features:
     """Return the features of a collection."""
     check_collection(X, name)
-    if hasattr(X, "columns"):  # a data frame, of whichever library
+    if hasattr(X, "columns"):  # a data frame of any library
         return Features(tuple(X.columns), len(X.columns))
     if not isinstance(X, da.Array) or X.ndim != 2:
         shape = getattr(X, "ndim", "?")

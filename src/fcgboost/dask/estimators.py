@@ -219,7 +219,7 @@ DaskFCGBoostClassifier.__init__.__signature__ = _plain.replace(  # type: ignore[
 def _values(X: Any, local: FCGBoostClassifier, method: str, nothing: Any) -> Any:
     """Predict one block, which may have no rows."""
     values = np.asarray(getattr(local, method)(X)) if X.shape[0] else nothing
-    is_frame = hasattr(X, "columns")  # of whichever library
+    is_frame = hasattr(X, "columns")  # of any library
     return _framed(values, X.index, method, local.classes_) if is_frame else values
 
 

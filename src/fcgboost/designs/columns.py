@@ -299,7 +299,6 @@ class MemoryColumns(RowColumns):
     def newton(
         self, output: int, coef: Array, penalty: Array, tol: float, max_iter: int
     ) -> tuple[Array, float, float, int] | None:
-        """Run the compiled method, where there is one."""
         if not self._sums:
             return None
         facts = self._known()

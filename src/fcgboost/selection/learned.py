@@ -207,7 +207,7 @@ class _Grown:
 
 
 class _Drawn:
-    """A family whose atoms are drawn, and refined where it knows how."""
+    """A family whose atoms are drawn and, if possible, refined."""
 
     def __init__(self, family: Any, selection: LearnedCandidates, data: _Data) -> None:
         self._family, self._selection, self._data = family, selection, data

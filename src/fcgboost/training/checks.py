@@ -99,7 +99,7 @@ def check_number(
     high = 2**31 - 1 if whole else float(np.finfo(np.float64).max)
     if is_number and (value > low if strict else value >= low) and value <= high:
         return
-    bound = f" {'greater than' if strict else 'at least'} {low:g}" if np.isfinite(low) else ""
+    bound = f" {'greater than' if strict else 'of at least'} {low:g}" if np.isfinite(low) else ""
     bound = f" of at most {high:,}" if is_number and value > high else bound
     raise ValueError(f"{name} must be a {'whole ' * whole}number{bound}, got {value!r}.")
 
@@ -140,7 +140,7 @@ def check_matrix(estimator: BaseEstimator, X: Any, *, reset: bool, name: str = "
         raise ValueError(f"{name} is sparse, but the model was fitted to a table: pass a table.")
     is_listed = reset and lists_categories(estimator)
     if is_listed and sparse.issparse(X):
-        raise ValueError("categorical_features needs dense columns, but X is sparse: X.toarray().")
+        raise ValueError("categorical_features needs dense columns: use X.toarray().")
     if readers is not None or is_table(X) or is_listed:
         return _check_table(estimator, X, reset, readers)
     if reset:
