@@ -74,7 +74,7 @@ def test_what_is_no_model_file_is_refused_by_name(
 
 def test_a_checkpoint_is_no_model_file(tmp_path: Path) -> None:
     fit(checkpoint=tmp_path / "path.npz")
-    with pytest.raises(ModelFileError, match="checkpoints"):
+    with pytest.raises(ModelFileError, match="such as a checkpoint"):
         load_model(tmp_path / "path.npz")
 
 
@@ -121,7 +121,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "huge features": ("relu", "n_features", 2**31 - 1, "must have 2147483647 entries"),
     "true as a number": ("relu", "n_iter", True, r"\$\.n_iter: expected `int`, got `bool`"),
     "float as a count": ("relu", "n_iter", 7.0, r"\$\.n_iter: expected `int`, got `float`"),
-    "fewer steps": ("relu", "n_iter", 6, r"\$\.n_iter is 6, and atoms .* entered later"),
+    "fewer steps": ("relu", "n_iter", 6, r"\$\.n_iter is 6, but atoms .* entered later"),
     "more steps": ("relu", "n_iter", 8, r"steps has 7 entries, but n_iter is 8"),
     "a text in a row": (
         *("relu", "model.atoms.3.row.1", "1"),
@@ -293,7 +293,7 @@ DAMAGE: dict[str, tuple[str, str, Any, str]] = {
     "one class": ("relu", "classes.values", [0], "values: expected `array` of length >= 2"),
     "classes twice": ("relu", "classes.values", [1, 1], "must be in increasing order"),
     "three classes": ("relu", "classes.values", [0, 1, 2], "must have 3 entries"),
-    "text as classes": ("relu", "classes.values", ["0", "1"], "labels of the type int64 only"),
+    "text as classes": ("relu", "classes.values", ["0", "1"], "labels of type int64 only"),
     "small type": (
         *("relu", "classes", {"dtype": "int8", "values": [0, 300]}),
         "not of the type int8",

@@ -89,7 +89,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     clip, normalize, reselect, removal, tol, class_weight, device, verbose, categorical_features, \
     dayfirst, metrics :
         As in `FCGBoostClassifier`; `link` is "theory", and metrics are those of the refit.
-        max_iter="auto" chooses among k0, 2 k0, ..., 5 k0 steps (k0 by the rows of each fit), a
+        max_iter="auto" chooses among k0, 2 k0, ..., 5 k0 steps (k0 from the rows of each fit), a
         number among 1, ..., max_iter.
 
     Attributes

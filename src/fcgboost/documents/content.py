@@ -138,7 +138,7 @@ def _table_document(classifier: Any, encoder: TableEncoder | None) -> dict[str, 
     elif isinstance(vars(classifier).get("_inputs_"), PlainInputs | None):
         return None
     columns = list(map(column_document, owner.columns_))
-    has_names = hasattr(owner, "feature_names_in_")
+    has_names = hasattr(owner, "feature_names_in_")  # not of tables without names
     return {"parameters": parameters, "has_names": has_names, "columns": columns}
 
 
