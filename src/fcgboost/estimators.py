@@ -200,7 +200,7 @@ class FCGBoostClassifier(CallbackSupport, BaseFCGBoost):
 
     status_: Status
     notes_: tuple[str, ...]
-    # The theory's number of steps for the training data.
+    # k0 of the training data.
     _k0_: int
 
     def __init__(

@@ -45,7 +45,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> int:
-    """Write a whole file, text as UTF-8; return its size in bytes."""
+    """Write a file in full or not at all, text as UTF-8; return its size in bytes."""
     content: Any = data.encode() if isinstance(data, str) else data
     with writing(path) as file:
         return file.write(content)

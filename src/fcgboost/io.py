@@ -52,7 +52,7 @@ def split_model(model: Any) -> tuple[TableEncoder | None, BaseFCGBoost]:
 
 
 def make_model(encoder: TableEncoder | None, classifier: BaseFCGBoost) -> Any:
-    """Return a Pipeline of the steps "encoder" and "classifier", or the classifier alone."""
+    """Return a Pipeline with steps "encoder" and "classifier", or the classifier alone."""
     if encoder is None:
         return classifier
     return Pipeline([("encoder", encoder), ("classifier", classifier)])

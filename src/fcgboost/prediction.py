@@ -220,7 +220,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         -------
         Explanation
         """
-        from fcgboost.explanation import explain  # predictions need none of it
+        from fcgboost.explanation import explain  # not needed for predictions
 
         self._fitted()
         return explain(twin_of(self), X, background)
@@ -273,7 +273,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
         return short
 
     def _fitted(self) -> Model:
-        if "model_" not in vars(self):  # scikit-learn's own look takes longer
+        if "model_" not in vars(self):  # faster than scikit-learn's check
             check_is_fitted(self, "model_", msg=self._unfitted)
         return self.model_
 
@@ -322,7 +322,7 @@ class BaseFCGBoost(ClassifierMixin, BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Not "categorical", which to scikit-learn means whole numbers.
+        # Not "categorical", which in scikit-learn means integers.
         tags.input_tags.sparse = tags.input_tags.string = True
         tags.input_tags.allow_nan = checks.takes_missing(self)
         return tags

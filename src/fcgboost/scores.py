@@ -79,7 +79,7 @@ def evaluate(model: Any, X: Any, y: ArrayLike) -> dict[str, Score]:
     has_decision = hasattr(model, "decision_function")  # not for forests, for example
     proba = model.predict_proba(X) if has_proba else None
     decision = model.decision_function(X) if has_decision and not has_proba else None
-    # CatBoost returns the labels of several classes as a column.
+    # CatBoost returns multiclass labels as a column.
     labels = np.ravel(model.predict(X))
     return score_predictions(y, labels, proba, model.classes_, decision=decision)
 

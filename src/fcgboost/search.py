@@ -346,7 +346,7 @@ def _fit_ridges(layout: Layout, ridges: Sequence[Settings]) -> list[Trace]:
 
 
 def _score_steps(trace: Trace, settings: Settings, layout: Layout) -> list[float]:
-    """Return the scores after 1, 2, ... units of steps; a unit is k0 steps with max_iter="auto".
+    """Return the scores after 1, 2, ... units of steps, k0 steps each with max_iter="auto".
 
     A path that ended early keeps its last score.
     """

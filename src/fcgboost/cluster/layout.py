@@ -114,7 +114,6 @@ def _find_classes(given: Sequence[Rows]) -> tuple[NDArray[Any], int, bool]:
 
 
 def _united(labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return the labels of all partitions."""
     numbers = [some for some in labels if some.dtype.kind in "biuf"]
     if 0 < len(numbers) < len(labels):
         other = next(some for some in labels if some.dtype.kind not in "biuf")

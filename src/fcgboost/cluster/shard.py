@@ -217,7 +217,7 @@ class Partition:
     def _change(
         self, number: int, first: int, changes: Sequence[tuple[Any, ...]]
     ) -> tuple[Array, list[Array], Array]:
-        """Return mean squares, largest values and first gradients from the first new column on."""
+        """Apply changes; return mean squares, largest values and first gradients of new columns."""
         for verb, *args in changes:
             if verb == "make":
                 positives, *rest = args

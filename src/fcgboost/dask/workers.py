@@ -115,7 +115,7 @@ def _heard(wait_for: Callable[[], bytes], key: str) -> Pieces:
 
 
 class DaskWorkers(Workers):
-    """Actors, one per worker that has rows."""
+    """One actor per worker that has rows."""
 
     def __init__(self, client: Client, training: Table, validation: Table | None) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ class DaskWorkers(Workers):
 
 
 def find_client(client: Client | None) -> Client:
-    """Return the client to use."""
+    """Return the client to use; raise an error if there is none that works."""
     if client is None:
         try:
             client = Client.current()

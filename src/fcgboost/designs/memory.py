@@ -310,7 +310,7 @@ class MemoryDesign(Design):
         return values
 
     def values(self, atoms: Any) -> Any:
-        """Return the values of atoms; those of one that was scored are known already."""
+        """Return the values of atoms, reusing that of one just scored."""
         known = None if is_sparse(atoms) else self._columns.get(atoms.tobytes())
         return self.evaluate(atoms) if known is None else known[:, None]
 

@@ -5,8 +5,8 @@ and scores are computed as in `splits.c`: trees are the same to the bit.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def, untyped-decorator"
-# Triton reads the arguments of its kernels, which have no types. It must not compile a kernel for
-# every kind of a number that changes from call to call.
+# Arguments of Triton kernels have no types. Numbers that change from call to call are not
+# specialised, or Triton would compile a kernel for each kind.
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _search(
     left += tl.where(key % 2 == 0, missing, 0)
     is_even = 2 * (left & _ALL_WEIGHT) >= (total & _ALL_WEIGHT)
     is_left = tl.where((missing & _ALL_WEIGHT) == 0, is_even, key % 2 == 0)
-    # Codes of other features of the column are the usual bin of this one.
+    # Codes of other features in the column stand for the usual bin of this one.
     bins = b - first
     bins += ((usual >= 0) & (bins >= usual)).to(tl.int64)
     is_own = (b >= first) & (bins < n_bins)

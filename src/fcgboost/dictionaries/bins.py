@@ -234,7 +234,7 @@ def find_thresholds(column: Array, n_thresholds: int) -> Array:
     """
     # Adding 0.0 merges zeros of either sign.
     column = np.sort(column[~np.isnan(column)]) + 0.0
-    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of every value but the largest
+    ends = np.flatnonzero(np.diff(column) > 0.0)  # the last row of each value but the largest
     if len(ends) > n_thresholds:
         n_by_value = n_thresholds // 2
         by_value = _spaced(n_by_value, len(ends) + 1)

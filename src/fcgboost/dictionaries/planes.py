@@ -118,7 +118,7 @@ class NeuronDictionary(PlaneDictionary):
 
 
 def _random_mask(n_features: int, n_kept: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose n_kept[i] columns at random for every row i."""
+    """Choose n_kept[i] random columns for each row i."""
     numbers = rng.random((len(n_kept), n_features))
     last = np.sort(numbers, axis=1)[np.arange(len(n_kept)), n_kept - 1]
     return np.asarray(numbers <= last[:, None])
@@ -333,7 +333,7 @@ class PolynomialDictionary(InnerProductDictionary):
 
 
 def _affine(X: Any, atoms: Any) -> Array:
-    """Return <w, x> + b for rows (w, b), a fresh dense array."""
+    """Return <w, x> + b for rows (w, b) as a new dense array."""
     if type(X) is type(atoms) is np.ndarray and len(atoms) >= _MANY:
         # One more column in the product is faster than adding the offsets.
         return np.asarray(_widened(X, np.result_type(X, atoms)) @ atoms.T)
@@ -357,7 +357,7 @@ def split_last(atoms: Any) -> tuple[Any, Array]:
 
 
 def dense_product(X: Any, rows: Any) -> Array:
-    """Return X rows^T as a fresh dense array, whichever of the two is sparse."""
+    """Return X rows^T as a new dense array; either may be sparse."""
     product: Any = X @ rows.T
     return product.toarray() if is_sparse(product) else product  # type: ignore[no-any-return]
 

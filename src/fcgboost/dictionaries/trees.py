@@ -257,7 +257,7 @@ class TreeDictionary(GrownDictionary):
         return as_rows(nodes)
 
     def trimmed(self, atoms: Any) -> Any:
-        """Return rows up to the end of the longest tree."""
+        """Return rows cut to the length of the longest tree."""
         used = np.flatnonzero((nodes_of(atoms) != 0.0).any(axis=(0, 2)))
         return atoms[:, : FIELDS * (int(used.max(initial=0)) + 1)]
 

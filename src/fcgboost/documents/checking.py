@@ -17,7 +17,7 @@ _DEEPEST_ABOUT, _LONGEST_ABOUT = 32, 2**20
 
 
 class DocumentError(Exception):
-    """What is wrong with a document, and where."""
+    """A problem in a document, and its place."""
 
 
 def refuse(place: str, problem: str) -> NoReturn:

@@ -17,7 +17,7 @@ from fcgboost.documents.schema import AtomRecord, Document, Parameters, PartReco
 _NODE, _LEAF = 4, -1
 # Dropped parameters, which said how atoms were made, not what they are.
 _FORGOTTEN = {"TreeDictionary": "oblivious", "UnionDictionary": "mode", "Removal": "prune"}
-# A constant is a tree of one leaf.
+# A constant is a tree with a single leaf.
 _RENAMED = {"ConstantDictionary": "TreeDictionary"}
 _NAMES = {"constant": "tree", "elliptic": {"part": "EllipticDictionary", "parameters": {}}}
 

@@ -130,7 +130,7 @@ class Registry:
         return self.positions[id_]
 
     def atoms(self, empty: Any) -> Any:
-        """Return all rows as one array; `empty` is an array of no atoms."""
+        """Return all rows as one array; `empty` is an array without atoms."""
         return stack_rows([empty, *self.rows]) if self.rows else empty
 
 

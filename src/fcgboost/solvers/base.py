@@ -78,7 +78,7 @@ class Problem:
 
     @property
     def penalty(self) -> Array:
-        """Lambda for every column, 0 for the constant; a k-vector."""
+        """The k-vector of lambda per column, 0 for the constant."""
         penalty = np.full(self.columns.n_columns, self.l2)
         penalty[: self.columns.has_constant] = 0.0
         return penalty

@@ -44,7 +44,7 @@ FAMILIES: Mapping[str, tuple[type, Mapping[str, Callable[[], Any]]]] = {
 
 #: Weights with a smaller mean are hardly meant as counts.
 _LEAST_COUNT = 0.5
-_LARGEST_WEIGHT = 1e75  # and the smallest one is its inverse
+_LARGEST_WEIGHT = 1e75  # its inverse is the smallest positive one
 
 _FLOATS: Mapping[str, Any] = {
     "accept_sparse": "csr",

@@ -163,7 +163,7 @@ class Settings:
         )
 
     def n_averaged(self, n_rows: float) -> int:
-        """Return how many paths are averaged; rows count once for every output."""
+        """Return how many paths are averaged for this many rows times outputs."""
         union = self.dictionary
         families = union.families if isinstance(union, UnionDictionary) else [union]
         # Without random draws all paths would be the same.

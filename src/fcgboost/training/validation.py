@@ -81,7 +81,7 @@ class LeafValues:
     def _decide(self, step: Step) -> Array:
         decision = []
         for constant, (forest, places) in zip(step.intercept, self._forests, strict=True):
-            # An earlier step has the first trees.
+            # Earlier steps have fewer trees.
             values = [step.leaves[place] for place in places if place < step.n_entered]
             own = self._device.put(np.full(self._n_rows, constant))
             if values:
