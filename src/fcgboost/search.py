@@ -82,7 +82,7 @@ class FCGBoostClassifierCV(BaseFCGBoost):
     refit : bool, default=True
         Whether to refit the best setting on all rows, which `predict` needs.
     n_jobs : int or None, default=None
-        Number of processes over folds and dictionaries. The results do not depend on it.
+        Number of parallel jobs over folds and dictionaries. The results do not depend on it.
     random_state : int, RandomState or None, default=None
         Seed for drawing folds and candidates.
     loss, scheme, solver, selection, n_candidates, max_iter, fit_intercept, standardize, \

@@ -145,7 +145,7 @@ class ModelRecord(Record):
 class StepRecord(Record):
     """A step: for each output, the coefficients of its atoms in its own order.
 
-    If leaves are corrected, `leaves` has the values of the newest trees that changed.
+    If leaves are corrected, `leaves` has those of the newest trees; others did not change.
     """
 
     chosen: Annotated[list[Annotated[int, Meta(ge=-1, le=2**31 - 1)]], Meta(min_length=1)]

@@ -56,8 +56,8 @@ class LearnedCandidates(Selection):
         The number of active rows on which atoms are drawn, compared and improved, drawn anew in
         every step.
     max_rows : int, default=131072
-        The number of rows from which these are drawn and on which trees are grown, drawn once.
-        Learned atoms are scored on all rows.
+        The largest number of rows from which these are drawn and on which trees are grown, itself
+        drawn once. Learned atoms are scored on all rows.
     """
 
     is_fixed = False
