@@ -141,7 +141,7 @@ def test_impossible_requests_have_clear_errors() -> None:
         to_c(LogisticRegression())
     classifier = case("listed_tree").model
     encoder = TableEncoder().fit(case("listed_tree").X)
-    with pytest.raises(ValueError, match="behind a TableEncoder can be exported if"):
+    with pytest.raises(ValueError, match="behind a TableEncoder can only be exported if"):
         to_c(make_pipeline(encoder, classifier))
 
 
